@@ -829,7 +829,6 @@ static void hold(struct fleet *fleet, struct level *level)
     recorder_take_snapshot(recorder, &fleet->snapshots[AT_END]);
     level->hold_ns = fleet->snapshots[AT_END].taken_ns - start_ns;
     level->failed = calls_failed(fleet) - fleet->failed_before;
-    level_find_spread(level);
     sampler_end_hold(sampler, level);
 }
 
@@ -848,7 +847,7 @@ static void conclude(struct fleet *fleet, struct level *level)
             hold_start, end,
             fleet->load->plan->script != NULL ? OPERATION_TRANSACTION : OPERATION_APPEND);
         level->rows = end->counters[work_of(fleet)] - hold_start->counters[work_of(fleet)];
-        level->rows_per_s = (double)level->rows / ((double)level->hold_ns / (double)MONO_NS_PER_S);
+        level_find_rates(level);
     }
     struct session_ledger *ledger = &level->ledger;
     ledger->finished = level->up;

@@ -26,8 +26,11 @@ struct level *search_add_level(struct search *search)
     return level;
 }
 
-void level_find_spread(struct level *level)
+void level_find_rates(struct level *level)
 {
+    if (level->hold_ns > 0) {
+        level->rows_per_s = 1e9 * (double)level->rows / (double)level->hold_ns;
+    }
     for (unsigned i = 0; i < level->part_count; i++) {
         const double rows_per_s = level->parts_rows_per_s[i];
         level->lowest_rows_per_s = i == 0 ? rows_per_s : fmin(level->lowest_rows_per_s, rows_per_s);

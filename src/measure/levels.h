@@ -126,8 +126,8 @@ struct search {
 /* Adds a level; NULL: no memory. The caller fills it, then notes it: held, failed and failure. */
 struct level *search_add_level(struct search *search);
 
-/* Its lowest and highest rows/s, from its parts. */
-void level_find_spread(struct level *level);
+/* Its rows/s during the hold, and the lowest and highest of its parts. */
+void level_find_rates(struct level *level);
 void search_note_level(struct search *search);
 void search_fini(struct search *search);
 void level_fini(struct level *level);

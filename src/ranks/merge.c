@@ -509,9 +509,6 @@ bool merge_add_level(struct level_sum *sum, const char *machine, const void *byt
     into->rows += from.rows;
     into->connect_ns = MAX(into->connect_ns, from.connect_ns);
     into->hold_ns = MAX(into->hold_ns, from.hold_ns);
-    if (from.rows_per_s >= 0) {
-        into->rows_per_s = fmax(into->rows_per_s, 0) + from.rows_per_s;
-    }
     into->part_count =
         sum->machine == NULL ? from.part_count : MIN(into->part_count, from.part_count);
     for (unsigned i = 0; i < into->part_count && i < LEVEL_PARTS_MAX; i++) {
@@ -527,7 +524,7 @@ void merge_conclude_level(struct level_sum *sum)
     level->connect = histogram_latency(&sum->connect);
     level->append = histogram_latency(&sum->append);
     level->added = level->connect.count;
-    level_find_spread(level);
+    level_find_rates(level);
 }
 
 /* The moments of a trace are on the clock of its rank: the runs of all begin at one moment. */

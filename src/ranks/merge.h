@@ -45,8 +45,8 @@ struct rank_sample {
 };
 
 /*
- * A level of a search: what each rank came to, added up. Rates add, as all hold it at one time; CPU
- * and the server's memory are those of the machine with the server, else of the busiest one.
+ * A level of a search: what each rank came to, added up. The rate is over the longest hold; CPU and
+ * the server's memory are those of the machine with the server, else of the busiest one.
  */
 struct level_sum {
     struct level *level; /* borrowed; `sessions` and `start_ns` stay as they are */

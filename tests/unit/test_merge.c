@@ -660,12 +660,43 @@ static void test_fleet(void **state)
     result_free(whole);
 }
 
+/* A hold that the end of the search cut short at one of the ranks makes the rate no higher. */
+static void test_level(void **state)
+{
+    (void)state;
+    const struct {
+        uint64_t rows;
+        int64_t hold_ns;
+    } ranks[] = {{5000, MONO_NS_PER_S}, {1000, MONO_NS_PER_S / 500}, {0, 0}};
+    struct search search = {.levels = NULL};
+    struct level *const whole = search_add_level(&search);
+    struct level_sum sum = {.level = whole};
+    const struct operation_list operations = {.count = OPERATIONS};
+    const struct histogram none = {.total = 0};
+    for (size_t i = 0; i < COUNT_OF(ranks); i++) {
+        struct buffer bytes = {0};
+        struct search own = {.levels = NULL};
+        struct level *const level = search_add_level(&own);
+        level->rows = ranks[i].rows;
+        level->hold_ns = ranks[i].hold_ns;
+        assert_true(merge_pack_level(&bytes, level, &none, &none, 0));
+        assert_true(merge_add_level(&sum, "one", bytes.bytes, bytes.length, &operations, 0));
+        buffer_fini(&bytes);
+        search_fini(&own);
+    }
+    merge_conclude_level(&sum);
+    assert_int_equal(whole->rows, 6000);
+    assert_float_equal(whole->rows_per_s, 6000, 0.001);
+    search_fini(&search);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_two),    cmocka_unit_test(test_rows_held),
         cmocka_unit_test(test_traces), cmocka_unit_test(test_servers),
         cmocka_unit_test(test_spread), cmocka_unit_test(test_not_whole),
-        cmocka_unit_test(test_fleet),  cmocka_unit_test(test_maxima)};
+        cmocka_unit_test(test_fleet),  cmocka_unit_test(test_maxima),
+        cmocka_unit_test(test_level)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
