@@ -32,6 +32,21 @@ struct value_case {
     const char *expected[SAMPLE_COUNT]; /* NULL: the sample's own text, bytes in hexadecimal */
 };
 
+/* The samples as most databases write them. */
+#define INT16_TEXTS "1234", "-32768", "32767", "0"
+#define INT32_TEXTS "123456", "-2147483648", "2147483647", "-1"
+#define INT64_TEXTS "1234567890123", "-9223372036854775808", "9223372036854775807", "-1"
+#define DATE_TEXTS "2024-02-29", "0001-01-01", "9999-12-31", "1969-12-31"
+#define TIME_TEXTS "12:34:56.789012", "00:00:00.000000", "23:59:59.999999", "00:00:00.000001"
+#define TIMESTAMP_TEXTS                                                                            \
+    "2024-02-29 12:34:56.789012", "1677-09-21 00:12:43.145224", "2262-04-11 23:47:16.854775",      \
+        "1969-12-31 23:59:59.999999"
+#define UUID_TEXTS                                                                                 \
+    "01234567-89ab-cdef-fedc-ba9876543210", "00000000-0000-0000-0000-000000000000",                \
+        "ffffffff-ffff-ffff-ffff-ffffffffffff", "01000000-0000-0000-0000-000000000000"
+#define IP4_TEXTS "192.0.2.7", "0.0.0.0", "255.255.255.255", "10.0.0.1"
+#define IP6_TEXTS "2001:db8::1", "::", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "::1"
+
 /* A statement of the tests in a database whose adapter has words of its own, instead of SQL. */
 struct phrase {
     const char *sql, *own;

@@ -161,11 +161,8 @@ static const struct value_case cases[] = {
      COLUMN_TIMESTAMP,
      "c_datetime",
      {"1709210096789012345", "-9223372036854775808", "9223372036854775807", "(null)"}},
-    {"c_ip4", COLUMN_IP4, "c_ip4", {"192.0.2.7", "0.0.0.0", "255.255.255.255", "10.0.0.1"}},
-    {"c_ip6",
-     COLUMN_IP6,
-     "c_ip6",
-     {"2001:db8::1", "::", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "::1"}},
+    {"c_ip4", COLUMN_IP4, "c_ip4", {IP4_TEXTS}},
+    {"c_ip6", COLUMN_IP6, "c_ip6", {IP6_TEXTS}},
 };
 
 static const struct bad_target bad_targets[] = {
