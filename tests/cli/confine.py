@@ -146,10 +146,14 @@ class Confined(harness.Case):
                                program=command, code=code)
 
     def check_stop(self, run, ended, predicted, limit, side):
-        """The run stopped where it was predicted, within 1 %, and names the limit everywhere."""
+        """The run stopped where it was predicted, within 1 %, and names the limit everywhere.
+
+        Where a server has its threads counted, some of its own come and go meanwhile.
+        """
         connected = run.sessions["connected"]
         self.assertGreaterEqual(connected, 100, "1 % of fewer is less than a session")
-        self.assertLessEqual(abs(predicted - connected), connected / 100, run.sessions)
+        spare = 4 if side == "server" and limit.endswith("_tasks") else 0
+        self.assertLessEqual(abs(predicted - connected), connected / 100 + spare, run.sessions)
         return self.check_finding(run, ended, limit, side, run.sessions["requested"] - connected)
 
     def check_limit(self, command, sessions, *arguments, first, code, limit):

@@ -45,6 +45,11 @@ def wait_until(claim, what, timeout_s=GUARD_S):
         time.sleep(0.02)
 
 
+def count_lines(path):
+    """Of a file that may not be there yet."""
+    return path.read_text().count("\n") if path.is_file() else 0
+
+
 class Ended:
     """A program that has ended."""
 
@@ -255,7 +260,7 @@ class Case(unittest.TestCase):
         def has_rows():
             if process.poll() is not None:
                 raise AssertionError(f"ended too early: {process.communicate()}")
-            return path.is_file() and path.read_text().count("\n") >= 2
+            return count_lines(path) >= 2
 
         wait_until(has_rows, f"the first row of {name}")
 

@@ -24,9 +24,8 @@ class StandsStill(harness.Case):
         out = self.out()
         process = self.start("4", server.url, "--duration", "14", "--rate", "2000", "--read",
                              "none", "--out", out, "--quiet")
-        harness.wait_until(lambda: process.poll() is not None or (out / "intervals.csv").is_file()
-                           and (out / "intervals.csv").read_text().count("\n") >= 4,
-                           "three intervals")
+        harness.wait_until(lambda: process.poll() is not None or
+                           harness.count_lines(out / "intervals.csv") >= 4, "three intervals")
         self.assertIsNone(process.poll())
         os.kill(pid, signal.SIGSTOP)
         try:

@@ -40,8 +40,7 @@ class OfServer(io_trace.Traced):
         process = self.start("2", self.server.url, "--duration", "12s", "--rate", "200", "--batch",
                              "1", "--read", "none", "--on-drop", "reconnect", "--io-trace", "--out",
                              out)
-        harness.wait_until(lambda: out.exists() and
-                           (out / "intervals.csv").read_text().count("\n") > 2, "two seconds")
+        harness.wait_until(lambda: harness.count_lines(out / "intervals.csv") > 2, "two seconds")
         self.server.kill()
         killed = time.monotonic()
         self.server.restart()
@@ -82,8 +81,8 @@ class OfProcess(io_trace.Traced):
         process = self.start("1", self.server.url, "--duration", "10m", "--rate", "1", "--batch",
                              "1", "--read", "none", "--server-pid", shell.pid, "--io-trace",
                              "--out", out)
-        harness.wait_until(lambda: (out / "io.csv").exists() and
-                           (out / "intervals.csv").read_text().count("\n") > 1, "the first second")
+        harness.wait_until(lambda: harness.count_lines(out / "intervals.csv") > 1,
+                           "the first second")
         go.touch()
         harness.wait_until(pathlib.Path(f"{go}.done").exists, commands)
         os.sync()
