@@ -12,7 +12,7 @@ run_packages='gcc libc6-dev cmake make ninja-build pkg-config python3 libpq-dev 
 test_packages='git gnuplot-nox postgresql postgresql-client pgbouncer mariadb-server mariadb-client clickhouse-server influxdb odbcinst odbc-postgresql
     odbc-mariadb libsqliteodbc libcmocka-dev fio clang-format clang-tidy
     libclang-rt-dev cppcheck valgrind util-linux procps mandoc man-db zsh dpkg-dev python3-yaml
-    python3-pip openssl libopenmpi-dev openmpi-bin iproute2'
+    python3-pip openssl libopenmpi-dev openmpi-bin iproute2 chromium'
 bench_packages='sysbench wrk golang-go clickhouse-server clickhouse-client'
 k6=v1.8.1
 k6_go=go1.25.12 # what k6 needs; an older Go fetches it
@@ -38,6 +38,7 @@ is_there_by_another_name() {
     mariadb-server) [ -x /usr/sbin/mariadbd ] && command -v mariadb-install-db >/dev/null ;;
     gnuplot-nox) command -v gnuplot >/dev/null ;;
     clang | bpftool | fio) command -v "$1" >/dev/null ;;
+    chromium) command -v chromium >/dev/null || command -v chromium-browser >/dev/null ;;
     libclang-rt-dev) can_fuzz ;;
     libcurl4-openssl-dev) pkg-config --exists libcurl 2>/dev/null ;;
     python3-pip) python3 -m pip --version >/dev/null 2>&1 ;;
@@ -131,13 +132,11 @@ esac
 echo "setup.sh: installing$missing" >&2
 apt_get update
 
-case " $missing " in
-*' bpftool '*)
-    # Not a package of its own everywhere; without it --io-trace is not built.
-    apt-cache show bpftool 2>/dev/null | grep -q '^Package' ||
-        missing=$(echo "$missing " | sed 's/ bpftool / /')
-    ;;
-esac
+# Not packages of their own everywhere; without them --io-trace is not built, the page's script not tried.
+for package in bpftool chromium; do
+    apt-cache show "$package" 2>/dev/null | grep -q '^Package' ||
+        missing=$(echo "$missing " | sed "s/ $package / /")
+done
 
 case " $missing " in
 *' mariadb-server '*)
