@@ -231,7 +231,13 @@ class Servers(ArangodbCase):
     def test_a_server_that_is_gone(self):
         self.append(1, 1, self.url)
         self.server.fail("_api/import", 0, 0, times=1 << 30, skip=10)
-        end = threading.Timer(0.5, self.server.kill)
+        imports = "POST /_db/bench/_api/import"
+
+        def kill():
+            harness.wait_until(lambda: self.server.requests[imports] > 11, "an append to fail")
+            self.server.kill()
+
+        end = threading.Thread(target=kill)
         end.start()
         self.addCleanup(end.join)
         _, run = self.load(rows=20000, code=None)
