@@ -44,8 +44,9 @@ const struct figure figure_table[FIGURES] = {FIGURE_TABLE(PLAIN, HEADLINE, LEDGE
 static const struct operation operations[OPERATIONS] = {OPERATION_TABLE(OPERATION_ROW)};
 
 const struct figure_point figure_points[FIGURE_POINTS] = {
-    {"p50", "p50", 0.5},      {"p90", "p90", 0.9}, {"p99", "p99", 0.99},
-    {"p999", "p99.9", 0.999}, {"max", "max", 1},
+    {"mean", "mean", 0, false},  {"p50", "p50", 0.5, false},  {"p90", "p90", 0.9, true},
+    {"p95", "p95", 0.95, false}, {"p99", "p99", 0.99, false}, {"p999", "p99.9", 0.999, false},
+    {"max", "max", 1, false},
 };
 
 static const struct {
@@ -178,7 +179,7 @@ bool figure_next_operation_cell(const struct figure_set *set, size_t operation, 
 {
     const bool is_transaction = set->operations.entries[operation].kind == OPERATION_IS_TRANSACTION;
     const struct figure_latency *latency = &set->latencies[operation];
-    const size_t i = (*at)++, time = i - OPERATION_COUNTS;
+    const size_t i = (*at)++, point = i - OPERATION_COUNTS;
     if (i < OPERATION_COUNTS) {
         const bool is_known = set->counts != NULL && (i >= COUNT_BEGUN) == is_transaction;
         *cell = (struct figure_cell){
@@ -187,13 +188,11 @@ bool figure_next_operation_cell(const struct figure_set *set, size_t operation, 
         snprintf(cell->key, sizeof cell->key, "%s", operation_count_names[i]);
         return true;
     }
-    if (time <= FIGURE_POINTS) { /* the mean is the first */
+    if (point < FIGURE_POINTS) {
         *cell = (struct figure_cell){
             .unit = FIGURE_UNIT_MS,
-            .value = {.is_known = latency->count > 0,
-                      .number = time == 0 ? latency->mean_ms : latency->points_ms[time - 1]}};
-        snprintf(cell->key, sizeof cell->key, "%s_ms",
-                 time == 0 ? "mean" : figure_points[time - 1].key);
+            .value = {.is_known = latency->count > 0, .number = latency->points_ms[point]}};
+        snprintf(cell->key, sizeof cell->key, "%s_ms", figure_points[point].key);
         return true;
     }
     return false;

@@ -22,8 +22,8 @@
 enum {
     FIGURE_KEY_BYTES = 96,   /* "transaction.", a script's name, ".retries_serialization" */
     FIGURE_TEXT_BYTES = 352, /* the largest double has 309 digits before the point */
-    OPERATIONS_MAX = 64,
-    FIGURE_POINTS = 5,
+    OPERATIONS_MAX = 67,
+    FIGURE_POINTS = 7,
 };
 
 /* What a figure is counted in. Its key ends in it, and the decimals in a CSV file follow from it.
@@ -423,7 +423,14 @@ enum figure_better {
       "Time from a transaction's first begin to its commit.") \
     /* the same from the begin of the latest try */ \
     X(TRY, "try", NULL, 7, WITH_SCRIPT, TOTALS, "append_try_duration_seconds", \
-      "Time from the begin of a transaction's latest try to its commit.")
+      "Time from the begin of a transaction's latest try to its commit.") \
+    /* sent -> answered, successful ones: what append itself sends around a script's transaction */ \
+    X(BEGIN, "begin", NULL, 8, WITH_SCRIPT, TOTALS, "append_begin_duration_seconds", \
+      "Time of a transaction's BEGIN.") \
+    X(COMMIT, "commit", NULL, 9, WITH_SCRIPT, TOTALS, "append_commit_duration_seconds", \
+      "Time of a transaction's COMMIT.") \
+    X(ROLLBACK, "rollback", NULL, 10, WITH_SCRIPT, TOTALS, "append_rollback_duration_seconds", \
+      "Time of a transaction's ROLLBACK.")
 /* clang-format on */
 
 #define FIGURE_AS_ID(id, ...) FIGURE_##id,
@@ -538,11 +545,12 @@ size_t operation_at(const struct operation_list *list, size_t place);
 /* False: a run of this plan makes no call of it. */
 bool operation_is_used(const struct operation_list *list, size_t operation);
 
-/* The points of a latency distribution that are reported, the maximum last. */
+/* The points of a latency distribution that are reported: the mean first, the maximum last. */
 struct figure_point {
-    const char *key;   /* "p999", for column names and JSON */
-    const char *title; /* "p99.9", for people */
-    double quantile;   /* 1: the maximum */
+    const char *key;       /* "p999", for column names and JSON */
+    const char *title;     /* "p99.9", for people */
+    double quantile;       /* 0: the mean; 1: the maximum */
+    bool is_in_files_only; /* the text and the page leave it out */
 };
 extern const struct figure_point figure_points[FIGURE_POINTS];
 
@@ -555,7 +563,6 @@ struct figure_value {
 
 struct figure_latency {
     uint64_t count; /* calls that were timed; 0: the rest is not known */
-    double mean_ms;
     double points_ms[FIGURE_POINTS];
 };
 

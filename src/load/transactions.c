@@ -530,17 +530,28 @@ enum try_end {
     TRY_WRONG, /* a mistake in the script */
 };
 
-/* A call of the runner itself: BEGIN, COMMIT or ROLLBACK. */
-static enum status call(struct transactions *own, const char *name,
-                        enum status (*operation)(struct adapter_conn *, struct error *))
+/* Counts and times a BEGIN, COMMIT or ROLLBACK that succeeded. */
+static void note_call(struct transactions *own, enum operation_id operation, int64_t start_ns)
+{
+    own->calls[SCRIPT_OTHER]++;
+    record(own, operation, mono_now_ns() - start_ns);
+}
+
+/* Ends a transaction by COMMIT or ROLLBACK. */
+static enum status call(struct transactions *own, enum operation_id operation)
 {
     struct session *session = own->session;
+    const struct adapter *adapter = session->load->plan->adapter;
+    const bool is_commit = operation == OPERATION_COMMIT;
+    const char *name = is_commit ? "COMMIT" : "ROLLBACK";
     struct error error = {.kind = ERROR_NONE};
+    const int64_t start_ns = mono_now_ns();
     session_begin_call(session);
-    const enum status status = operation(session->conn, &error);
+    const enum status status = is_commit ? adapter->commit(session->conn, &error)
+                                         : adapter->rollback(session->conn, &error);
     session_end_call(session);
     if (status == STATUS_OK) {
-        own->calls[SCRIPT_OTHER]++;
+        note_call(own, operation, start_ns);
         return STATUS_OK;
     }
     if (own->has_failed && status != STATUS_LOST) {
@@ -558,12 +569,13 @@ static enum status begin(struct transactions *own)
     const struct transaction transaction = {.isolation =
                                                 own->script->transactions[own->number].isolation,
                                             .writes = own->writes[own->number]};
+    const int64_t start_ns = mono_now_ns();
     session_begin_call(session);
     const enum status status =
         session->load->plan->adapter->begin(session->conn, &transaction, &own->error);
     session_end_call(session);
     if (status == STATUS_OK) {
-        own->calls[SCRIPT_OTHER]++;
+        note_call(own, OPERATION_BEGIN, start_ns);
         return STATUS_OK;
     }
     own->line = own->script->transactions[own->number].line;
@@ -593,12 +605,11 @@ static enum try_end judge_failure(const struct transactions *own)
 static enum try_end undo(struct transactions *own, enum try_end end)
 {
     if (own->part == PART_TRANSACTION && session_goes_on(own->status)) {
-        const struct adapter *adapter = own->session->load->plan->adapter;
         const enum status before = own->status;
         const struct error error = own->error;
         const char *name = own->name;
         const enum cause_phase phase = own->phase;
-        if (call(own, "ROLLBACK", adapter->rollback) != STATUS_OK) {
+        if (call(own, OPERATION_ROLLBACK) != STATUS_OK) {
             own->status = STATUS_LOST;
             return TRY_LOST;
         }
@@ -615,8 +626,7 @@ static enum try_end commit(struct transactions *own)
     if (own->part != PART_TRANSACTION) {
         return TRY_COMMITTED;
     }
-    struct session *session = own->session;
-    const enum status status = call(own, "COMMIT", session->load->plan->adapter->commit);
+    const enum status status = call(own, OPERATION_COMMIT);
     if (status == STATUS_OK) {
         return TRY_COMMITTED;
     }

@@ -22,6 +22,9 @@ const char *const figures_verification_names[] = {
 
 int64_t figures_point_ns(const struct histogram *histogram, const struct figure_point *point)
 {
+    if (point->quantile <= 0) {
+        return llround(histogram_mean_ns(histogram));
+    }
     return point->quantile >= 1 ? histogram->max_ns
                                 : histogram_quantile_ns(histogram, point->quantile);
 }
@@ -401,7 +404,6 @@ void figures_of_result(struct figure_set *set, const struct plan *plan, const st
         const struct histogram *histogram = recorder_histogram(&result->totals, i);
         struct figure_latency *latency = &set->latencies[i];
         latency->count = histogram->total;
-        latency->mean_ms = mean_ms(histogram);
         for (size_t point = 0; point < FIGURE_POINTS; point++) {
             latency->points_ms[point] =
                 figures_ms(figures_point_ns(histogram, &figure_points[point]));

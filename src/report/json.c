@@ -259,7 +259,6 @@ static void add_latency(struct tree entry, const struct figure_latency *latency)
 {
     const bool is_known = latency->count > 0;
     tree_count(entry, "count", latency->count);
-    tree_number_if(entry, "mean_ms", is_known, latency->mean_ms);
     for (size_t point = 0; point < FIGURE_POINTS; point++) {
         char key[16];
         snprintf(key, sizeof key, "%s_ms", figure_points[point].key);

@@ -534,22 +534,27 @@ static void add_tables(struct buffer *html, const struct saved_run *run)
     }
     const char *columns[FIGURE_POINTS + 3] = {"* "}, *cells[FIGURE_POINTS + 2] = {NULL};
     char names[FIGURE_POINTS][16], times[FIGURE_POINTS][REPORT_WORDS_BYTES];
+    size_t points = 0;
     for (size_t i = 0; i < FIGURE_POINTS; i++) {
-        snprintf(names[i], sizeof names[i], "#%s", figure_points[i].title);
-        columns[i + 1] = names[i];
+        if (!figure_points[i].is_in_files_only) {
+            snprintf(names[i], sizeof names[i], "#%s", figure_points[i].title);
+            columns[++points] = names[i];
+        }
     }
-    columns[FIGURE_POINTS + 1] = "#measured";
+    columns[points + 1] = "#measured";
     table = open_table(html, "Latencies", columns);
     json_t *latency;
     json_object_foreach(json_object_get(run->json, "latencies"), cells[0], latency)
     {
         const double count = number_in(latency, "count");
-        for (size_t i = 0; i < FIGURE_POINTS; i++) {
+        for (size_t i = 0, cell = 0; i < FIGURE_POINTS; i++) {
             snprintf(text, sizeof text, "%s_ms", figure_points[i].key);
-            cells[i + 1] = report_format_time(json_object_get(latency, text),
-                                              (double)MONO_NS_PER_MS, times[i]);
+            if (!figure_points[i].is_in_files_only) {
+                cells[++cell] = report_format_time(json_object_get(latency, text),
+                                                   (double)MONO_NS_PER_MS, times[i]);
+            }
         }
-        cells[FIGURE_POINTS + 1] = WHOLE(count);
+        cells[points + 1] = WHOLE(count);
         if (count > 0) {
             add_row(&table, cells);
         }

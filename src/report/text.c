@@ -450,11 +450,13 @@ static void put_operations(struct screen *out, const struct figure_set *set)
 static void put_latencies(struct screen *out, const struct plan *plan, const struct result *result)
 {
     const struct operation_list operations = plan_operations(plan);
-    const int measured = 28 - (int)out->label;
+    const int measured = 26 - (int)out->label;
     size_t transactions = 0;
     say(out, "%-*s", (int)out->label, "Latency");
     for (size_t point = 0; point < FIGURE_POINTS; point++) {
-        say(out, "%10s", figure_points[point].title);
+        if (!figure_points[point].is_in_files_only) {
+            say(out, "%9s", figure_points[point].title);
+        }
     }
     say(out, "%*s", measured, "measured");
     put_line(out);
@@ -472,7 +474,9 @@ static void put_latencies(struct screen *out, const struct plan *plan, const str
         }
         say_name(out, operations.entries[i].name);
         for (size_t point = 0; point < FIGURE_POINTS; point++) {
-            say(out, "%10s", UNITS_NS(figures_point_ns(histogram, &figure_points[point])));
+            if (!figure_points[point].is_in_files_only) {
+                say(out, "%9s", UNITS_NS(figures_point_ns(histogram, &figure_points[point])));
+            }
         }
         say(out, "%*s", measured, UNITS_COUNT(histogram->total));
         put_line(out);

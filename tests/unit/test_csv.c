@@ -31,7 +31,7 @@ static void test_operations(void **state)
     counts[OPERATIONS + 1][COUNT_SENT] = 7;
     counts[OPERATIONS + 1][COUNT_REFUSED] = 2;
     set.latencies[OPERATIONS + 1] =
-        (struct figure_latency){.count = 5, .mean_ms = 1.5, .points_ms = {1, 2, 3, 4, 5}};
+        (struct figure_latency){.count = 5, .points_ms = {1.5, 1, 2, 3, 4, 5, 6}};
     causes.count = 2;
     causes.entries[0] = (struct cause){.name = "insert", .first_ns = 9, .error = {.text = "later"}};
     causes.entries[1] =
@@ -42,12 +42,12 @@ static void test_operations(void **state)
     memory_expect(
         &memory, "operation,kind,sent,answered,refused,unanswered,rows,empty,begun,committed,"
                  "rolled_back,failed,in_doubt,partial,tries,retries_deadlock,"
-                 "retries_serialization,retries_busy,retries_duplicate,mean_ms,p50_ms,p90_ms,p99_"
-                 "ms,p999_ms,max_ms,"
+                 "retries_serialization,retries_busy,retries_duplicate,mean_ms,p50_ms,p90_ms,p95_"
+                 "ms,p99_ms,p999_ms,max_ms,"
                  "first_error\r\n"
-                 "move,transaction,,,,,,,5,0,0,1,0,0,0,0,0,0,0,,,,,,,\r\n"
+                 "move,transaction,,,,,,,5,0,0,1,0,0,0,0,0,0,0,,,,,,,,\r\n"
                  "insert,write,7,0,2,0,0,0,,,,,,,,,,,,1.500000,1.000000,2.000000,3.000000,4.000000,"
-                 "5.000000,\"duplicate, \"\"a\"\"\"\r\n");
+                 "5.000000,6.000000,\"duplicate, \"\"a\"\"\"\r\n");
 }
 
 static void put_line(struct csv *csv, FILE *stream, bool is_header)

@@ -91,7 +91,7 @@ static void test_cells(void **state)
     set.values[FIGURE_ELAPSED_S] = (struct figure_value){.is_known = true, .number = 1.23456};
     set.values[FIGURE_ROWS_LOST].count = 7;
     set.values[FIGURE_NOTE].text = "a note";
-    set.latencies[OPERATION_APPEND] = (struct figure_latency){.count = 3, .points_ms = {0.5}};
+    set.latencies[OPERATION_APPEND] = (struct figure_latency){.count = 3, .points_ms = {0.7, 0.5}};
     struct figure_cell cell;
     size_t count = 0, columns = OPERATIONS * FIGURE_POINTS;
     for (size_t i = 0; i < FIGURES; i++) {
@@ -106,11 +106,13 @@ static void test_cells(void **state)
             assert_string_equal(value, "1.235");
         } else if (strcmp(cell.key, "note") == 0) {
             assert_string_equal(value, "a note");
+        } else if (strcmp(cell.key, "append_mean_ms") == 0) {
+            assert_string_equal(value, "0.700000");
+            assert_string_equal(before, "script_percent");
         } else if (strcmp(cell.key, "append_p50_ms") == 0) {
             assert_string_equal(value, "0.500000");
-            assert_string_equal(before, "script_percent");
         } else if (strcmp(cell.key, "idle_sessions") == 0) {
-            assert_string_equal(before, "try_max_ms");
+            assert_string_equal(before, "rollback_max_ms");
         } else {
             assert_false(strcmp(cell.key, "rows_lost") == 0 && value[0] != '\0');
         }
