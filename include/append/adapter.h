@@ -126,6 +126,16 @@ struct storage_words {
                                  syncs; NULL: it does not */
 };
 
+/* How a database keeps a short text with a table, which goes when the table goes: the mark by which
+ * append knows the tables that it made. $0 stands for the table's name, $6 for the text as a
+ * literal, $7 for the table's first column, $8 and $9 for the new and the old text as names. */
+#define TABLE_MARK_PREFIX "made by append: "
+struct table_mark_words {
+    const char *read;  /* the text, one cell; ? is the table's name */
+    const char *write; /* in place of the text that is there */
+    const char *erase; /* NULL: write replaces; else sent before write where there is an old text */
+};
+
 /* What an open connection knows about itself. "" and 0 mean that it does not know. */
 struct connection_info {
     char host[256]; /* where it goes: name, address, Unix socket or the folder of one */
@@ -139,6 +149,9 @@ struct connection_info {
     const char *method;        /* in use: one of adapter.methods; static */
     const struct words *words; /* static; NULL: those of SQL */
     const struct storage_words *storage; /* static; NULL: none */
+    const struct table_mark_words
+        *table_mark;        /* static; NULL: the database keeps no text with a table */
+    bool has_made_database; /* open made the database, which was missing */
 
     const struct lack *lacks; /* static; ends with a zeroed one; NULL: none is known */
 

@@ -79,6 +79,7 @@ static enum status find_database(struct adapter_conn *conn, const struct target 
         buffer_add_text(&conn->path, "/_db/_system/_api/database");
         error_clear(error);
         status = arangodb_send(conn, "POST", &body, error);
+        conn->has_made_database = status == STATUS_OK;
         buffer_fini(&body);
         if (status != STATUS_OK && error->native_code == ARANGODB_IS_THERE) {
             error_clear(error);
@@ -359,6 +360,7 @@ static void inspect(struct adapter_conn *conn, struct connection_info *info)
     snprintf(info->database, sizeof info->database, "%.127s", conn->database);
     info->words = &words;
     info->lacks = lacks;
+    info->has_made_database = conn->has_made_database;
 }
 
 const struct adapter adapter_arangodb = {

@@ -35,7 +35,7 @@ struct adapter_conn {
     struct http *http;
     struct buffer root, path; /* "/_db/NAME"; of the request under way */
     json_t *properties;       /* of collections that are made, from the URL */
-    bool waits_for_sync, sends_array;
+    bool waits_for_sync, sends_array, has_made_database;
     const char *database; /* the target's */
 
     /* The open append. What was stored stays, so a failure is told by append_close, which also

@@ -64,6 +64,7 @@ struct dialect {
     const char *create_tail;
     void (*number_from)(const char *table_name, const char *column_name, char *sql, size_t size);
     const struct storage_words *storage;
+    const struct table_mark_words *table_mark;
 };
 
 extern const struct dialect dialect_postgresql;

@@ -218,6 +218,10 @@ static void read_column(struct column *column, const struct cell *cells)
     char comment[ROW_TYPE_NAME_BYTES];
     dialect_read_common(column, cells);
     ask_text(&cells[DIALECT_COMMON_FIELDS], comment, sizeof comment);
+    char *const mark = strstr(comment, TABLE_MARK_PREFIX);
+    if (mark != NULL) {
+        *mark = '\0';
+    }
     read_type(column, comment);
 }
 
@@ -299,8 +303,16 @@ static const struct storage_words storage = {
                                    NULL},
 };
 
+/* Of the first column: comments on tables came later than 18.16. */
+static const struct table_mark_words table_mark = {
+    .read = "select comment from system.columns"
+            " where database = currentDatabase() and table = ? limit 1",
+    .write = "alter table $0 comment column $7 $6",
+};
+
 const struct dialect dialect_clickhouse = {
     .name = "clickhouse",
+    .table_mark = &table_mark,
     .explain = explain,
     .write_text = write_text,
     .describe = describe,

@@ -660,8 +660,15 @@ static const struct storage_words storage = {
                 " ('Innodb_log_writes', 'Innodb_data_fsyncs')",
 };
 
+static const struct table_mark_words table_mark = {
+    .read = "select table_comment from information_schema.tables"
+            " where table_schema = database() and table_name = ?",
+    .write = "alter table $0 comment = $6",
+};
+
 const struct dialect dialect_mysql = {
     .name = "mariadb",
+    .table_mark = &table_mark,
     .explain = explain,
     .write_text = write_text,
     .describe = describe,

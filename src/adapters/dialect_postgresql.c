@@ -479,8 +479,15 @@ static const struct storage_words storage = {
                 " union all select 'wal_sync', wal_sync from pg_stat_wal",
 };
 
+static const struct table_mark_words table_mark = {
+    .read = "select pg_catalog.obj_description(pg_catalog.to_regclass(pg_catalog.quote_ident(?)),"
+            " 'pg_class')",
+    .write = "comment on table $0 is $6",
+};
+
 const struct dialect dialect_postgresql = {
     .name = "postgresql",
+    .table_mark = &table_mark,
     .explain = explain,
     .write_text = write_text,
     .describe = describe,

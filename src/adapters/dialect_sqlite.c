@@ -302,6 +302,7 @@ void dialect_inspect(const struct dialect *dialect, struct connection_info *info
     info->create_tail = dialect->create_tail;
     info->number_from = dialect->number_from;
     info->storage = dialect->storage;
+    info->table_mark = dialect->table_mark;
 }
 
 void *dialect_grow_slots(void *slots, unsigned *count, unsigned number, size_t bytes)
@@ -345,8 +346,17 @@ enum status dialect_refuse_transaction(enum status status, struct error *error)
     return STATUS_FATAL;
 }
 
+/* A table has no comment: the mark is the name of an index that holds no row. */
+static const struct table_mark_words table_mark = {
+    .read = "select name from sqlite_schema where type = 'index' and tbl_name = ? collate nocase"
+            " and name glob 'made by append:*'",
+    .write = "create index $8 on $0 ($7) where 0",
+    .erase = "drop index $9",
+};
+
 const struct dialect dialect_sqlite = {
     .name = "sqlite",
+    .table_mark = &table_mark,
     .explain = explain,
     .write_text = write_text,
     .describe = describe,

@@ -170,6 +170,7 @@ static enum status find_database(struct adapter_conn *conn, bool makes_nothing, 
         status = buffer_failed(&sql) ? dialect_memory_error(error)
                                      : execute(conn, buffer_text(&sql), error);
         buffer_fini(&sql);
+        conn->has_made_database = status == STATUS_OK;
     }
     return status == STATUS_REJECTED ? STATUS_FATAL : status;
 }
@@ -237,6 +238,7 @@ static enum status recognise(const char *host, uint16_t port, unsigned timeout_m
 static void inspect(struct adapter_conn *conn, struct connection_info *info)
 {
     snprintf(info->database, sizeof info->database, "%s", conn->database);
+    info->has_made_database = conn->has_made_database;
     if (conn->is_questdb) {
         snprintf(info->dialect, sizeof info->dialect, "questdb");
         info->words = &questdb_words;

@@ -42,6 +42,7 @@ struct adapter_conn {
     struct http *http;
     bool is_questdb;
     char version[64];
+    bool has_made_database;
     char database[128];
     struct buffer write_path, query_path; /* owned */
     bool has_row_number; /* the measurement that was described last has a field n3 */

@@ -77,6 +77,7 @@ struct adapter_conn {
     bool is_method_given; /* by the user: no other will do */
     bool is_lost;
     bool is_utc;      /* the session's time zone was set */
+    bool has_made_database;
     _Atomic int sock; /* for interrupt, -1 once it is known to be closed; else use the library's */
     const char *why_no_bulk; /* static; NULL = bulk is in use, or was not asked for */
     struct mariadb_append append;
@@ -1143,6 +1144,7 @@ static enum status connect_and_settle(void *context, struct error *error)
     bool has_database = (mysql->db != NULL && mysql->db[0] != '\0') || target->makes_nothing;
     for (bool is_made = false; status == STATUS_OK && !has_database; is_made = true) {
         has_database = mysql_select_db(mysql, "append") == 0;
+        conn->has_made_database = has_database && is_made;
         if (!has_database) {
             status = !is_made && mysql_errno(mysql) == ER_BAD_DB_ERROR
                          ? run_text(conn, "create database if not exists append", error)
@@ -1353,6 +1355,7 @@ static void inspect(struct adapter_conn *conn, struct connection_info *info)
                  conn->why_no_bulk, conn->sends_text ? ", statements as text" : "");
     }
     dialect_inspect(&dialect_mysql, info);
+    info->has_made_database = conn->has_made_database;
     if (has_addresses) {
         info->declare_column = dialect_mariadb_declare;
     }

@@ -146,8 +146,7 @@ static void bound_rows(struct job *job)
     search->max_rows = plan->max_rows;
     if (job->generator == NULL) {
         /* how long the rows of a script are, and whether it appends any, is not known */
-        snprintf(search->removal, sizeof search->removal, "append cleanup --workload %.200s",
-                 plan->workload);
+        setup_describe_removal(&job->setup, plan, search->removal, sizeof search->removal);
         return;
     }
     search->row_bytes = generator_row_bytes(job->generator);
@@ -159,17 +158,7 @@ static void bound_rows(struct job *job)
     if (!is_kept) {
         return;
     }
-    char *text = search->removal;
-    const size_t size = sizeof search->removal;
-    if (plan->owned_path != NULL) {
-        snprintf(text, size, "remove %.280s", plan->out_folder);
-    } else if (job->setup.rows_before == 0 && (plan->is_default_table || plan->ddl != NULL)) {
-        snprintf(text, size, "drop table %.200s", plan->table_name);
-    } else if (generator_identifies_rows(plan, &job->setup.table)) {
-        snprintf(text, size, "delete from %.200s where n1 = %d", plan->table_name, plan->run_tag);
-    } else {
-        snprintf(text, size, "nothing tells them from the other rows of %.200s", plan->table_name);
-    }
+    setup_describe_removal(&job->setup, plan, search->removal, sizeof search->removal);
     if (!plan->is_quiet) {
         const double value_bytes = (double)search->max_rows * search->row_bytes;
         notice_print("up to %s rows (--max-%s), %s of values, will be written to %s, and stay",

@@ -756,6 +756,7 @@ static void note_connection(struct job *job)
     const struct setup *setup = &job->setup;
     job->result->server = setup->server;
     job->result->connection = setup->connection;
+    setup_describe_removal(setup, &job->plan, job->result->removal, sizeof job->result->removal);
     memcpy(job->result->engine, setup->table.engine, sizeof job->result->engine);
 }
 

@@ -96,6 +96,7 @@ struct sweep {
     struct ranks *ranks;
     bool is_stopped; /* by a signal to a rank, or because one is lost */
     bool has_begun;  /* some run was started: the table of TABLE_MADE is the sweep's */
+    bool has_made;   /* the same, by this call: it found no table before its first run */
     char started_utc[40];
     int lock; /* descriptor of the folder, locked; -1 = none */
 
@@ -1292,8 +1293,29 @@ static enum exit_code run_program(struct sweep *sweep, size_t index, struct chil
     return EXIT_CODE_OK;
 }
 
+/* Names the tables that a run may drop whoever made them: those that the user named, or those that
+ * were missing before the sweep's first run. Where neither is so the run looks at their marks. */
+static bool name_recreated(const struct sweep *sweep, struct buffer *text)
+{
+    const struct script *script = plan_has_own_rows(&sweep->plan) ? NULL : sweep->plan.script;
+    buffer_add_text(text, "--recreate=");
+    const size_t bare = text->length;
+    if (sweep->given.recreate_names != NULL) {
+        buffer_add_text(text, sweep->given.recreate_names);
+    } else if (sweep->table == TABLE_MADE && sweep->has_made && script == NULL) {
+        buffer_add_text(text, sweep->plan.table_name);
+    } else if (sweep->table == TABLE_MADE && sweep->has_made) {
+        for (size_t i = 0; i < script->dataset_count; i++) {
+            buffer_add_format(text, "%s%s", text->length > bare ? "," : "",
+                              script->datasets[i].is_declared ? script->datasets[i].name : "");
+        }
+    }
+    return !buffer_failed(text) && text->length > bare;
+}
+
 static enum exit_code run_one(struct sweep *sweep, size_t index, struct error *error)
 {
+    struct buffer recreate = {0};
     struct saved_sweep_run *run = &sweep->results.runs[index];
     const bool is_recreate =
         sweep->table == TABLE_RECREATED || (sweep->table == TABLE_MADE && sweep->has_begun);
@@ -1312,7 +1334,7 @@ static enum exit_code run_one(struct sweep *sweep, size_t index, struct error *e
         }
     }
     if (!sweep->has_begun) {
-        sweep->has_begun = true;
+        sweep->has_begun = sweep->has_made = true;
         const enum exit_code code = write_files(sweep, true, error);
         if (code != EXIT_CODE_OK) {
             return code;
@@ -1334,7 +1356,7 @@ static enum exit_code run_one(struct sweep *sweep, size_t index, struct error *e
         }
     }
     if (is_recreate) {
-        argv[count++] = "--recreate";
+        argv[count++] = name_recreated(sweep, &recreate) ? buffer_text(&recreate) : "--recreate";
     }
     if (sweep->given.varied.count > 0) {
         argv[count++] = set;
@@ -1353,6 +1375,7 @@ static enum exit_code run_one(struct sweep *sweep, size_t index, struct error *e
         open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (log < 0) {
         error_set(error, ERROR_SYSTEM, errno, NULL, "%.160s: %s", path, strerror(errno));
+        buffer_fini(&recreate);
         return EXIT_CODE_CLIENT_LIMIT;
     }
     path_of(sweep, run, "", path);
@@ -1364,6 +1387,7 @@ static enum exit_code run_one(struct sweep *sweep, size_t index, struct error *e
     enum exit_code code = run_program(
         sweep, index, (struct child_start){.argv = argv, .in = in, .err = log}, &end, error);
     close(log);
+    buffer_fini(&recreate);
     const bool was_started = code == EXIT_CODE_OK;
     run->wall_s = (double)(mono_now_ns() - start_ns) / (double)MONO_NS_PER_S;
     code = ranks_close_run(sweep->ranks, code, error);

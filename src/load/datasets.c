@@ -15,6 +15,7 @@
 #include "base/mono.h"
 #include "base/process.h"
 #include "base/text.h"
+#include "load/table_mark.h"
 
 #define TICK_NS (50 * MONO_NS_PER_MS)
 
@@ -57,10 +58,11 @@ struct work {
     struct buffer create; /* the statement that makes it */
     size_t index_count;   /* to be made; 0: none is, or `create` has its own */
     bool is_missing;
-    bool is_made;     /* by datasets_make */
-    uint64_t rows;    /* that are there, in chunks that need not be loaded */
-    uint64_t chunks;  /* in all */
-    uint8_t *states;  /* enum chunk_state of each; NULL: all are missing */
+    bool is_made;           /* by datasets_make */
+    struct table_mark mark; /* of the table that is there */
+    uint64_t rows;          /* that are there, in chunks that need not be loaded */
+    uint64_t chunks;        /* in all */
+    uint8_t *states;        /* enum chunk_state of each; NULL: all are missing */
     const char *key;  /* column of the primary key that is the number of the row; NULL: none is */
     int64_t key_from; /* of row 0 */
 
@@ -189,13 +191,74 @@ static const struct column *find_column(const struct table *table, const char *n
     return NULL;
 }
 
-#define REMEDY "append cleanup drops it, --recreate makes it again"
+/* Where the mark of a table of the script is. `what` holds the words of the mark. */
+static struct table_mark_place mark_place(const struct plan *plan, const struct setup *setup,
+                                          struct adapter_conn *conn, const char *table_name,
+                                          struct buffer *what)
+{
+    const struct script *script = plan->script;
+    const char *slash = strrchr(script->name, '/');
+    buffer_add_text(what, slash == NULL ? script->name : slash + 1);
+    for (size_t i = 0; i < script->param_count; i++) {
+        const struct script_param *param = &script->params[i];
+        if (param->is_set) {
+            buffer_add_format(what, " %s=%s", param->name, param->value);
+        }
+    }
+    return (struct table_mark_place){.adapter = plan->adapter,
+                                     .conn = conn,
+                                     .connection = &setup->connection,
+                                     .table_name = table_name,
+                                     .what = buffer_text(what),
+                                     .rows = script->hash};
+}
+
+static enum status read_mark(const struct datasets_place *place, const char *table_name,
+                             struct table_mark *mark, struct error *error)
+{
+    struct buffer what = {0};
+    const struct table_mark_place where =
+        mark_place(place->plan, place->setup, place->conn, table_name, &what);
+    const enum status status = table_mark_read(&where, mark, error);
+    buffer_fini(&what);
+    place->on_answer(place->context);
+    return status;
+}
+
+static enum status write_mark(const struct plan *plan, const struct setup *setup,
+                              struct adapter_conn *conn, const struct script_dataset *dataset,
+                              bool is_loading, struct error *error)
+{
+    struct buffer what = {0};
+    const struct table_mark_place place = mark_place(plan, setup, conn, dataset->name, &what);
+    const enum status status =
+        table_mark_write(&place, dataset->table.columns[0].name, is_loading, error);
+    buffer_fini(&what);
+    return status;
+}
+
+/* What a user can do about a table that is not as the script declares it. */
+static const char *remedy_for(const struct table_mark *mark, const char *table_name, char *text,
+                              size_t size)
+{
+    if (mark->is_there) {
+        return "append cleanup drops it, --recreate makes it again";
+    }
+    snprintf(text, size, "append did not make it and leaves it as it is; --recreate=%.60s drops it",
+             table_name);
+    return text;
+}
+
+enum {
+    REMEDY_BYTES = 160
+};
+#define REMEDY(mark, name) remedy_for(mark, name, (char[REMEDY_BYTES]){""}, REMEDY_BYTES)
 
 /* Whether the table that is there has the columns that the script declares. One that a statement of
  * the script's own makes may have others, too. */
 static enum status check_columns(const struct datasets_place *place,
                                  const struct script_dataset *dataset, const struct table *table,
-                                 struct error *error)
+                                 const struct table_mark *mark, struct error *error)
 {
     const char *script = place->plan->script->name;
     const bool has_own =
@@ -205,20 +268,21 @@ static enum status check_columns(const struct datasets_place *place,
         const struct column *found = find_column(table, declared->name);
         if (found == NULL) {
             return refuse(error, "table '%.60s' has no column '%.40s', which %.40s declares: %s",
-                          dataset->name, declared->name, script, REMEDY);
+                          dataset->name, declared->name, script, REMEDY(mark, dataset->name));
         }
         if (class_of(found->type) != class_of(declared->type)) {
             return refuse(
                 error,
                 "column '%.40s' of table '%.40s' is %.30s, which is not what %.40s declares: %s",
-                declared->name, dataset->name, found->type_name, script, REMEDY);
+                declared->name, dataset->name, found->type_name, script,
+                REMEDY(mark, dataset->name));
         }
     }
     for (size_t c = 0; c < table->column_count && !has_own && !table->takes_any_column; c++) {
         if (find_column(&dataset->table, table->columns[c].name) == NULL) {
-            return refuse(error,
-                          "table '%.60s' has a column '%.40s', which %.40s does not declare: %s",
-                          dataset->name, table->columns[c].name, script, REMEDY);
+            return refuse(
+                error, "table '%.60s' has a column '%.40s', which %.40s does not declare: %s",
+                dataset->name, table->columns[c].name, script, REMEDY(mark, dataset->name));
         }
     }
     return STATUS_OK;
@@ -437,14 +501,15 @@ static enum status survey_chunks(const struct datasets_place *place, struct work
     buffer_fini(&sql);
     if (status == STATUS_OK && (survey.is_odd || survey.rows != rows)) {
         return refuse(error, "table '%.80s' has rows that %.60s does not declare: %s",
-                      dataset->name, place->plan->script->name, REMEDY);
+                      dataset->name, place->plan->script->name, REMEDY(&work->mark, dataset->name));
     }
     return status;
 }
 
-/* A table that is there has all of its rows, or is to get the others. */
+/* A table that is there has all of its rows, or is to get the others: only one that append made,
+ * and whose load was cut off or never began. */
 static enum status check_rows(const struct datasets_place *place, struct work *work,
-                              struct error *error)
+                              const struct table *table, struct error *error)
 {
     const struct plan *plan = place->plan;
     const struct script_dataset *dataset = work->dataset;
@@ -463,13 +528,21 @@ static enum status check_rows(const struct datasets_place *place, struct work *w
         work->rows = status == STATUS_OK ? rows : 0;
         return status;
     }
-    const bool can_go_on = rows < dataset->rows && (work->key != NULL || rows == 0);
+    if (!work->mark.is_there) {
+        char remedy[REMEDY_BYTES];
+        snprintf(remedy, sizeof remedy, "%.40s declares %s rows; --recreate=%.60s drops the table",
+                 script, UNITS_COUNT(dataset->rows), dataset->name);
+        return table_mark_refuse(table, dataset->name, (int64_t)rows, remedy, error);
+    }
+    const bool was_cut_off = work->mark.is_loading && work->mark.has_rows_of && work->key != NULL;
+    const bool can_go_on = rows < dataset->rows && (rows == 0 || was_cut_off);
     if (plan->command == COMMAND_PREPARE && can_go_on) {
         return rows == 0 ? STATUS_OK : survey_chunks(place, work, rows, error);
     }
     return refuse(error, "table '%.60s' has %s rows, and %.40s declares %s: %s", dataset->name,
                   UNITS_COUNT(rows), script, UNITS_COUNT(dataset->rows),
-                  can_go_on ? "append prepare loads the others, --recreate all of them" : REMEDY);
+                  can_go_on ? "append prepare loads the others, --recreate all of them"
+                            : REMEDY(&work->mark, dataset->name));
 }
 
 /* The next column of an index "a, b"; returns what is behind it. */
@@ -506,6 +579,35 @@ static enum status check_indexes(const struct script *script, const struct scrip
     return STATUS_OK;
 }
 
+/* The rows of a table that is there, by its name; -1: they cannot be counted. */
+static int64_t count_there(const struct datasets_place *place, const char *table_name)
+{
+    const struct connection_info *connection = &place->setup->connection;
+    struct buffer sql = {0};
+    uint64_t rows = 0;
+    struct error error = {.kind = ERROR_NONE};
+    ask_write(&sql, ask_words(connection)->count, connection, table_name, NULL, 0);
+    const struct statement count = {.sql = buffer_text(&sql)};
+    const bool is_counted = !buffer_failed(&sql) && ask_count(place->plan->adapter, place->conn,
+                                                              &count, &rows, &error) == STATUS_OK;
+    buffer_fini(&sql);
+    place->on_answer(place->context);
+    return is_counted ? (int64_t)rows : -1;
+}
+
+/* Whether --recreate may drop the table that is there. */
+static enum status check_drop(const struct datasets_place *place, const struct work *work,
+                              const struct table *table, struct error *error)
+{
+    const char *const name = work->dataset->name;
+    if (table_mark_allows_drop(&work->mark, place->plan, name)) {
+        return STATUS_OK;
+    }
+    char remedy[REMEDY_BYTES];
+    snprintf(remedy, sizeof remedy, "--recreate=%.60s drops it all the same", name);
+    return table_mark_refuse(table, name, count_there(place, name), remedy, error);
+}
+
 static enum status examine_table(const struct datasets_place *place, struct work *work,
                                  struct error *error)
 {
@@ -525,6 +627,12 @@ static enum status examine_table(const struct datasets_place *place, struct work
     status = plan->adapter->describe(place->conn, dataset->name, &table, error);
     place->on_answer(place->context);
     work->is_missing = status == STATUS_REJECTED && error->kind == ERROR_NOT_FOUND;
+    if (status == STATUS_OK) {
+        status = read_mark(place, dataset->name, &work->mark, error);
+    }
+    if (status == STATUS_OK && plan->is_recreate) {
+        status = check_drop(place, work, &table, error);
+    }
     if (work->is_missing || (status == STATUS_OK && plan->is_recreate)) {
         error_clear(error);
         status = write_create(place, work, error);
@@ -533,9 +641,9 @@ static enum status examine_table(const struct datasets_place *place, struct work
                     dataset->name);
         }
     } else if (status == STATUS_OK) {
-        status = check_columns(place, dataset, &table, error);
+        status = check_columns(place, dataset, &table, &work->mark, error);
         status = status == STATUS_OK ? adopt(place, work->number, &table, error) : status;
-        status = status == STATUS_OK ? check_rows(place, work, error) : status;
+        status = status == STATUS_OK ? check_rows(place, work, &table, error) : status;
     }
     table_fini(&table);
     return status;
@@ -693,7 +801,12 @@ static enum status make_table(const struct datasets_place *place, struct work *w
                               error->kind != ERROR_READ_ONLY;
         error->kind = is_wrong ? ERROR_USAGE : error->kind;
     } else {
-        status = check_columns(place, work->dataset, &table, error);
+        const struct script_dataset *dataset = work->dataset;
+        work->mark.is_there = true;
+        status =
+            write_mark(place->plan, place->setup, place->conn, dataset, dataset->rows > 0, error);
+        status = status == STATUS_OK ? check_columns(place, dataset, &table, &work->mark, error)
+                                     : status;
         status = status == STATUS_OK ? adopt(place, work->number, &table, error) : status;
     }
     table_fini(&table);
@@ -1124,7 +1237,9 @@ static enum status finish_table(struct hand *hand, const struct work *work, stru
                   UNITS_COUNT(dataset->rows), UNITS_COUNT(out->rows_before));
         return STATUS_REJECTED;
     }
-    return status;
+    return status == STATUS_OK && dataset->rows > 0
+               ? write_mark(plan, hand->loader->setup, hand->conn, dataset, false, error)
+               : status;
 }
 
 static enum status do_task(struct hand *hand, const struct task *task, struct error *error)
@@ -1373,32 +1488,70 @@ enum status datasets_load(struct datasets *datasets, const struct plan *plan, st
     return is_done ? STATUS_OK : loader.status == STATUS_OK ? STATUS_LOST : loader.status;
 }
 
-enum status datasets_drop(const struct datasets_place *place, struct buffer *dropped, size_t *count,
-                          struct error *error)
+/* A table that cleanup is to drop. */
+struct doomed {
+    const char *name;
+    int64_t rows; /* -1: they could not be counted */
+};
+
+/* Finds the tables to drop. One that append did not make ends it: then none is dropped. */
+static enum status find_doomed(const struct datasets_place *place, struct doomed *doomed,
+                               size_t *count, struct error *error)
 {
     const struct plan *plan = place->plan;
     enum status status = STATUS_OK;
-    *count = 0;
     for (size_t i = 0; status == STATUS_OK && i < plan->script->dataset_count; i++) {
         const struct script_dataset *dataset = &plan->script->datasets[i];
         struct table table = {0};
+        struct table_mark mark;
         if (!dataset->is_declared || is_discarding(plan)) {
             continue;
         }
         status = plan->adapter->describe(place->conn, dataset->name, &table, error);
         place->on_answer(place->context);
-        table_fini(&table);
         if (status == STATUS_REJECTED && error->kind == ERROR_NOT_FOUND) {
             error_clear(error);
             status = STATUS_OK;
             continue;
         }
-        status = status == STATUS_OK ? drop(place, dataset->name, error) : status;
+        status = status == STATUS_OK ? read_mark(place, dataset->name, &mark, error) : status;
+        if (status == STATUS_OK) {
+            const int64_t rows = count_there(place, dataset->name);
+            doomed[(*count)++] = (struct doomed){dataset->name, rows};
+            if (!table_mark_allows_drop(&mark, plan, dataset->name)) {
+                char remedy[REMEDY_BYTES];
+                snprintf(remedy, sizeof remedy, "--drop=%.60s drops it all the same",
+                         dataset->name);
+                status = table_mark_refuse(&table, dataset->name, rows, remedy, error);
+            }
+        }
+        table_fini(&table);
+    }
+    return status;
+}
+
+enum status datasets_drop(const struct datasets_place *place, struct buffer *dropped, size_t *count,
+                          struct error *error)
+{
+    const size_t most = place->plan->script->dataset_count;
+    struct doomed *doomed = calloc(most + 1, sizeof *doomed);
+    size_t found = 0;
+    *count = 0;
+    enum status status =
+        doomed == NULL ? lack_memory(error) : find_doomed(place, doomed, &found, error);
+    for (size_t i = 0; status == STATUS_OK && i < found && !place->plan->is_quiet; i++) {
+        notice_print("dropping table %.80s with %s rows", doomed[i].name,
+                     doomed[i].rows < 0 ? "an unknown number of"
+                                        : UNITS_COUNT((uint64_t)doomed[i].rows));
+    }
+    for (size_t i = 0; status == STATUS_OK && i < found; i++) {
+        status = drop(place, doomed[i].name, error);
         place->on_answer(place->context);
         if (status == STATUS_OK) {
-            buffer_add_format(dropped, "%s%s", *count == 0 ? "" : ", ", dataset->name);
+            buffer_add_format(dropped, "%s%s", *count == 0 ? "" : ", ", doomed[i].name);
             (*count)++;
         }
     }
+    free(doomed);
     return status;
 }

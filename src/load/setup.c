@@ -19,6 +19,7 @@
 #include "base/url.h"
 #include "load/datasets.h"
 #include "load/generator.h"
+#include "load/table_mark.h"
 
 #define TICK_NS (50 * MONO_NS_PER_MS)
 #define GRACE_NS (3 * MONO_NS_PER_S)
@@ -358,10 +359,52 @@ static enum status create_table(struct adapter_conn *conn, const struct plan *pl
     return execute(conn, plan, &sql, error);
 }
 
-/* Leaves the table described in *table, made if there was none and there is DDL for it. */
+/* The mark of the run's own table. Its rows are not loaded. */
+static struct table_mark_place mark_place(struct adapter_conn *conn, const struct plan *plan,
+                                          const struct connection_info *connection)
+{
+    return (struct table_mark_place){.adapter = plan->adapter,
+                                     .conn = conn,
+                                     .connection = connection,
+                                     .table_name = plan->table_name,
+                                     .what = "rows of append runs",
+                                     .rows = ""};
+}
+
+/* Whether the table that is there may be dropped: append made it, or --recreate names it. `table`
+ * is described. */
+static enum status check_drop(struct adapter_conn *conn, const struct plan *plan,
+                              const struct connection_info *connection, const struct table *table,
+                              struct error *error)
+{
+    const struct table_mark_place place = mark_place(conn, plan, connection);
+    struct table_mark mark;
+    const enum status status = table_mark_read(&place, &mark, error);
+    if (status != STATUS_OK || table_mark_allows_drop(&mark, plan, plan->table_name)) {
+        return status;
+    }
+    struct buffer sql = {0};
+    uint64_t rows = 0;
+    ask_write(&sql, ask_words(connection)->count, connection, plan->table_name, NULL, 0);
+    const struct statement count = {.sql = buffer_text(&sql)};
+    struct error uncounted = {.kind = ERROR_NONE};
+    const bool is_counted = !buffer_failed(&sql) &&
+                            ask_count(plan->adapter, conn, &count, &rows, &uncounted) == STATUS_OK;
+    char remedy[ROW_NAME_BYTES];
+    snprintf(remedy, sizeof remedy, "--recreate=%.80s drops it all the same", plan->table_name);
+    buffer_fini(&sql);
+    if (is_counted && rows == 0 && table->takes_any_column) {
+        return STATUS_OK; /* without rows there is no such table */
+    }
+    return table_mark_refuse(table, plan->table_name, is_counted ? (int64_t)rows : -1, remedy,
+                             error);
+}
+
+/* Leaves the table described in *table, made if there was none and there is DDL for it: then
+ * *is_made. */
 static enum status find_or_create(struct adapter_conn *conn, const struct plan *plan,
                                   const struct connection_info *connection, struct table *table,
-                                  struct error *error)
+                                  bool *is_made, struct error *error)
 {
     const struct adapter *adapter = plan->adapter;
     const char *const odd = connection->not_in_names;
@@ -381,8 +424,15 @@ static enum status find_or_create(struct adapter_conn *conn, const struct plan *
                   plan->table_name, connection->dialect);
         return STATUS_FATAL;
     }
-    enum status status = STATUS_OK;
-    if (plan->is_recreate && plan->engine != NULL && strstr(ddl, PLAN_DEFAULT_TABLE) != NULL) {
+    enum status status = adapter->describe(conn, plan->table_name, table, error);
+    bool is_missing = status != STATUS_OK && error->kind == ERROR_NOT_FOUND;
+    const bool is_dropped = plan->is_recreate && status == STATUS_OK;
+    if (is_dropped) {
+        status = check_drop(conn, plan, connection, table, error);
+        table_fini(table);
+    }
+    if (is_dropped && status == STATUS_OK && plan->engine != NULL &&
+        strstr(ddl, PLAN_DEFAULT_TABLE) != NULL) {
         /* An engine that the server does not have, or that cannot hold these columns, is to be
          * known before the table that is there has been dropped. */
         char trial[48];
@@ -392,19 +442,26 @@ static enum status find_or_create(struct adapter_conn *conn, const struct plan *
             status = drop_table(conn, plan, trial, connection, error);
         }
     }
-    if (plan->is_recreate && status == STATUS_OK) {
-        status = drop_table(conn, plan, plan->table_name, connection, error);
+    if (is_dropped) {
+        status = status == STATUS_OK ? drop_table(conn, plan, plan->table_name, connection, error)
+                                     : status;
+        if (status != STATUS_OK) {
+            return status;
+        }
+        status = adapter->describe(conn, plan->table_name, table, error);
+        is_missing = status != STATUS_OK && error->kind == ERROR_NOT_FOUND;
     }
-    if (status != STATUS_OK) {
-        return status;
-    }
-    status = adapter->describe(conn, plan->table_name, table, error);
-    const bool is_missing = status != STATUS_OK && error->kind == ERROR_NOT_FOUND;
     if (is_missing && status == STATUS_REJECTED && ddl != NULL) {
         error_clear(error);
         status = create_table(conn, plan, ddl, NULL, error);
-        return status == STATUS_OK ? adapter->describe(conn, plan->table_name, table, error)
-                                   : status;
+        status =
+            status == STATUS_OK ? adapter->describe(conn, plan->table_name, table, error) : status;
+        *is_made = status == STATUS_OK;
+        if (*is_made && table->column_count > 0) {
+            const struct table_mark_place place = mark_place(conn, plan, connection);
+            status = table_mark_write(&place, table->columns[0].name, false, error);
+        }
+        return status;
     }
     const char *point = strchr(plan->table_name, '.');
     if (is_missing && point != NULL) {
@@ -586,7 +643,8 @@ static enum status prepare_table(struct probe *probe, struct setup *setup,
     const struct adapter *adapter = plan->adapter;
     struct table *table = &setup->table;
     struct buffer sql = {0};
-    enum status status = find_or_create(conn, plan, &setup->connection, table, error);
+    enum status status =
+        find_or_create(conn, plan, &setup->connection, table, &setup->has_made_table, error);
     const struct script_dataset *const named = find_named(plan->script, 0);
     if (status != STATUS_OK && error->kind == ERROR_NOT_FOUND && named != NULL) {
         const struct error inner = *error;
@@ -753,7 +811,8 @@ static enum status prepare_host(struct probe *probe, struct adapter_conn *conn, 
         }
         if (is_missing || (status == STATUS_OK && plan->is_recreate && rows[0] > 0)) {
             error_clear(error);
-            status = find_or_create(conn, plan, &setup->connection, &table, error);
+            bool is_made;
+            status = find_or_create(conn, plan, &setup->connection, &table, &is_made, error);
             table_fini(&table);
         }
     }
@@ -952,6 +1011,31 @@ void setup_describe_made(const struct setup *setup, const struct plan *plan, cha
     buffer_fini(&text);
 }
 
+void setup_describe_removal(const struct setup *setup, const struct plan *plan, char *text,
+                            size_t size)
+{
+    text[0] = '\0';
+    if ((plan->adapter->flags & ADAPTER_DISCARDS) != 0) {
+        return;
+    }
+    if (plan->owned_path != NULL) {
+        snprintf(text, size, "remove %.280s", plan->out_folder);
+    } else if (!plan_has_own_rows(plan)) {
+        snprintf(text, size, "append cleanup --workload %.200s", plan->workload);
+    } else if (setup->has_made_table) {
+        snprintf(text, size, "drop table %.200s /* made by this run */", plan->table_name);
+    } else if (generator_identifies_rows(plan, &setup->table)) {
+        snprintf(text, size, "delete from %.200s where n1 = %d", plan->table_name, plan->run_tag);
+    } else {
+        snprintf(text, size, "nothing tells them from the other rows of %.200s", plan->table_name);
+    }
+    if (setup->connection.has_made_database) {
+        const size_t length = strlen(text);
+        snprintf(text + length, size - length, "; drop database %.60s /* made by this run */",
+                 setup->connection.database);
+    }
+}
+
 struct cleanup {
     struct setup setup; /* for what is known of the connection */
     struct buffer dropped;
@@ -989,10 +1073,11 @@ enum exit_code setup_cleanup(const struct plan *plan, char *line, size_t size, s
         error_set(error, ERROR_CANCELLED, 0, NULL, "interrupted after %s %s had been dropped",
                   UNITS_COUNT(cleanup.count), units_plural(cleanup.count, "table", "tables"));
     }
-    if (cleanup.count == 0) {
-        snprintf(line, size, "there is none of the tables that %.60s declares: nothing dropped",
+    line[0] = '\0';
+    if (cleanup.count == 0 && code == EXIT_CODE_OK) {
+        snprintf(line, size, "no table that %.60s declares exists: nothing was dropped",
                  plan->script->name);
-    } else {
+    } else if (cleanup.count > 0) {
         snprintf(line, size, "dropped %s %s: %s", UNITS_COUNT(cleanup.count),
                  units_plural(cleanup.count, "table", "tables"), buffer_text(&cleanup.dropped));
     }

@@ -50,6 +50,7 @@ struct setup {
     struct statement count; /* select count(*) from it */
     char *count_sql;        /* owned */
     uint64_t rows_before;
+    bool has_made_table;               /* `table` was missing, or was to be recreated */
     struct statement nothing;          /* shows that a connection is still there */
     int64_t count_ns;                  /* counting them took so long */
     struct server_limits server;       /* version "" when the server did not say */
@@ -99,6 +100,11 @@ enum exit_code setup_learn(struct setup *setup, struct plan *plan, const char *t
 /* What prepare did, in a line. */
 void setup_describe_made(const struct setup *setup, const struct plan *plan, char *line,
                          size_t size);
+
+/* Writes what removes what the run leaves behind: its rows, its table, its database; "" when
+ * nothing stays. */
+void setup_describe_removal(const struct setup *setup, const struct plan *plan, char *text,
+                            size_t size);
 
 /* Drops the tables that the plan's script declares. *line says which they were; else than OK:
  * *error does, too. A database file that does not exist is not made. */

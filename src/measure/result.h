@@ -184,6 +184,7 @@ struct result {
     struct server_limits server; /* version "" when the server did not say */
     struct connection_info connection;
     char engine[ROW_TYPE_NAME_BYTES]; /* of the table; "" where there is only one */
+    char removal[320]; /* what removes what the run leaves behind; "" when nothing stays */
 
     enum verdict verdict;
     char verdict_reason[240]; /* one line, never empty */

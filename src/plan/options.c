@@ -326,6 +326,19 @@ static enum exit_code store_io_trace(const struct option_entry *entry, struct pl
     return store_usual(entry, plan, value == NULL ? io_trace_words[IO_TRACE_FULL] : value, error);
 }
 
+/* Without names only tables that append made are dropped. */
+static enum exit_code store_recreate(const struct option_entry *entry, struct plan *plan,
+                                     const char *value, struct error *error)
+{
+    (void)entry;
+    plan->is_recreate = true;
+    plan->recreate_names = value;
+    return value == NULL || value[0] != '\0'
+               ? EXIT_CODE_OK
+               : usage_refuse(error, "--recreate= names no table: --recreate=NAME,NAME, or "
+                                     "--recreate for the tables that append made");
+}
+
 static enum exit_code store_threshold(const struct option_entry *entry, struct plan *plan,
                                       const char *value, struct error *error)
 {
@@ -499,8 +512,9 @@ const struct option_entry option_table[] = {
      TEXT(schema_file), .key = "schema_file", WITH_OWN_ROWS},
     {LOAD, "engine", "NAME", "mariadb, clickhouse: engine of a table made here", TEXT(engine),
      .key = "engine", WITH_OWN_ROWS},
-    {LOAD | PREPARE, "recreate", NULL, "drop the table and create it again", FLAG(is_recreate),
-     OF(SWEEP), .key = "is_recreate"},
+    {LOAD | PREPARE, "recreate", "[=NAME,...]", "drop append's table and make it again; NAME: any",
+     FLAG(is_recreate), .store = store_recreate, OF(SWEEP), .key = "is_recreate"},
+    {CLEANUP, "drop", "NAME,...", "drop these tables, too, whoever made them", TEXT(recreate_names)},
     {LOAD | PREPARE, "method", "NAME", "how to append: see above (the first one)",
      TEXT(target.method), .key = "target.method"},
     {LOAD | PREPARE, "batch", "N", "rows in one append (100)",

@@ -976,6 +976,7 @@ void report_write_text(FILE *stream, const struct plan *plan, const struct resul
     put_text(&out, "Ended", stop_text(result));
     put_text(&out, "Events", result->events.note);
     put_text(&out, "Metrics", result->metrics_note);
+    put_text(&out, "To undo", plan->owned_path == NULL ? result->removal : "");
     put_text(&out, "Problem", shortage);
     put_expectations(&out, result->expectations);
     fputc('\n', stream);

@@ -36,7 +36,20 @@ transaction("t", function() s:run(3) end, {autocommit = true})
 """
 
 
-class Prepare:
+OTHERS = """
+dataset("log1", param("rows", 100), {{"id", "int32", row(), key = true}, {"msg", "text(40)", text(10)}})
+local get = statement("get", "SELECT msg FROM log1 WHERE id = ?", {"int32"})
+local id = uniform(0, 49)
+transaction("look", function() check(get:one(id) ~= nil) end, {autocommit = true})
+"""
+
+
+class Others:
+    """Tables of somebody else's, and that they are left as they are. Subclasses as of Prepare."""
+
+    CREATE = "create table {} (id int primary key, msg varchar(40))"
+    RENAME = "alter table {} rename to {}"
+
     def prepare(self, *options, sessions=3, **more):
         return self.append("prepare", sessions, self.url, *options, **more)
 
@@ -59,6 +72,95 @@ class Prepare:
         return self.refused(2, self.url, *options, "--transactions", 20, "--out", self.out(),
                             code=code, pattern=pattern)
 
+    def refused_prepare(self, *options, pattern):
+        ended = self.prepare(*options, code=2)
+        self.assertRegex(ended.reason, pattern)
+        self.assertEqual(ended.out, "")
+
+    def others_table(self, name="log1"):
+        """A table of somebody else's, as similar to that of OTHERS as can be."""
+        self.sql(self.CREATE.format(name),
+                 *(f"insert into {name} values ({i}, 'precious {i}')" for i in range(50)))
+
+    def refused_others(self, *script, table="log1", rows=50, columns="id, msg"):
+        """Nothing that append can be asked for drops, empties or fills it, unless it is named."""
+        told = fr"append did not make table '{table}' \({rows} rows?; columns {columns}\) and leaves it as it is: "
+        self.refused_prepare(*script, pattern=told)
+        self.refused_prepare(*script, "--recreate", pattern=told + f"--recreate={table} drops it")
+        self.refused_prepare(*script, "--recreate=other", pattern=told)
+        self.refused_run(*script, pattern=told)
+        self.refused_run(*script, "--recreate", pattern=told)
+        ended = self.append("cleanup", self.url, *script, code=2)
+        self.assertRegex(ended.reason, told + f"--drop={table} drops it")
+        self.assertEqual(ended.out, "")
+        self.refused("find-max", self.url, *script, "--recreate", "--max-sessions", 2,
+                     "--hold", "1s", "--out", self.out(), code=2, pattern=told)
+        self.append("sweep", "--sessions", 1, "--transactions", 5, "--recreate", *script, self.url,
+                    "--out", self.out(), code=None)
+        self.assertEqual(self.counts(table), [rows])
+
+    def test_tables_of_others_are_left(self):
+        script = ("--workload", self.script(OTHERS, "others.lua"))
+        self.others_table()
+        self.refused_others(*script)
+        self.assertEqual(self.sql("select count(*) from log1 where msg like 'precious%'"), "50")
+        self.append("cleanup", self.url, *script, "--drop=log1")
+        self.assertNotIn("log1", self.tables())
+        self.others_table()
+        self.assertRegex(self.prepare(*script, "--recreate=log1").out, "100 rows loaded")
+        # now it is append's
+        self.prepare(*script, "--recreate")
+        ended = self.append("cleanup", self.url, *script)
+        self.assertRegex(ended.err, "dropping table log1 with 100 rows")
+        self.assertEqual(ended.out, "dropped 1 table: log1\n")
+
+    def test_an_empty_table_of_others(self):
+        script = ("--workload", self.script(OTHERS, "others.lua"))
+        self.sql(self.CREATE.format("log1"))
+        self.refused_others(*script, rows=0)
+
+    def test_a_table_of_others_that_fits_is_used(self):
+        """As those of pgbench -i: transactions run on it, and it is never dropped."""
+        script = ("--workload", self.script(OTHERS, "others.lua"), "--set", "rows=50")
+        self.others_table()
+        self.run_script(*script)
+        self.assertRegex(self.prepare(*script).out, "all of it was there")
+        self.assertEqual(self.append("cleanup", self.url, *script, code=2).out, "")
+        self.assertEqual(self.sql("select count(*) from log1 where msg like 'precious%'"), "50")
+
+    def test_a_table_that_was_made_again_by_hand(self):
+        script = ("--workload", self.script(OTHERS, "others.lua"))
+        self.prepare(*script)
+        self.sql("drop table log1")
+        self.others_table()
+        self.refused_others(*script)
+
+    def test_a_table_that_was_renamed(self):
+        """append made it, under another name: somebody keeps it now."""
+        self.prepare("--workload", self.script(OTHERS.replace("log1", "log2"), "two.lua"))
+        self.sql(self.RENAME.format("log2", "log1"))
+        self.refused_others("--workload", self.script(OTHERS, "others.lua"), "--set", "rows=200", rows=100)
+
+    def test_the_default_table(self):
+        """syslog_table: rows are added, and --recreate drops it only where append made it."""
+        def undo(*options):
+            return " ".join(re.search(r"(?m)^To undo +((?:.*\n?)(?: {10}.*\n)*)", self.append(
+                2, 100, self.url, *options, "--out", self.out(), code=None).out).group(1).split())
+
+        self.assertEqual(undo(), "drop table syslog_table /* made by this run */")
+        self.assertRegex(undo(), r"^delete from syslog_table where n1 = \d+$")
+        self.assertEqual(undo("--recreate"), "drop table syslog_table /* made by this run */")
+        self.assertEqual(self.counts("syslog_table"), [100])
+        self.sql(self.RENAME.format("syslog_table", "kept"), self.CREATE.format("syslog_table"),
+                 "insert into syslog_table values (7, 'mine')")
+        self.refused(2, 100, self.url, "--recreate", "--out", self.out(), code=2, pattern=r"append did not make "
+                     r"table 'syslog_table' \(1 row; columns id, msg\).*--recreate=syslog_table drops it")
+        self.assertEqual(self.counts("kept", "syslog_table"), [100, 1])
+        self.append(2, 100, self.url, "--recreate=syslog_table", "--out", self.out(), code=None)
+        self.assertEqual(self.counts("kept", "syslog_table"), [100, 100])
+
+
+class Prepare(Others):
     def test_prepared_once(self):
         ended = self.prepare(*OLTP)
         self.assertRegex(ended.out, r"^2 tables made, 24,000 rows loaded in .*, [\d,]+ rows/s, "
@@ -93,27 +195,20 @@ class Prepare:
     def test_other_number_of_rows(self):
         self.prepare(*OLTP)
         self.sql("delete from sbtest2 where id = 11000")
-        self.refused_run(*OLTP, pattern="table 'sbtest2' has 11,999 rows, and oltp declares "
-                         "12,000: append prepare loads the others, --recreate all of them")
-        self.assertEqual(self.counts("sbtest1", "sbtest2"), [12000, 11999])
-        # the chunk that lacks a row is loaded again, and no other
-        self.assertRegex(self.prepare(*OLTP).out, "^2,000 rows loaded in ")
+        # its load was finished: what is there now is the result of runs, or somebody's work
+        for refuse in (self.refused_run, self.refused_prepare):
+            refuse(*OLTP, pattern="table 'sbtest2' has 11,999 rows, and oltp declares 12,000: append "
+                   "cleanup drops it, --recreate makes it again")
+            self.assertEqual(self.counts("sbtest1", "sbtest2"), [12000, 11999])
+        self.run_script(*OLTP, "--recreate")
         self.assertEqual(self.counts("sbtest1", "sbtest2"), [12000, 12000])
         self.run_script(*OLTP)
         more = (*OLTP[:3], "tables=2,table_size=11000")
         for refuse in (self.refused_run, self.refused_prepare):
             refuse(*more, pattern="'sbtest1' has 12,000 rows, and oltp declares 11,000: append "
                    "cleanup drops it, --recreate makes it again")
-        self.sql("update sbtest2 set id = 50000 where id = 12000", "delete from sbtest2 where id = 7")
-        self.refused_prepare(*OLTP, pattern="'sbtest2' has rows that oltp does not declare")
-        self.assertEqual(self.counts("sbtest1", "sbtest2"), [12000, 11999])
         self.run_script(*more, "--recreate")
         self.assertEqual(self.counts("sbtest1", "sbtest2"), [11000, 11000])
-
-    def refused_prepare(self, *options, pattern):
-        ended = self.prepare(*options, code=2)
-        self.assertRegex(ended.reason, pattern)
-        self.assertEqual(ended.out, "")
 
     def test_other_columns(self):
         cases = (("(id int primary key, k int, c char(120))", "no column 'pad', which oltp declares"),
@@ -127,6 +222,25 @@ class Prepare:
                 refuse(*OLTP, pattern=pattern)
             self.assertEqual(self.tables(), {"sbtest2"}, "a table was made beside one that is wrong")
             self.sql("drop table sbtest2")
+
+    def test_cleanup_looks_at_all_tables_first(self):
+        self.prepare(*OLTP)
+        self.sql("drop table sbtest2", "create table sbtest2 (mine text)")
+        ended = self.append("cleanup", self.url, *OLTP, code=2)
+        self.assertRegex(ended.reason, "did not make table 'sbtest2' .0 rows; columns mine.")
+        self.assertEqual(ended.out, "")
+        self.assertEqual(self.counts("sbtest1"), [12000])
+
+    def test_another_load_is_not_taken_up(self):
+        """A load that was cut off goes on only with what decides its rows."""
+        script = ("--workload", self.script(SLOW_SCRIPT))
+        self.interrupted(*script)
+        there = self.counts("slow")
+        self.refused_prepare(*script, "--set", "rows=70000", pattern="'slow' has [\\d,]+ rows, .* declares "
+                             "70,000: append cleanup drops it, --recreate makes it again")
+        self.assertEqual(self.counts("slow"), there)
+        self.prepare(*script, "--recreate", "--set", "rows=100")
+        self.assertEqual(self.counts("slow"), [100])
 
     def test_rows_of_the_run_are_left(self):
         """A table that is declared without rows takes any number of them."""
@@ -184,7 +298,7 @@ class Prepare:
         self.assertEqual(ended.out, "dropped 2 tables: sbtest1, sbtest2\n")
         self.assertEqual(self.tables(), {"sbtest3", "other"})
         ended = self.append("cleanup", self.url, *OLTP)
-        self.assertRegex(ended.out, "nothing dropped")
+        self.assertRegex(ended.out, "nothing was dropped")
         self.run_script("--workload", "append-then-count", "--set", "batch=2")
         self.append("cleanup", self.url, "--workload", "append-then-count")
         self.assertEqual(self.tables(), {"sbtest3", "other", "syslog_table"})

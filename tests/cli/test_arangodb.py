@@ -72,7 +72,7 @@ class Appends(ArangodbCase):
             wanted = sorted(database.execute(
                 "select n1, n2, n3, n5, host, msg, ip4, ip6, n4, tm from syslog_table"))
         for method in METHODS:
-            _, run = self.load("--method", method, "--batch", 7, "--verify", "rows", "--recreate",
+            _, run = self.load("--method", method, "--batch", 7, "--verify", "rows", "--recreate=syslog_table",
                                sessions=3, rows=1001)
             self.assertEqual(run.rows["acknowledged"], 1001)
             self.assertEqual(run.json["row_verification"]["lost"], 0)
@@ -97,7 +97,7 @@ class Appends(ArangodbCase):
                              ("wait_for_sync=1", "it is true or false"),
                              ("shard=1", "there is none of this name")):
             self.refused(1, 1, self.url_of(self.server, parameters="?" + wrong), code=2, pattern=words)
-        text = self.refused(1, 1, self.url_of(self.server, parameters="?write_concern=3"), "--recreate",
+        text = self.refused(1, 1, self.url_of(self.server, parameters="?write_concern=3"), "--recreate=syslog_table",
                             code=4, pattern="bad parameter")
         self.assertNotIn("syslog_table", self.server.databases["bench"].collections, text)
 
@@ -213,7 +213,7 @@ class Servers(ArangodbCase):
     def test_connections_that_end_in_the_middle(self):
         for after in (False, True):
             for method, api in (("import", "import"), ("document", "document/")):
-                self.append(1, 1, self.url, "--recreate")
+                self.append(1, 1, self.url, "--recreate=syslog_table")
                 self.server.fail("POST .*_api/" + api, 0, 0, times=3, skip=4, after=after)
                 _, run = self.load("--method", method, "--on-drop", "reconnect", "--verify", "rows",
                                    code=None)
@@ -278,7 +278,9 @@ class Scripts(ArangodbCase):
         one = self.documents("usertable")[0]
         self.assertRegex(one["_key"], r"^user\d+$")
         self.assertEqual(set(one), {"_id", "_key", "_rev", *(f"field{i}" for i in range(10))})
-        self.append("cleanup", self.url, "--workload", "ycsb")
+        self.refused("cleanup", self.url, "--workload", "ycsb", code=2, pattern="--drop=usertable drops it")
+        self.assertEqual(len(self.documents("usertable")), 1000)
+        self.append("cleanup", self.url, "--workload", "ycsb", "--drop=usertable")
         self.assertEqual(self.server.databases["bench"].collections, {})
         self.append("cleanup", self.url, "--workload", "ycsb")
 
@@ -310,7 +312,7 @@ class Scripts(ArangodbCase):
             self.assertFalse(unused and any(unused in name for name in self.server.requests))
             changed = [one for one in self.documents("usertable") if len(one["field0"]) != 8]
             self.assertEqual(changed, [])
-            self.append("cleanup", self.url, "--workload", "ycsb")
+            self.append("cleanup", self.url, "--workload", "ycsb", "--drop=usertable")
 
     def test_select_insert(self):
         ended = self.append(4, self.url, "--workload", "select-insert", "--set", "rows=300",

@@ -10,6 +10,7 @@ import urllib.error
 import urllib.request
 
 import harness
+from prepare import Others
 
 
 def clickhouse(url, *statements):
@@ -126,6 +127,14 @@ class Runs(Clickhouse):
             self.run_append(1, 100, self.url, *columns, "--method", method)
         self.assertEqual(self.count("mine", "e in ('x', 'y') and h = 6 and length(i) = 4 and k >= 0"), 200)
         self.assertIn("no values", self.append(1, 10, self.url, "--table", "mine", code=None).reason)
+
+
+class Tables(Others, Clickhouse):
+    CREATE = "create table {} (id Int32, msg String) engine = MergeTree() order by id"
+    RENAME = "rename table {} to {}"
+
+    def tables(self):
+        return set(self.sql("select name from system.tables where database = currentDatabase()").split())
 
 
 class Statements(Clickhouse):

@@ -79,11 +79,11 @@ class Appends(InfluxdbCase):
         self.append(1, 10, self.url, "--verify", "rows", "--seed", 4)
         self.refused(1, 10, self.url, "--verify", "rows", "--seed", 3, code=2,
                      pattern="has rows of --seed 3 already")
-        self.append(1, 10, self.url, "--verify", "rows", "--seed", 3, "--recreate")
+        self.append(1, 10, self.url, "--verify", "rows", "--seed", 3, "--recreate=syslog_table")
         self.assertEqual(self.count("n3"), 10)
 
     def test_recognised_by_its_port(self):
-        _, run = self.run_append(10, 1000, self.server.port, "--read", "none", "--recreate")
+        _, run = self.run_append(10, 1000, self.server.port, "--read", "none", "--recreate=syslog_table")
         self.assertEqual(run.rows["acknowledged"], 1000)
         self.assertEqual(self.server.query("append", "select count(n3) from syslog_table")[0]["count"],
                          1000)

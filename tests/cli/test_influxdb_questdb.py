@@ -62,7 +62,7 @@ class Appends(QuestdbCase):
                              ((i - 1) * rows, i * rows))
             self.assertEqual(run.json["row_verification"]["lost"], 0)
             self.assertEqual(self.count(), i * rows)
-        _, run = self.run_append(2, 100, self.url, "--recreate")
+        _, run = self.run_append(2, 100, self.url, "--recreate=syslog_table")
         self.assertEqual(run.verification["rows_before"], 0)
 
     def test_recognised_by_its_port(self):
@@ -176,7 +176,8 @@ class Statements(QuestdbCase):
         self.append("prepare", 2, self.url, "--workload", script)
         _, run = self.run_append(2, "--transactions", 20, self.url, "--workload", script)
         self.assertEqual(run.json["transactions"]["committed"], 20)
-        self.append("cleanup", self.url, "--workload", script)
+        self.refused("cleanup", self.url, "--workload", script, code=2, pattern="--drop=ds drops it")
+        self.append("cleanup", self.url, "--workload", script, "--drop=ds")
 
 
 if __name__ == "__main__":

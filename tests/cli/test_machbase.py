@@ -128,7 +128,7 @@ class Runs(OnStandin):
         for rows in (100, 200):
             _, run = self.load(2, 100)
             self.assertEqual(run.verification["rows_after"], rows)
-        _, run = self.load(2, 100, "--recreate", "--verify", "rows")
+        _, run = self.load(2, 100, "--recreate=syslog_table", "--verify", "rows")
         self.assertEqual(self.standin.count(), 100)
         self.assertEqual(run.verification["rows_after"], 100)
 

@@ -1,7 +1,9 @@
 """append prepare and cleanup on MariaDB."""
 
+import re
+
 import harness
-from prepare import Prepare
+from prepare import OTHERS, Prepare
 
 
 class Tables(Prepare, harness.Mariadb):
@@ -15,6 +17,21 @@ class Tables(Prepare, harness.Mariadb):
 
     def indexes(self):
         return self.names("statistics", "index_name")
+
+    def test_comments_of_others(self):
+        self.others_table()
+        self.sql("alter table log1 comment = 'made by append, they say'")
+        self.refused_others("--workload", self.script(OTHERS, "others.lua"))
+        self.assertIn("they say", self.sql("show create table log1"))
+
+    def test_a_database_that_a_run_made(self):
+        """Who names no database works in one of append's own."""
+        server = harness.PrivateMariadb(self)
+        harness.mariadb(server.superuser_url, "drop database append")
+        url = re.sub(r"/append$", "", server.superuser_url)
+        told = "drop database append /* made by this run */"
+        self.assertIn(told, " ".join(self.append(2, 100, url, "--out", self.out(), code=None).out.split()))
+        self.assertNotIn(told, " ".join(self.append(2, 100, url, "--out", self.out(), code=None).out.split()))
 
 
 if __name__ == "__main__":

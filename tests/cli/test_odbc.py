@@ -6,6 +6,7 @@ import sqlite3
 
 import harness
 from odbc_strings import DRIVERS, parts, string
+from prepare import Others
 
 class OdbcCase:
     """What the tests of every driver share."""
@@ -192,6 +193,29 @@ class Mariadb(ServerCase, harness.Mariadb):
 
     def create_unicode(self):
         self.sql("create table `Größe` (a int, `Länge` text)")
+
+
+class OthersTables:
+    """The marks are the database's, whichever driver brings them."""
+
+    def setUp(self):
+        super().setUp()
+        self.server = self.url
+        self.url = string(parts(self.url))
+
+    def sql(self, *statements):
+        return self.client(self.server, *statements)
+
+    def tables(self):
+        return set(self.sql("select table_name from information_schema.tables").split())
+
+
+class PostgresqlTables(OthersTables, Others, harness.Postgresql):
+    pass
+
+
+class MariadbTables(OthersTables, Others, harness.Mariadb):
+    pass
 
 
 class Sqlite(OdbcCase, harness.Case):

@@ -36,7 +36,7 @@ class Sqlite(Prepare, harness.Case):
     def test_file_that_is_not_there(self):
         path = self.folder / "no.db"
         ended = self.append("cleanup", f"sqlite:{path}", *OLTP)
-        self.assertIn("nothing dropped", ended.out)
+        self.assertIn("nothing was dropped", ended.out)
         self.assertFalse(path.exists())
 
 

@@ -80,7 +80,7 @@ class Runs(SinglestoreCase):
         for rows in (100, 200):
             _, run = self.load(2, 100)
             self.assertEqual(run.verification["rows_after"], rows)
-        _, run = self.load(2, 100, "--recreate", "--verify", "rows")
+        _, run = self.load(2, 100, "--recreate=syslog_table", "--verify", "rows")
         self.assertEqual((self.count(), run.verification["rows_after"]), (100, 100))
 
     def test_other_types(self):
@@ -174,7 +174,7 @@ class Scripts(SinglestoreCase):
         self.assertEqual(run.json["transactions"]["committed"], 2000)
         self.assertEqual(self.count("colemp_logging"), 2000)
         self.assertEqual(self.standin.rows("select count(*) from colemp_logging natural join colemp")[0][0], 2000)
-        self.workload(("cleanup",))
+        self.workload(("cleanup", "--drop=colemp,colemp_logging"))
         self.assertEqual(self.standin.rows("select name from main.sqlite_master where name like 'colemp%'"), [])
 
     def test_transactions_are_refused(self):

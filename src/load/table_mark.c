@@ -1,0 +1,212 @@
+#include "load/table_mark.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/ask.h"
+#include "base/random.h"
+#include "base/text.h"
+
+#define LOADING "loading, "
+#define LOADED "loaded, "
+
+enum {
+    HASH_DIGITS = 16,
+    WHAT_BYTES = 160,
+    COLUMNS_SHOWN = 60,
+};
+
+/* Databases differ in whether names that differ in case are the same. */
+static uint64_t hash_text(const char *text)
+{
+    uint64_t hash = 0;
+    for (; *text != '\0'; text++) {
+        hash = random_mix(hash ^ (unsigned char)tolower((unsigned char)*text));
+    }
+    return random_mix(hash);
+}
+
+static void write_hashes(const struct table_mark_place *place, char *text, size_t size)
+{
+    snprintf(text, size, "%016" PRIx64 "-%016" PRIx64, hash_text(place->table_name),
+             hash_text(place->rows));
+}
+
+/* Splits a comment into the mark and the rest, and says what the mark means. */
+static void read_comment(const struct table_mark_place *place, const char *comment,
+                         struct table_mark *mark)
+{
+    char hashes[2 * HASH_DIGITS + 2];
+    const char *const begin = strstr(comment, TABLE_MARK_PREFIX);
+    const char *const end = begin == NULL ? NULL : begin + strcspn(begin, "\"'`");
+    const size_t length = begin == NULL ? 0 : (size_t)(end - begin);
+    write_hashes(place, hashes, sizeof hashes);
+    const size_t hashed = sizeof hashes - 1;
+    snprintf(mark->other, sizeof mark->other, "%.*s",
+             (int)(begin == NULL ? strlen(comment) : (size_t)(begin - comment)), comment);
+    if (length < strlen(TABLE_MARK_PREFIX) + hashed || length >= sizeof mark->text ||
+        strncmp(end - hashed, hashes, HASH_DIGITS + 1) != 0) {
+        return;
+    }
+    snprintf(mark->text, sizeof mark->text, "%.*s", (int)length, begin);
+    mark->is_there = true;
+    mark->is_loading = strncmp(begin + strlen(TABLE_MARK_PREFIX), LOADING, strlen(LOADING)) == 0;
+    mark->has_rows_of = strncmp(end - hashed, hashes, hashed) == 0;
+}
+
+static bool take_comment(void *context, const struct cell *cells, size_t count)
+{
+    char *comment = context;
+    if (count > 0) {
+        ask_text(&cells[0], comment, 2 * TABLE_MARK_BYTES);
+    }
+    return false;
+}
+
+enum status table_mark_read(const struct table_mark_place *place, struct table_mark *mark,
+                            struct error *error)
+{
+    const struct table_mark_words *words = place->connection->table_mark;
+    char comment[2 * TABLE_MARK_BYTES] = "";
+    struct answer answer = {.take = take_comment, .context = comment};
+    *mark = (struct table_mark){.is_there = false};
+    if (words == NULL) {
+        return STATUS_OK;
+    }
+    const enum status status =
+        ask_rows(place->adapter, place->conn, words->read, place->table_name, &answer, error);
+    if (status == STATUS_LOST) {
+        return status;
+    }
+    error_clear(error);
+    if (status == STATUS_OK) {
+        read_comment(place, comment, mark);
+    }
+    return STATUS_OK;
+}
+
+/* Replaces $0, $6 to $9 in the words: see struct table_mark_words. */
+static void write_words(struct buffer *sql, const char *words, const struct table_mark_place *place,
+                        const char *column, const struct table_mark *old, const char *text)
+{
+    const char quote = place->connection->identifier_quote;
+    for (; *words != '\0'; words++) {
+        if (*words != '$') {
+            buffer_add(sql, words, 1);
+            continue;
+        }
+        switch (*++words) {
+        case '0':
+            buffer_add_identifier(sql, place->table_name, quote);
+            break;
+        case '6': /* no backslash is in it: see mark_write */
+            buffer_add_text(sql, "'");
+            for (const char *at = old->other; *at != '\0'; at++) {
+                buffer_add_text(sql, *at == '\'' ? "'" : "");
+                buffer_add(sql, at, 1);
+            }
+            buffer_add_format(sql, "%s'", text);
+            break;
+        case '7':
+            buffer_add_identifier(sql, column, quote);
+            break;
+        case '8':
+            buffer_add_identifier(sql, text, quote);
+            break;
+        case '9':
+            buffer_add_identifier(sql, old->text, quote);
+            break;
+        default:
+            break;
+        }
+    }
+}
+
+static enum status execute(const struct table_mark_place *place, struct buffer *sql,
+                           struct error *error)
+{
+    enum status status = STATUS_OK;
+    if (!buffer_failed(sql)) {
+        status = place->adapter->execute(place->conn, buffer_text(sql), error);
+    }
+    buffer_fini(sql);
+    if (status != STATUS_LOST) {
+        error_clear(error);
+    }
+    return status;
+}
+
+enum status table_mark_write(const struct table_mark_place *place, const char *column,
+                             bool is_loading, struct error *error)
+{
+    const struct table_mark_words *words = place->connection->table_mark;
+    char hashes[2 * HASH_DIGITS + 2], what[WHAT_BYTES] = "", text[TABLE_MARK_BYTES];
+    struct table_mark old;
+    size_t length = 0;
+    enum status status = table_mark_read(place, &old, error);
+    if (words == NULL || status != STATUS_OK || strchr(old.other, '\\') != NULL) {
+        return status;
+    }
+    for (const char *at = place->what; *at != '\0' && length + 1 < sizeof what; at++) {
+        if (isalnum((unsigned char)*at) || strchr(" _.=,+-/", *at) != NULL) {
+            what[length++] = *at;
+        }
+    }
+    write_hashes(place, hashes, sizeof hashes);
+    snprintf(text, sizeof text, "%s%s%s, %s", TABLE_MARK_PREFIX, is_loading ? LOADING : LOADED,
+             what, hashes);
+    if (old.is_there && words->erase != NULL) {
+        struct buffer sql = {0};
+        write_words(&sql, words->erase, place, column, &old, text);
+        status = execute(place, &sql, error);
+    }
+    if (status != STATUS_LOST) {
+        struct buffer sql = {0};
+        write_words(&sql, words->write, place, column, &old, text);
+        status = execute(place, &sql, error);
+    }
+    return status == STATUS_LOST ? status : STATUS_OK;
+}
+
+bool table_mark_allows_drop(const struct table_mark *mark, const struct plan *plan,
+                            const char *table_name)
+{
+    const size_t length = strlen(table_name);
+    const char *at = plan->recreate_names;
+    while (at != NULL && *at != '\0') {
+        const size_t part = strcspn(at, ",");
+        if (part == length && strncasecmp(at, table_name, length) == 0) {
+            return true;
+        }
+        at += part + (at[part] == ',' ? 1 : 0);
+    }
+    return mark->is_there;
+}
+
+enum status table_mark_refuse(const struct table *table, const char *name, int64_t rows,
+                              const char *remedy, struct error *error)
+{
+    char columns[COLUMNS_SHOWN] = "", count[48] = "";
+    size_t length = 0, shown = 0;
+    while (shown < table->column_count) {
+        const char *column = table->columns[shown].name;
+        if (length + strlen(column) + sizeof ", ..." > sizeof columns) {
+            break;
+        }
+        length += (size_t)snprintf(columns + length, sizeof columns - length, "%s%s",
+                                   shown == 0 ? "" : ", ", column);
+        shown++;
+    }
+    if (rows >= 0) {
+        snprintf(count, sizeof count, "%s %s; ", UNITS_COUNT((uint64_t)rows),
+                 units_plural((uint64_t)rows, "row", "rows"));
+    }
+    error_clear(error);
+    error_set(error, ERROR_USAGE, 0, NULL,
+              "append did not make table '%.60s' (%scolumns %s%s) and leaves it as it is: %s", name,
+              count, columns, shown < table->column_count ? ", ..." : "", remedy);
+    return STATUS_FATAL;
+}
