@@ -350,7 +350,8 @@ static void on_hook(lua_State *lua, lua_Debug *debug)
 
 /* Draws. */
 
-static void value_of_lua(lua_State *lua, int index, struct draw_value *value)
+/* Converts a value of Lua; false: it is neither a number nor a text, true or false. */
+static bool to_value(lua_State *lua, int index, struct draw_value *value)
 {
     *value = (struct draw_value){.type = DRAW_IS_TEXT};
     if (lua_isinteger(lua, index)) {
@@ -365,9 +366,21 @@ static void value_of_lua(lua_State *lua, int index, struct draw_value *value)
         value->type = DRAW_IS_INTEGER;
         value->integer = lua_toboolean(lua, index);
     } else {
-        luaL_error(lua, "a %s cannot be a value%s", luaL_typename(lua, index),
-                   lua_isnil(lua, index) ? ": write null for NULL" : "");
+        return false;
     }
+    return true;
+}
+
+/* What a message adds about what cannot be a value. */
+static const char *hint_for(lua_State *lua, int index)
+{
+    return lua_isnil(lua, index) ? ": write null for NULL" : "";
+}
+
+static void check_value(lua_State *lua, int index, struct draw_value *value)
+{
+    DEMAND(lua, to_value(lua, index, value), "a %s cannot be a value%s", luaL_typename(lua, index),
+           hint_for(lua, index));
 }
 
 static void push_value(lua_State *lua, const struct draw_value *value)
@@ -385,6 +398,30 @@ static void push_value(lua_State *lua, const struct draw_value *value)
     }
 }
 
+/* Pushes and returns a value as messages show it: 5000000000, the text 'abc'. */
+static const char *push_shown(lua_State *lua, const struct draw_value *value)
+{
+    enum {
+        SHOWN_MAX = 40
+    };
+    push_value(lua, value);
+    if (value->type != DRAW_IS_TEXT) {
+        return luaL_tolstring(lua, -1, NULL);
+    }
+    const bool is_long = value->length > SHOWN_MAX;
+    lua_pushlstring(lua, value->text, is_long ? SHOWN_MAX : value->length);
+    return lua_pushfstring(lua, "the text '%s%s'", lua_tostring(lua, -1), is_long ? "..." : "");
+}
+
+/* What a message adds about a value that does not fit. */
+static const char *hint_for_whole(const struct column *column, const struct draw_value *value)
+{
+    return value->type == DRAW_IS_REAL && column->type != COLUMN_DECIMAL &&
+                   value->real != floor(value->real)
+               ? ": uniform draws whole numbers between whole numbers, as 1 and 5, not 1.0 and 5.0"
+               : "";
+}
+
 /* Pushes what is drawn: a function of the script that makes it may draw, too, in the same room. */
 static void push_drawn(lua_State *lua, const struct draw *draw, struct draw_stream *stream)
 {
@@ -395,7 +432,7 @@ static void push_drawn(lua_State *lua, const struct draw *draw, struct draw_stre
         lua_rawgeti(lua, LUA_REGISTRYINDEX, state->function_refs[draw_function(draw)]);
         push_drawn(lua, draw_inner(draw), stream);
         lua_call(lua, 1, 1);
-        value_of_lua(lua, -1, &value); /* it must be one */
+        check_value(lua, -1, &value); /* it must be one */
         return;
     }
     draw_value(draw, stream, state->room, &value);
@@ -565,14 +602,13 @@ static int make_uniform(lua_State *lua)
 {
     struct error error = {.kind = ERROR_NONE};
     const double a = luaL_checknumber(lua, 1), b = luaL_checknumber(lua, 2);
+    const bool is_whole = lua_isinteger(lua, 1) && lua_isinteger(lua, 2); /* 1, not 1.0 */
     check_top_level(lua, "uniform()");
-    int is_whole_a, is_whole_b;
-    const lua_Integer from = lua_tointegerx(lua, 1, &is_whole_a);
-    const lua_Integer to = lua_tointegerx(lua, 2, &is_whole_b);
     return push_draw(lua,
-                     is_whole_a && is_whole_b ? draw_keys(KEYS_UNIFORM, from, to, NULL,
-                                                          &(struct keys_options){0}, &error)
-                                              : draw_real(a, b, &error),
+                     is_whole
+                         ? draw_keys(KEYS_UNIFORM, lua_tointeger(lua, 1), lua_tointeger(lua, 2),
+                                     NULL, &(struct keys_options){0}, &error)
+                         : draw_real(a, b, &error),
                      &error);
 }
 
@@ -1496,10 +1532,13 @@ static void take_values(lua_State *lua, struct script_state *state, size_t numbe
         struct draw_value value;
         state->nulls[i] = is_null(lua, i + 2);
         if (!state->nulls[i]) {
-            value_of_lua(lua, i + 2, &value);
-            DEMAND(lua, store(&types->columns[i], &value, &state->scalars[i], state->numbers[i]),
-                   "statement '%s': value %d does not fit %s", statement->name, i + 1,
-                   types->columns[i].type_name);
+            const struct column *column = &types->columns[i];
+            DEMAND(lua, to_value(lua, i + 2, &value), "statement '%s': value %d is a %s%s",
+                   statement->name, i + 1, luaL_typename(lua, i + 2), hint_for(lua, i + 2));
+            DEMAND(lua, store(column, &value, &state->scalars[i], state->numbers[i]),
+                   "statement '%s': value %d is %s, not %s %s%s", statement->name, i + 1,
+                   push_shown(lua, &value), column->type_name[0] == 'i' ? "an" : "a",
+                   column->type_name, hint_for_whole(column, &value));
         }
     }
     *batch = (struct batch){.table = types, .row_count = 1, .columns = state->columns};
@@ -1677,7 +1716,7 @@ static int call_think(lua_State *lua)
         push_drawn(lua, object->draw, &state->stream);
         lua_replace(lua, 1);
     }
-    value_of_lua(lua, 1, &value);
+    check_value(lua, 1, &value);
     DEMAND(lua, to_real(&value, &seconds) && seconds >= 0 && seconds <= 86400,
            "think takes seconds, from 0 to 86400");
     if (host->think(host->context, (int64_t)(seconds * (double)MONO_NS_PER_S)) != STATUS_OK) {
@@ -1771,6 +1810,13 @@ static int call_setmetatable(lua_State *lua)
     lua_pushvalue(lua, lua_upvalueindex(1));
     lua_insert(lua, 1);
     lua_call(lua, lua_gettop(lua) - 1, 1);
+    return 1;
+}
+
+/* NULL; and what ends a function, where pcall caught it. */
+static int light_to_string(lua_State *lua)
+{
+    lua_pushstring(lua, is_null(lua, 1) ? "NULL" : "end of the transaction");
     return 1;
 }
 
@@ -1878,6 +1924,12 @@ static int open_state(lua_State *lua)
         make_class(lua, (enum object_kind)kind, methods[kind]);
     }
     lua_pushlightuserdata(lua, &null_value);
+    lua_createtable(lua, 0, 2); /* the metatable of all light userdata */
+    lua_pushcfunction(lua, light_to_string);
+    lua_setfield(lua, -2, "__tostring");
+    lua_pushboolean(lua, 0);
+    lua_setfield(lua, -2, "__metatable");
+    lua_setmetatable(lua, -2);
     lua_setfield(lua, -2, "null");
     lua_createtable(lua, 0, 3);
     lua_pushinteger(lua, state->place.session);
@@ -1917,6 +1969,29 @@ static int freeze(lua_State *lua)
     return 0;
 }
 
+/* What there is in place of a name that a script does not have, and that an error of Lua's names;
+ * "": nothing is known. */
+static const char *hint_for_error(const char *text)
+{
+    static const struct {
+        const char *name, *hint;
+    } hints[] = {
+        {"'random')", ": use uniform or keys"},
+        {"'randomseed')", ": use --seed"},
+        {"'print')", ": use error(text) or check(false, text)"},
+        {"'next')", ": use pairs"},
+        {"'io')", ": a script reaches only the database"},
+        {"'os')", ": a script reaches only the database"},
+        {"'require')", ": a script is one file"},
+    };
+    for (size_t i = 0; i < COUNT_OF(hints); i++) {
+        if (strstr(text, hints[i].name) != NULL && strstr(text, "a nil value") != NULL) {
+            return hints[i].hint;
+        }
+    }
+    return "";
+}
+
 /* What lua_pcall came to; the error is on top of the stack and popped. */
 static enum script_end conclude(struct script_state *state, int result, struct error *error)
 {
@@ -1935,8 +2010,9 @@ static enum script_end conclude(struct script_state *state, int result, struct e
                   "%s: a session's script may use %d MiB, and needs more",
                   state->script->source->chunk_name + 1, STATE_BYTES_MAX >> 20);
     } else {
-        error_set(error, ERROR_USAGE, 0, NULL, "%s",
-                  text == NULL ? "the script raised an error that is no text" : text);
+        error_set(error, ERROR_USAGE, 0, NULL, "%s%s",
+                  text == NULL ? "the script raised an error that is no text" : text,
+                  text == NULL ? "" : hint_for_error(text));
     }
     lua_settop(lua, 0);
     return SCRIPT_WRONG;
@@ -2647,13 +2723,14 @@ static int fill_rows(lua_State *lua)
             char number[NUMBER_BYTES];
             if (draw_kind(draw) == DRAW_DERIVE) {
                 push_drawn(lua, draw, &stream);
-                value_of_lua(lua, -1, &value);
+                check_value(lua, -1, &value);
             } else {
                 draw_value(draw, &stream, filling->state->room, &value);
             }
             DEMAND(lua, store(&table->columns[c], &value, &scalar, number),
-                   "row %I: a value does not fit column '%s' (%s)", (LUAI_UACINT)row,
-                   table->columns[c].name, table->columns[c].type_name);
+                   "row %I: %s does not fit column '%s' (%s)%s", (LUAI_UACINT)row,
+                   push_shown(lua, &value), table->columns[c].name, table->columns[c].type_name,
+                   hint_for_whole(&table->columns[c], &value));
             const size_t bytes = scalar_bytes[table->columns[c].type];
             if (is_text(table->columns[c].type)) {
                 buffer_add(&rows->texts, scalar.text.bytes, scalar.text.length);

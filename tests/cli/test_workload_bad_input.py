@@ -83,7 +83,7 @@ class BadInput(harness.Case):
     def test_a_value_that_does_not_fit(self):
         reason = self.refuse('dataset("u", 9, {{"a", "int16", 1}})\n'
                              'dataset("t", 5, {{"a", "int16", 70000}})\n' + BODY)
-        self.assertTrue(reason.endswith("own.lua: dataset 't': row 0: a value does not fit column "
+        self.assertTrue(reason.endswith("own.lua: dataset 't': row 0: 70000 does not fit column "
                                         "'a' (int16)"), reason)
 
     def test_records_that_nobody_appends(self):

@@ -95,7 +95,7 @@ class Wrong(workload_faults.Case):
     def test_rows_that_cannot_be_made(self):
         self.check_refused(
             'dataset("t", 9, {{"a", "int16", row(40000), key = true}})\n'
-            'transaction("x", function() end)\n', "value does not fit column 'a'")
+            'transaction("x", function() end)\n', "row 0: 40000 does not fit column 'a'")
         self.check_refused(
             'dataset("t", 9, {{"a", "text", derive(row(), function(i) return nope.x end)}})\n'
             'transaction("x", function() end)\n', r"script\.lua:1: .*nope")
@@ -130,8 +130,9 @@ class Wrong(workload_faults.Case):
     def test_mistakes_in_a_function(self):
         for body, pattern in (
                 ("get:run()", r"script\.lua:3: statement 'get' takes 1 value, got 0"),
-                ('get:run("many")', r"script\.lua:3: statement 'get': value 1 does not fit int32"),
-                ("get:run(2^40)", r"script\.lua:3: .*does not fit int32"),
+                ('get:run("many")',
+                 r"script\.lua:3: statement 'get': value 1 is the text 'many', not an int32"),
+                ("get:run(2^40)", r"script\.lua:3: .*value 1 is 1099511627776.*, not an int32"),
                 ("get:run(nil)", r"script\.lua:3: .*null"),
                 ("nothing:run(1)", r"script\.lua:3: .*nothing"),
                 ("x = 1", r"script\.lua:3: 'x' is not local"),

@@ -61,7 +61,8 @@ static void test_mistakes(void **state)
         {"\x1bLua", NULL, "is compiled"},
         {"", NULL, "declares no transaction"},
         {"\n\nnosuch()" BODY, NULL, ".lua:3:"},
-        {"os.execute('true')" BODY, NULL, "global 'os'"},
+        {"os.execute('true')" BODY, NULL, "(global 'os'): a script reaches only the database"},
+        {"local n = math.random(6)" BODY, NULL, "(field 'random'): use uniform"},
         {"load('return 1')()" BODY, NULL, "global 'load'"},
         {"string.dump(function() end)" BODY, NULL, "'dump'"},
         {"io.open('/etc/passwd')" BODY, NULL, "global 'io'"},
@@ -325,10 +326,13 @@ static void test_ends(void **state)
         {"local n, why = s:try(1) check(n == nil and why == 'duplicate')", STATUS_REJECTED,
          SCRIPT_DONE, ""},
         {"s:run(1, 2)", STATUS_OK, SCRIPT_WRONG, ".lua:2: statement 's' takes 1 value, got 2"},
-        {"s:run(40000)", STATUS_OK, SCRIPT_WRONG, "value 1 does not fit int16"},
-        {"s:run(1.5)", STATUS_OK, SCRIPT_WRONG, "value 1 does not fit int16"},
-        {"s:run('x')", STATUS_OK, SCRIPT_WRONG, "value 1 does not fit int16"},
-        {"s:run(nil)", STATUS_OK, SCRIPT_WRONG, "write null"},
+        {"s:run(40000)", STATUS_OK, SCRIPT_WRONG, "value 1 is 40000, not an int16"},
+        {"s:run(1.5)", STATUS_OK, SCRIPT_WRONG,
+         "value 1 is 1.5, not an int16: uniform draws whole numbers between whole"},
+        {"s:run('x')", STATUS_OK, SCRIPT_WRONG, "value 1 is the text 'x', not an int16"},
+        {"s:run(nil)", STATUS_OK, SCRIPT_WRONG, "value 1 is a nil: write null for NULL"},
+        {"error(tostring(null))", STATUS_OK, SCRIPT_WRONG, ": NULL"},
+        {"print(1)", STATUS_OK, SCRIPT_WRONG, "(global 'print'): use error(text)"},
         {"s.run(1)", STATUS_OK, SCRIPT_WRONG, "a statement is needed here, not a number"},
         {"rollback('enough')", STATUS_OK, SCRIPT_ROLLBACK, "enough"},
         {"pcall(rollback, 'enough') s:run(1)", STATUS_OK, SCRIPT_ROLLBACK, "enough"},
@@ -388,6 +392,37 @@ static void test_nested_draws(void **state)
                  &log, &error),
         SCRIPT_DONE);
     assert_string_equal(log.text, "run 1( 'nested') run 0( 'a' '7' 'a') ");
+}
+
+/* A float on either side means real numbers, be it whole. */
+static void test_uniform(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *range;
+        bool is_whole;
+    } cases[] = {
+        {"1, 5", true},       {"0, 0", true},       {"-3, 1 << 40", true},
+        {"10 // 5, 9", true}, {"0.0, 1.0", false},  {"0, 1.0", false},
+        {"1.0, 5", false},    {"0, 10 / 2", false}, {"0.5, 99.5", false},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        char text[400];
+        struct error error;
+        struct log log = {.rows = 0};
+        snprintf(
+            text, sizeof text,
+            "local g, whole = uniform(%s), 0\n"
+            "transaction('t', function()\n"
+            "  for i = 1, 100 do whole = whole + (math.type(g()) == 'integer' and 1 or 0) end\n"
+            "  error('whole ' .. whole)\n"
+            "end)",
+            cases[i].range);
+        assert_int_equal(run_once(text, &log, &error), SCRIPT_WRONG);
+        if (strstr(error.text, cases[i].is_whole ? "whole 100" : "whole 0") == NULL) {
+            fail_msg("uniform(%s): %s", cases[i].range, error.text);
+        }
+    }
 }
 
 /* What a function of the session took of a counter is given to nobody else. */
@@ -528,7 +563,8 @@ static void test_rows(void **state)
     assert_non_null(batch);
     assert_int_equal(batch->columns[3].values.int16[0], drawn);
     assert_null(script_rows_fill(rows, made, 45, 1, 10, &error));
-    assert_non_null(strstr(error.text, "does not fit column 'e' (text(3))"));
+    assert_non_null(
+        strstr(error.text, "row 49: the text 'long' does not fit column 'e' (text(3))"));
     script_rows_destroy(rows);
     script_state_destroy(made);
     script_destroy(script);
@@ -560,12 +596,19 @@ int main(void)
     }
     close(fd);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_mistakes),     cmocka_unit_test(test_declarations),
-        cmocka_unit_test(test_calls),        cmocka_unit_test(test_ends),
-        cmocka_unit_test(test_endless),      cmocka_unit_test(test_draws_repeat),
-        cmocka_unit_test(test_nested_draws), cmocka_unit_test(test_counter_of_session),
-        cmocka_unit_test(test_weights),      cmocka_unit_test(test_sessions),
-        cmocka_unit_test(test_rows),         cmocka_unit_test(test_built_in),
+        cmocka_unit_test(test_mistakes),
+        cmocka_unit_test(test_declarations),
+        cmocka_unit_test(test_calls),
+        cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_endless),
+        cmocka_unit_test(test_draws_repeat),
+        cmocka_unit_test(test_uniform),
+        cmocka_unit_test(test_nested_draws),
+        cmocka_unit_test(test_counter_of_session),
+        cmocka_unit_test(test_weights),
+        cmocka_unit_test(test_sessions),
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_built_in),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     unlink(path);
