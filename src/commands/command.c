@@ -358,9 +358,7 @@ static enum exit_code run_named(const char *name, bool is_help, int argc, char *
     if (!ranks_speaks()) {
         mono_sleep(5 * MONO_NS_PER_S); /* rank 0 says it, and mpirun ends the others */
     }
-    const size_t length = strlen(name);
-    bool is_workload =
-        strchr(name, '/') != NULL || (length > 4 && strcmp(name + length - 4, ".lua") == 0);
+    bool is_workload = script_is_file(name);
     for (const struct script_built_in *script = script_built_ins; script->name != NULL; script++) {
         is_workload = is_workload || strcmp(name, script->name) == 0;
         nearest_offer(&nearest, script->name);

@@ -89,8 +89,7 @@ enum exit_code together_give_plan(struct ranks *ranks, const struct plan *plan, 
     }
     struct buffer text = {0};
     char seed[UNITS_TEXT_BYTES];
-    const bool has_file = plan->workload != NULL && (strchr(plan->workload, '/') != NULL ||
-                                                     strstr(plan->workload, ".lua") != NULL);
+    const bool has_file = plan->workload != NULL && script_is_file(plan->workload);
     snprintf(seed, sizeof seed, "%" PRIu64, plan->seed);
     add_text(&text, plan->out_folder);
     add_text(&text, seed);

@@ -445,6 +445,18 @@ static bool parse_uuid(const char *text, uint8_t value[16])
     return count == 32;
 }
 
+/* Stores a number that fits a column of whole numbers as its type holds it. */
+static void store_integer(enum column_type type, int64_t number, void *out)
+{
+    if (type == COLUMN_INT16) {
+        *(int16_t *)out = (int16_t)number;
+    } else if (type == COLUMN_INT32) {
+        *(int32_t *)out = (int32_t)number;
+    } else {
+        *(int64_t *)out = number;
+    }
+}
+
 /* Writes one word as the column's type holds it. False: it cannot. */
 static bool parse_word(const struct column *column, struct text_value word, void *out)
 {
@@ -478,8 +490,7 @@ static bool parse_word(const struct column *column, struct text_value word, void
             number < -most - 1) {
             return false;
         }
-        kinds[column->type].fill_range(&(struct fill_column){.from = number, .choice_count = 1},
-                                       &(struct fill_rows){.count = 1}, out, NULL);
+        store_integer(column->type, number, out);
         return true;
     case COLUMN_FLOAT32:
         *(float *)out = (float)strtod(text, &end);

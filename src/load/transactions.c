@@ -47,6 +47,12 @@ enum part {
     PART_TRANSACTION, /* between BEGIN and COMMIT */
 };
 
+/* What the claims of a try came to. */
+struct claims {
+    uint64_t checks, checks_failed, found, not_found;
+    struct error first; /* of the first check that failed */
+};
+
 struct transactions {
     struct session *session;
     const struct script *script;
@@ -64,6 +70,7 @@ struct transactions {
     int64_t script_ns; /* in the script's own code, in this try */
     int64_t since_ns;  /* when that went on, last */
     bool has_written;  /* in this try, and that was acknowledged */
+    bool has_changed;  /* a write of this try stands, be the transaction rolled back */
     bool is_in_doubt;  /* a write that is a transaction of its own got no answer */
     bool has_failed;   /* a call did: */
     enum status status;
@@ -72,6 +79,7 @@ struct transactions {
     int line;         /* of the script, of a statement */
     struct error error;
     uint64_t calls[3]; /* statements that were answered, by enum script_statement_kind */
+    struct claims claims;
 };
 
 /* Adds to a counter of the run, or of an operation of the script, but in the warm-up. */
@@ -164,6 +172,16 @@ static void note_doubt(struct transactions *own, const struct script_statement *
     }
 }
 
+/* Whether an acknowledged statement may have changed something for good. Databases without
+ * transactions need not report how many rows a write matched. */
+static bool changes_rows(const struct transactions *own, const struct script_statement *statement,
+                         uint64_t rows)
+{
+    const bool knows_rows = own->session->load->plan->adapter->begin != NULL;
+    return own->part == PART_AUTOCOMMIT && statement->kind != SCRIPT_READ &&
+           (rows > 0 || statement->kind == SCRIPT_OTHER || !knows_rows);
+}
+
 static enum status run(void *context, size_t number, const struct batch *parameters,
                        struct answer *answer)
 {
@@ -197,6 +215,7 @@ static enum status run(void *context, size_t number, const struct batch *paramet
         record(own, OPERATIONS + declared->operation, end_ns - start_ns);
         own->calls[declared->kind]++;
         own->has_written |= declared->kind != SCRIPT_READ;
+        own->has_changed |= changes_rows(own, declared, answer->rows);
         note_rows(own, declared->adds_to, answer->rows, true);
         note_rows(own, declared->takes_from, answer->rows, false);
         return STATUS_OK;
@@ -276,6 +295,7 @@ static enum status append(void *context, size_t dataset, uint64_t rows)
     session_account(session, &append, status, end_ns);
     note_rows(own, (int)dataset, append.accepted, true);
     own->has_written |= append.accepted > 0;
+    own->has_changed |= append.accepted > 0;
     account->added_in_doubt += append.in_doubt;
     own->is_in_doubt |= append.in_doubt > 0;
     if (status == STATUS_OK && append.accepted < append.rows) {
@@ -346,29 +366,49 @@ static bool keeps_rows(const struct transactions *own)
 
 static void check(void *context, bool is_good, const char *text)
 {
-    const struct transactions *own = context;
+    struct transactions *own = context;
     if (!keeps_rows(own)) {
         return;
     }
-    add(own, RECORDER_CHECKS, 1);
-    if (!is_good && !own->is_warm) {
-        struct error error = {.kind = ERROR_NONE};
-        const bool is_named = own->part != PART_NONE;
-        error_set(&error, ERROR_DATA, 0, NULL, "check failed%s%.180s", text[0] == '\0' ? "" : ": ",
-                  text);
-        add(own, RECORDER_CHECKS_FAILED, 1);
-        session_blame(own->session, CAUSE_SCRIPT,
-                      is_named ? own->script->transactions[own->number].name : NULL,
-                      STATUS_REJECTED, &error);
+    own->claims.checks++;
+    if (!is_good && own->claims.checks_failed++ == 0) {
+        error_set(&own->claims.first, ERROR_DATA, 0, NULL, "check failed%s%.180s",
+                  text[0] == '\0' ? "" : ": ", text);
     }
 }
 
 static void found(void *context, bool is_found)
 {
-    const struct transactions *own = context;
+    struct transactions *own = context;
     if (keeps_rows(own)) {
-        add(own, is_found ? RECORDER_FOUND : RECORDER_NOT_FOUND, 1);
+        ++*(is_found ? &own->claims.found : &own->claims.not_found);
     }
+}
+
+/* Counts the claims of a try, but for one that is undone and tried again: what it read need not
+ * hold. */
+static void settle_claims(struct transactions *own, bool is_again)
+{
+    const struct claims *claims = &own->claims;
+    if (!own->is_warm && (!is_again || own->part != PART_TRANSACTION)) {
+        add(own, RECORDER_CHECKS, claims->checks);
+        add(own, RECORDER_CHECKS_FAILED, claims->checks_failed);
+        add(own, RECORDER_FOUND, claims->found);
+        add(own, RECORDER_NOT_FOUND, claims->not_found);
+        if (claims->checks_failed > 0) {
+            const int64_t now_ns = mono_now_ns();
+            causes_add_cause(own->session->load->causes,
+                             &(struct cause){CAUSE_SCRIPT, STATUS_REJECTED,
+                                             own->script->transactions[own->number].name,
+                                             claims->first, claims->checks_failed, now_ns, now_ns});
+        }
+    }
+}
+
+static bool can_roll_back(void *context)
+{
+    const struct transactions *own = context;
+    return !own->has_changed;
 }
 
 enum status transactions_begin(struct session *session, struct error *error)
@@ -398,6 +438,7 @@ enum status transactions_begin(struct session *session, struct error *error)
                                      .think = think,
                                      .check = check,
                                      .found = found,
+                                     .can_roll_back = can_roll_back,
                                      .is_stopped = is_stopped};
     const struct script_place place = {.session = session->index,
                                        .sessions = load->plan->sessions,
@@ -460,8 +501,9 @@ static void begin_part(struct transactions *own, enum part part)
 {
     own->part = part;
     own->think_ns = own->script_ns = 0;
-    own->has_written = own->has_failed = own->is_in_doubt = false;
+    own->has_written = own->has_changed = own->has_failed = own->is_in_doubt = false;
     own->status = STATUS_OK;
+    own->claims = (struct claims){0};
     error_clear(&own->error);
 }
 
@@ -818,6 +860,7 @@ enum status transactions_turn(struct session *session, int64_t intended_ns)
     const size_t operation = own->script->transactions[own->number].operation;
     int64_t think_ns = 0, try_ns, end_ns;
     enum try_end end;
+    bool is_again;
     own->tried = 0;
     count_begun(own, intended_ns, start_ns);
     do {
@@ -828,7 +871,9 @@ enum status transactions_turn(struct session *session, int64_t intended_ns)
         settle_rows(own, end);
         add(own, RECORDER_TRY_NS, (uint64_t)MAX(end_ns - try_ns - own->think_ns, 0));
         add(own, RECORDER_SCRIPT_NS, (uint64_t)MAX(own->script_ns, 0));
-    } while (tries_again(own, &end));
+        is_again = tries_again(own, &end);
+        settle_claims(own, is_again);
+    } while (is_again);
     settle(own, end);
     script_settle(own->state);
     session->turn++;

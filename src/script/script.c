@@ -1012,9 +1012,11 @@ static int declare_param(lua_State *lua)
         param->is_set = value != NULL;
         param->value = value == NULL ? param->usual : value;
     }
-    const struct script_param *param = &state->script->params[number];
-    check_again(lua, number < state->script->param_count && strcmp(param->name, name) == 0,
+    check_again(lua,
+                number < state->script->param_count &&
+                    strcmp(state->script->params[number].name, name) == 0,
                 "parameter", name);
+    const struct script_param *param = &state->script->params[number];
     if (param->is_set) {
         push_param(lua, name, param->value);
     } else {
@@ -1728,7 +1730,9 @@ static int call_think(lua_State *lua)
 static int call_rollback(lua_State *lua)
 {
     struct script_state *state = state_of(lua);
-    (void)check_running(lua, "rollback");
+    const struct script_host *host = check_running(lua, "rollback");
+    DEMAND(lua, host->can_roll_back(host->context),
+           "rollback: with autocommit nothing undoes what the transaction has written");
     snprintf(state->why, sizeof state->why, "%s", luaL_optstring(lua, 1, "rollback"));
     return end_by(lua, SCRIPT_ROLLBACK);
 }
@@ -2152,14 +2156,18 @@ static char *read_source(const char *path, size_t *length, struct error *error)
     return text;
 }
 
+bool script_is_file(const char *name)
+{
+    const size_t length = strlen(name);
+    return strchr(name, '/') != NULL || (length > 4 && strcmp(name + length - 4, ".lua") == 0);
+}
+
 /* Fills the source's text and chunk_name. */
 static enum status find_source(struct script_source *source, const char *name, struct error *error)
 {
-    const size_t length = strlen(name);
-    const char *suffix = length > 4 ? name + length - 4 : "";
     struct buffer chunk = {0};
     struct nearest nearest = {.word = name};
-    if (strchr(name, '/') != NULL || strcmp(suffix, ".lua") == 0) {
+    if (script_is_file(name)) {
         buffer_add_format(&chunk, "@%s", name);
         source->text = read_source(name, &source->length, error);
     } else {

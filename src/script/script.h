@@ -140,9 +140,12 @@ struct script_built_in {
 };
 extern const struct script_built_in script_built_ins[];
 
-/* Loads a script: the name of a built-in one, or a file, which has a '/' or ends in ".lua". `sets`
- * are texts "name=value,name=value". The caller ends it with script_destroy. NULL: *error says
- * what is wrong (ERROR_USAGE), with script and line. */
+/* Whether the name of a script is that of a file: it has a '/' or ends in ".lua". */
+bool script_is_file(const char *name);
+
+/* Loads a script: the name of a built-in one, or a file (script_is_file). `sets` are texts
+ * "name=value,name=value". The caller ends it with script_destroy. NULL: *error says what is wrong
+ * (ERROR_USAGE), with script and line. */
 struct script *script_load(const char *name, const char *const *sets, size_t set_count,
                            struct error *error);
 void script_destroy(struct script *script);
@@ -168,7 +171,8 @@ struct script_host {
     enum status (*think)(void *context, int64_t ns);              /* REJECTED: the run ends */
     void (*check)(void *context, bool is_good, const char *text); /* text: "" = none */
     void (*found)(void *context, bool is_found);
-    bool (*is_stopped)(void *context); /* the run has ended: the script is ended, too */
+    bool (*can_roll_back)(void *context); /* false: what was written stays written */
+    bool (*is_stopped)(void *context);    /* the run has ended: the script is ended, too */
 };
 
 /* Where a state runs. */

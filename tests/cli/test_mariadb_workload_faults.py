@@ -9,6 +9,7 @@ import workload_faults
 
 class Faults(workload_faults.Faults, harness.Mariadb):
     LIMIT = 'default = "SET innodb_lock_wait_timeout = 1"'
+    AGAIN = "SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1213"
 
     def client_command(self):
         return harness.mariadb_command(self.url)

@@ -146,6 +146,24 @@ class Wrong(workload_faults.Case):
             with self.subTest(body):
                 self.check_stopped(body, pattern)
 
+    def test_a_rollback_of_what_nothing_undoes(self):
+        text = ('local n = counter("n", 1000)\n'
+                'local log = dataset("log", 0, {{"a", "int32"}})\n'
+                'local put = statement("put", "INSERT INTO log VALUES (?)", {"int32"},'
+                ' {adds_to = log})\n'
+                'local set = statement("set", "UPDATE log SET a = 1 WHERE a = 0")\n'
+                'transaction("x", function() %s end, {autocommit = true})\n')
+        out = self.out()
+        ended = self.append(1, self.url(), "--workload",
+                            self.script(text % "put:run(n:next())\nrollback('why')"),
+                            "--transactions", 9, "--out", out, code=2)
+        self.assertRegex(ended.reason, r"script\.lua:6: rollback: with autocommit nothing undoes")
+        ledger = self.check_run(out, 2).json["transactions"]
+        self.assertEqual((ledger["begun"], ledger["rolled_back"], ledger["partial"]), (1, 0, 1))
+        _, run = self.run_script(1, self.url(), self.script(text % "set:run() rollback()"),
+                                 "--transactions", 9)
+        self.assertEqual(run.json["transactions"]["rolled_back"], 9)
+
     def test_an_endless_loop_ends_with_the_run(self):
         for body in ("while true do end", "while true do pcall(get.run, get, 1) end",
                      "while true do pcall(error) end", 'while true do ("x"):rep(1000) end'):

@@ -113,6 +113,16 @@ static void test_mistakes(void **state)
     assert_non_null(strstr(error.text, "did you mean oltp?"));
 }
 
+static void test_names_of_files(void **state)
+{
+    (void)state;
+    assert_true(script_is_file("./mine"));
+    assert_true(script_is_file("mine.lua"));
+    assert_false(script_is_file("mine.lua.d"));
+    assert_false(script_is_file(".lua"));
+    assert_false(script_is_file("oltp"));
+}
+
 static void test_declarations(void **state)
 {
     (void)state;
@@ -258,11 +268,18 @@ static bool host_is_stopped(void *context)
     return log->is_stopped;
 }
 
+static bool host_can_roll_back(void *context)
+{
+    const struct log *log = context;
+    return log->rows == 0;
+}
+
 static struct script_state *begin(const struct script *script, struct log *log,
                                   struct script_host *host, unsigned session)
 {
-    *host = (struct script_host){log,        host_run,   host_forgive, host_append,    host_count,
-                                 host_think, host_check, host_found,   host_is_stopped};
+    *host = (struct script_host){
+        log,        host_run,   host_forgive, host_append,        host_count,
+        host_think, host_check, host_found,   host_can_roll_back, host_is_stopped};
     const struct script_place place = {
         .session = session, .sessions = 4, .seed = 5, .dialect = "sqlite", .host = host};
     struct script_state *state;
@@ -596,19 +613,13 @@ int main(void)
     }
     close(fd);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_mistakes),
-        cmocka_unit_test(test_declarations),
-        cmocka_unit_test(test_calls),
-        cmocka_unit_test(test_ends),
-        cmocka_unit_test(test_endless),
-        cmocka_unit_test(test_draws_repeat),
-        cmocka_unit_test(test_uniform),
-        cmocka_unit_test(test_nested_draws),
-        cmocka_unit_test(test_counter_of_session),
-        cmocka_unit_test(test_weights),
-        cmocka_unit_test(test_sessions),
-        cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_built_in),
+        cmocka_unit_test(test_mistakes),     cmocka_unit_test(test_declarations),
+        cmocka_unit_test(test_calls),        cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_endless),      cmocka_unit_test(test_draws_repeat),
+        cmocka_unit_test(test_uniform),      cmocka_unit_test(test_names_of_files),
+        cmocka_unit_test(test_nested_draws), cmocka_unit_test(test_counter_of_session),
+        cmocka_unit_test(test_weights),      cmocka_unit_test(test_sessions),
+        cmocka_unit_test(test_rows),         cmocka_unit_test(test_built_in),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     unlink(path);
