@@ -783,7 +783,7 @@ static void judge(struct job *job, const char *why_not)
             snprintf(search->figures_note, sizeof search->figures_note,
                      "rows/s and latencies are not the server's: %.180s", result->verdict_reason);
         }
-        search_judge(search, result, context.was_interrupted);
+        search_judge(search, result, context.is_local, context.was_interrupted);
         return;
     }
     expectations_judge(&job->expectations, &job->plan, result);
@@ -1000,7 +1000,7 @@ static enum exit_code follow(struct job *job)
     if (!is_merged) { /* rank 0 needs longer, or is gone: what is known here is kept */
         judge_rank(job, job->result);
         if (job->search != NULL) {
-            search_judge(job->search, job->result, interrupt_requested());
+            search_judge(job->search, job->result, !job->setup.is_remote, interrupt_requested());
         }
         run_files_finish(job->files, job->result);
         note_files(job);

@@ -99,9 +99,12 @@ enum figure_better {
     F(MAX_CLIENT_CPU_PERCENT, "max_client_cpu_percent", "resources", PERCENT, LOW) \
     F(SERVER_CPU_PERCENT_AT_MAX, "server_cpu_percent_at_max", "resources", PERCENT, NEITHER) \
     F(CLIENT_CPU_PERCENT_AT_MAX, "client_cpu_percent_at_max", "resources", PERCENT, NEITHER) \
+    F(OTHER_CPU_PERCENT_AT_MAX, "other_cpu_percent_at_max", "resources", PERCENT, NEITHER) \
     F(MEAN_HOST_CPU_PERCENT, NULL, "resources.mean_host_cpu_percent", PERCENT, LOW) \
     F(MEAN_SERVER_CPU_PERCENT, NULL, "resources.mean_server_cpu_percent", PERCENT, LOW) \
     F(MEAN_CLIENT_CPU_PERCENT, NULL, "resources.mean_client_cpu_percent", PERCENT, LOW) \
+    F(MEAN_OTHER_CPU_PERCENT, NULL, "resources.mean_other_cpu_percent", PERCENT, LOW) \
+    F(CLIENT_BOUND, NULL, "resources.client_bound", TEXT, NEITHER) \
     F(MEMORY_SOURCE, "memory_source", "", TEXT, NEITHER) \
     F(MEMORY_KIND, NULL, "resources.memory_source", TEXT, NEITHER) \
     F(MAX_SERVER_MEMORY_BYTES, NULL, "resources.max_server_memory_bytes", COUNT, LOW) \

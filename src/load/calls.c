@@ -205,8 +205,8 @@ enum status session_send(struct session *session, struct append *append, bool *i
             return status;
         }
         session_blame(session, CAUSE_BUSY, NULL, status, error);
-        *is_begun = !atomic_load(&session->is_leaving) &&
-                    gate_sleep_until(&session->load->gate, mono_now_ns() + pause_ns);
+        *is_begun =
+            gate_sleep_until(&session->load->gate, mono_now_ns() + pause_ns, &session->is_leaving);
         if (!*is_begun) {
             return status;
         }

@@ -364,8 +364,7 @@ static void check_stop_conditions(struct fleet *fleet)
     const struct plan *plan = load->plan;
     const int64_t now_ns = mono_now_ns();
     if (!fleet->is_shortage_reported &&
-        (recorder_read(load->recorder, RECORDER_SESSIONS_FAILED) > 0 ||
-         recorder_read(load->recorder, RECORDER_SESSIONS_DROPPED) > 0)) {
+        atomic_load(&load->sessions_failed) + atomic_load(&load->sessions_dropped) > 0) {
         fleet_report_shortage(fleet);
     }
     if (interrupt_requested()) {
@@ -376,8 +375,8 @@ static void check_stop_conditions(struct fleet *fleet)
     }
     if (fleet->is_up && plan->min_sessions > 1 && !gate_is_stopped(gate) && load->ranks == NULL) {
         /* fewer sessions may be left than it takes; dropped first: then up is never too small */
-        const uint64_t dropped = recorder_read(load->recorder, RECORDER_SESSIONS_DROPPED);
-        const uint64_t up = recorder_read(load->recorder, RECORDER_SESSIONS_CONNECTED) - dropped;
+        const unsigned dropped = atomic_load(&load->sessions_dropped);
+        const unsigned up = atomic_load(&load->sessions_connected) - dropped;
         if (up < plan->min_sessions) {
             fleet->result->sessions_up = up;
             gate_stop(gate, STOP_TOO_FEW);
@@ -720,6 +719,7 @@ static void retire(struct fleet *fleet, struct level *level)
             fleet->leaving++;
         }
     }
+    gate_wake(&fleet->load->gate);
     while (fleet->leaving > 0 && !is_over(fleet)) {
         tick(fleet, &level->ledger);
         if (mono_now_ns() >= start_ns + LEAVE_LIMIT_NS) {
@@ -728,8 +728,8 @@ static void retire(struct fleet *fleet, struct level *level)
         }
         fleet_interrupt(fleet, true);
     }
-    if (fleet->cut > cut_before) {
-        /* the call that was cut has failed: not by the level that comes */
+    if (fleet->cut > cut_before || fleet->load->plan->script != NULL) {
+        /* the call or transaction that was cut has failed: not by the level that comes */
         fleet->failed_before = calls_failed(fleet);
         forget_causes(fleet);
     }

@@ -181,19 +181,31 @@ void gate_finish_work(struct gate *gate, bool stays)
     pthread_mutex_unlock(&gate->lock);
 }
 
-bool gate_sleep_until(struct gate *gate, int64_t moment_ns)
+void gate_wake(struct gate *gate)
+{
+    pthread_mutex_lock(&gate->lock);
+    pthread_cond_broadcast(&gate->opened);
+    pthread_mutex_unlock(&gate->lock);
+}
+
+static bool is_told(const atomic_bool *is_leaving)
+{
+    return is_leaving != NULL && atomic_load(is_leaving);
+}
+
+bool gate_sleep_until(struct gate *gate, int64_t moment_ns, const atomic_bool *is_leaving)
 {
     if (mono_now_ns() >= moment_ns) {
-        return !gate_is_stopped(gate);
+        return !gate_is_stopped(gate) && !is_told(is_leaving);
     }
     const struct timespec deadline = mono_timespec(moment_ns);
     pthread_mutex_lock(&gate->lock);
     int rc = 0;
-    while (rc != ETIMEDOUT && atomic_load(&gate->state) != GATE_STOP) {
+    while (rc != ETIMEDOUT && atomic_load(&gate->state) != GATE_STOP && !is_told(is_leaving)) {
         rc = pthread_cond_timedwait(&gate->opened, &gate->lock, &deadline);
     }
     pthread_mutex_unlock(&gate->lock);
-    return !gate_is_stopped(gate);
+    return !gate_is_stopped(gate) && !is_told(is_leaving);
 }
 
 void gate_session_ends(struct gate *gate)

@@ -309,7 +309,8 @@ static enum status take_turn(struct session *session)
         /* what is due when the time is over waits for nothing but STOP */
         const bool is_due =
             plan->duration_ns == 0 || intended_ns < session->load->gate.go_ns + plan->duration_ns;
-        if (!gate_sleep_until(&session->load->gate, is_due ? intended_ns : INT64_MAX)) {
+        if (!gate_sleep_until(&session->load->gate, is_due ? intended_ns : INT64_MAX,
+                              &session->is_leaving)) {
             return STATUS_OK;
         }
     }
@@ -388,7 +389,7 @@ static enum status reconnect_after_loss(struct session *session)
     while (session->tries < plan->reconnect_tries) {
         const int64_t pause_ns =
             reconnect_pause_ns(plan->seed, session->index, session->tries, session->tries_total);
-        if (!gate_sleep_until(&load->gate, mono_now_ns() + pause_ns)) {
+        if (!gate_sleep_until(&load->gate, mono_now_ns() + pause_ns, &session->is_leaving)) {
             return STATUS_REJECTED;
         }
         if (hosts > 0) {
@@ -417,9 +418,17 @@ static enum status reconnect_after_loss(struct session *session)
     return STATUS_LOST;
 }
 
+/* Counts what became of the session, also where the main thread looks. */
+static void count_session(struct session *session, enum recorder_counter counter,
+                          atomic_uint *number)
+{
+    session_add(session, counter, 1);
+    atomic_fetch_add_explicit(number, 1, memory_order_relaxed);
+}
+
 static enum session_outcome drop(struct session *session)
 {
-    session_add(session, RECORDER_SESSIONS_DROPPED, 1);
+    count_session(session, RECORDER_SESSIONS_DROPPED, &session->load->sessions_dropped);
     if (session->load->plan->drop_policy == DROP_STOP) {
         gate_stop(&session->load->gate, STOP_DROP);
     }
@@ -494,9 +503,12 @@ static void work(struct session *session)
     session->work_end_ns = mono_now_ns();
     raise_to(&load->last_work_ns, session->work_end_ns);
     if (load->gate.go_ns > 0) {
+        /* a reading without a descriptor knows nothing of the run queue */
         procfs_read_thread(&after);
-        session_add(session, RECORDER_ON_CPU_NS, after.on_cpu_ns - before.on_cpu_ns);
-        session_add(session, RECORDER_RUN_QUEUE_NS, after.run_queue_ns - before.run_queue_ns);
+        session_add(session, RECORDER_ON_CPU_NS,
+                    after.on_cpu_ns - MIN(before.on_cpu_ns, after.on_cpu_ns));
+        session_add(session, RECORDER_RUN_QUEUE_NS,
+                    after.run_queue_ns - MIN(before.run_queue_ns, after.run_queue_ns));
         /* it may have waited for a CPU since the gate opened */
         const int64_t start_ns = MAX(ready_ns, load->gate.go_ns);
         session_add(session, RECORDER_SESSION_NS, (uint64_t)MAX(mono_now_ns() - start_ns, 0));
@@ -568,16 +580,16 @@ void *session_run(void *argument)
         note_no_script(session, &error);
     }
     if (status == STATUS_OK) {
-        session_add(session, RECORDER_SESSIONS_CONNECTED, 1);
+        count_session(session, RECORDER_SESSIONS_CONNECTED, &load->sessions_connected);
         atomic_store(&load->timeouts_in_a_row, 0);
     } else if (!has_begun) {
         session->sum.outcome = SESSION_NOT_STARTED;
     } else if (error.kind == ERROR_TIMEOUT) {
-        session_add(session, RECORDER_SESSIONS_FAILED, 1);
+        count_session(session, RECORDER_SESSIONS_FAILED, &load->sessions_failed);
         session->sum.outcome = SESSION_TIMED_OUT;
         atomic_fetch_add(&load->timeouts_in_a_row, 1);
     } else if (error.kind != ERROR_CANCELLED) {
-        session_add(session, RECORDER_SESSIONS_FAILED, 1);
+        count_session(session, RECORDER_SESSIONS_FAILED, &load->sessions_failed);
         session->sum.outcome = SESSION_REFUSED;
         atomic_store(&load->timeouts_in_a_row, 0);
     } /* else the run ended before the server had answered: as good as not started */

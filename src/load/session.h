@@ -106,8 +106,10 @@ bool gate_wait_turn(struct gate *gate);
  * the number of sessions on the server stays the same while any of them appends. */
 void gate_finish_work(struct gate *gate, bool stays);
 
-/* Sleeps until the moment; false as soon as the state is STOP. */
-bool gate_sleep_until(struct gate *gate, int64_t moment_ns);
+/* Sleeps until the moment. False as soon as the state is STOP, or *is_leaving, which may be NULL:
+ * who sets it calls gate_wake. */
+bool gate_sleep_until(struct gate *gate, int64_t moment_ns, const atomic_bool *is_leaving);
+void gate_wake(struct gate *gate);
 
 /* The session's last act. */
 void gate_session_ends(struct gate *gate);
@@ -149,6 +151,8 @@ struct load {
     struct gate gate;
     pthread_mutex_t connections_lock; /* shared_conn of every session */
     atomic_bool has_finished_one;
+    /* Sessions as their counters have them, in one place: the main thread looks often. */
+    atomic_uint sessions_connected, sessions_failed, sessions_dropped;
     atomic_uint timeouts_in_a_row; /* connects that timed out since the last other answer */
     _Atomic int64_t last_work_ns;  /* when the latest session had its last answer */
     _Atomic int64_t last_end_ns;   /* when the latest session ended */

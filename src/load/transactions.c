@@ -354,7 +354,8 @@ static enum status think(void *context, int64_t ns)
 {
     struct transactions *own = context;
     const int64_t start_ns = leave_script(own);
-    const bool goes_on = gate_sleep_until(&own->session->load->gate, start_ns + ns);
+    const bool goes_on =
+        gate_sleep_until(&own->session->load->gate, start_ns + ns, &own->session->is_leaving);
     own->think_ns += enter_script(own) - start_ns;
     return goes_on ? STATUS_OK : STATUS_REJECTED;
 }
@@ -751,7 +752,7 @@ static bool tries_again(struct transactions *own, enum try_end *end)
     const uint64_t mixed =
         random_mix(random_mix(plan->seed + session->index) + session->turn + own->tried);
     const int64_t pause_ns = 1 + (int64_t)(mixed % (uint64_t)MIN(most_ns, RETRY_MOST_NS));
-    if (!gate_sleep_until(&session->load->gate, mono_now_ns() + pause_ns)) {
+    if (!gate_sleep_until(&session->load->gate, mono_now_ns() + pause_ns, &session->is_leaving)) {
         *end = TRY_CUT;
         return false;
     }

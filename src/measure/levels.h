@@ -159,6 +159,7 @@ extern const char *const search_bound_names[];  /* "user", "client", "program" *
  * verdict.c. A limit that was found is a result, whoever's it is: exit code 0. So is a bound of the
  * user that was reached when some level had held. Nothing held: 3 or 4, by whose limit it was. Lost
  * or uncounted rows: 1. A server that is gone: 4. A signal: 130. */
-void search_judge(const struct search *search, struct result *result, bool was_interrupted);
+void search_judge(const struct search *search, struct result *result, bool is_local,
+                  bool was_interrupted);
 
 #endif

@@ -4,9 +4,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -1044,4 +1047,85 @@ int64_t cgroup_cpu_ns(int folder)
 {
     const int64_t usage_us = read_statistic(folder, "cpu.stat", parse_usage);
     return usage_us >= 0 && usage_us <= INT64_MAX / 1000 ? usage_us * 1000 : -1;
+}
+
+/* CPUs that a cgroup of version 2 ("cpu.max": quota and period) or 1 grants; 0: no bound. */
+static double read_quota(const char *folder)
+{
+    char path[PATH_MAX];
+    double quota = 0, period = 0;
+    snprintf(path, sizeof path, "%.3800s/cpu.max", folder);
+    FILE *file = fopen(path, "re");
+    if (file != NULL) {
+        if (fscanf(file, "%lf %lf", &quota, &period) != 2) { /* "max 100000" */
+            quota = 0;
+        }
+        fclose(file);
+        return period > 0 ? quota / period : 0;
+    }
+    const char *const names[] = {"cpu.cfs_quota_us", "cpu.cfs_period_us"};
+    double *const values[] = {&quota, &period};
+    for (size_t i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, "%.3800s/%s", folder, names[i]);
+        file = fopen(path, "re");
+        if (file == NULL || fscanf(file, "%lf", values[i]) != 1) {
+            quota = 0;
+        }
+        if (file != NULL) {
+            fclose(file);
+        }
+    }
+    return quota > 0 && period > 0 ? quota / period : 0;
+}
+
+/* The least that the cgroups of this program, and those around them, grant; 0: no bound. */
+static double own_quota(void)
+{
+    double least = 0;
+    char line[PATH_MAX];
+    FILE *file = fopen("/proc/self/cgroup", "re");
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        line[strcspn(line, "\n")] = '\0';
+        char *const names = strchr(line, ':');
+        char *const path = names == NULL ? NULL : strchr(names + 1, ':');
+        if (path == NULL) {
+            continue;
+        }
+        const size_t length = (size_t)(path - names - 1);
+        const bool is_cpu = length == 0 || memmem(names, length + 2, ":cpu:", 5) != NULL ||
+                            memmem(names, length + 2, ":cpu,", 5) != NULL ||
+                            memmem(names, length + 2, ",cpu:", 5) != NULL ||
+                            memmem(names, length + 2, ",cpu,", 5) != NULL;
+        for (char *end = path + strlen(path); is_cpu && end > path; end = strrchr(path, '/')) {
+            char folder[PATH_MAX];
+            *end = '\0';
+            snprintf(folder, sizeof folder, "%s%s%.3000s", mounts, length == 0 ? "" : "/cpu",
+                     path + 1);
+            const double quota = read_quota(folder);
+            least = quota > 0 && (least <= 0 || quota < least) ? quota : least;
+            if (strrchr(path, '/') == NULL) {
+                break;
+            }
+        }
+    }
+    if (file != NULL) {
+        fclose(file);
+    }
+    return least;
+}
+
+void procfs_describe_bound(unsigned cpus, char *text, size_t size)
+{
+    cpu_set_t set;
+    const double quota = own_quota();
+    const int allowed = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : (int)cpus;
+    const int niceness = getpriority(PRIO_PROCESS, 0);
+    text[0] = '\0';
+    if (quota > 0 && quota < MIN((double)cpus, (double)allowed)) {
+        snprintf(text, size, "its cgroup grants append %.3g of %u CPUs", quota, cpus);
+    } else if (allowed < (int)cpus) {
+        snprintf(text, size, "append may use %d of %u CPUs (affinity)", allowed, cpus);
+    } else if (niceness > 0) {
+        snprintf(text, size, "append runs at nice %d", niceness);
+    }
 }

@@ -253,6 +253,10 @@ struct procfs_status procfs_read_own(int proc);
  * does not say, run_queue_ns is 0. */
 void procfs_read_thread(struct procfs_schedstat *time);
 
+/* Writes what keeps this program alone from the machine's CPUs, `cpus` of them: its affinity, a
+ * quota of its cgroups, its niceness; "" when nothing does. */
+void procfs_describe_bound(unsigned cpus, char *text, size_t size);
+
 /* The same from a file that is kept open, for when no descriptor is left. Negative, false: the
  * kernel does not say. */
 int procfs_open_thread(void);

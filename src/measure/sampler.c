@@ -193,10 +193,26 @@ static struct cpu_shares shares_of(const struct sampler *sampler, const struct r
     return shares;
 }
 
+double cpu_others(const struct cpu_shares *shares, bool has_server)
+{
+    if (shares->host < 0 || shares->client < 0) {
+        return -1;
+    }
+    const double server = !has_server           ? 0
+                          : shares->server >= 0 ? shares->server
+                                                : shares->host - shares->client;
+    return fmax(shares->host - shares->client - server, 0);
+}
+
+/* Of samples in which the machine was busy alike, the one in which the server had more. */
+#define SAME_PERCENT 0.5
+
 void cpu_shares_raise(struct cpu_shares *max, struct cpu_shares *at_max,
                       const struct cpu_shares *shares)
 {
-    if (shares->host > max->host) {
+    if (shares->host > max->host + SAME_PERCENT ||
+        (shares->host > max->host - SAME_PERCENT &&
+         fmax(shares->server, 0) >= fmax(at_max->server, 0))) {
         *at_max = *shares;
     }
     max->host = fmax(max->host, shares->host);
@@ -356,6 +372,7 @@ static void summarise(struct sampler *sampler)
     const struct procfs_status own = procfs_read_own(sampler->proc);
     summary->max_client_memory_bytes = MAX(summary->max_client_memory_bytes, own.peak_bytes);
     server_process_describe(sampler->server, summary);
+    procfs_describe_bound(summary->cpus, summary->client_bound, sizeof summary->client_bound);
     if (summary->memory_source == MEMORY_SELF && summary->max_client_memory_bytes > 0) {
         summary->max_server_memory_bytes = (int64_t)summary->max_client_memory_bytes;
     }

@@ -73,6 +73,10 @@ struct cpu_shares {
     double client;
 };
 
+/* What programs other than the server and this one had; negative = not known. A server that is on
+ * this machine and cannot be seen has had all that is left. */
+double cpu_others(const struct cpu_shares *shares, bool has_server);
+
 /* Raises each of *max to that of `shares`; *at_max are the shares of the highest host's. */
 void cpu_shares_raise(struct cpu_shares *max, struct cpu_shares *at_max,
                       const struct cpu_shares *shares);
@@ -144,7 +148,9 @@ struct resource_summary {
     char server_name[32];  /* its command name */
     char server_note[320]; /* why it was not found, or how the figure is limited; may be empty */
     unsigned cpus;
-    struct io_reading io;           /* growth from the gate to the last answer */
+    char client_bound[80]; /* what keeps this program alone from the CPUs: "append may use 1 of 2
+                              CPUs"; "" = nothing that is known */
+    struct io_reading io;  /* growth from the gate to the last answer */
     double max_device_busy_percent; /* of a sample; negative = unknown */
     struct io_description io_of;
 };

@@ -589,11 +589,27 @@ static bool see_member(void *context, pid_t pid)
     return see(context, pid, true);
 }
 
+static bool is_root(const struct server_process *server, pid_t pid)
+{
+    bool is = false;
+    for (size_t i = 0; i < server->tree_count; i++) {
+        is = is || server->trees[i].root.pid == pid;
+    }
+    return is;
+}
+
 /* All processes but this program: it may have thousands of threads, and the kernel visits each for
- * the sum. */
+ * the sum. The roots of the server's trees come first: a child that ends during the walk is then
+ * missing for a moment. The other way round it would be seen itself and in its parent's time of
+ * reaped children, and the total, which never falls, would keep both. */
 static bool walk_all(struct server_process *server)
 {
     const pid_t self = getpid();
+    for (size_t i = 0; i < server->tree_count; i++) {
+        if (server->trees[i].root.pid > 0 && !see(server, server->trees[i].root.pid, false)) {
+            return false;
+        }
+    }
     rewinddir(server->processes);
     for (;;) {
         errno = 0;
@@ -602,7 +618,7 @@ static bool walk_all(struct server_process *server)
             return errno == 0;
         }
         const pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-        if (pid > 0 && pid != self && !see(server, pid, false)) {
+        if (pid > 0 && pid != self && !is_root(server, pid) && !see(server, pid, false)) {
             return false;
         }
     }

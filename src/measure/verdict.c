@@ -8,8 +8,9 @@
  *     more of them than the server, and more than all other programs;
  *   - the server is on this machine but cannot be seen, the CPUs were over BUSY_PERCENT busy, and
  *     this program had more than half of what was busy;
- *   - session threads spent over half of their time waiting for a CPU, while neither the server, on
- *     this machine, nor other programs had most of what was there.
+ *   - session threads spent over half of their time waiting for a CPU, and that was this program's
+ *     own doing: something keeps it alone from the CPUs (affinity, a cgroup's quota, niceness), or
+ *     not all CPUs were busy, and the server, on this machine, had less than half of them.
  * Of several ranks each judges its own machine: one that was INVALID makes all so, as does a clock
  * that moved by over CLOCK_MOVED_NS against that of rank 0.
  *
@@ -17,8 +18,9 @@
  *
  * DEGRADED: sessions or rows are short, nothing was acknowledged, connections were lost, the server
  * was read-only for a time, rows were not verified, a count did not show acknowledged rows, the
- * rate asked for was not reached, another writer was active in the table, or other programs had
- * most of this machine's busy CPUs.
+ * rate asked for was not reached, another writer was active in the table, or this machine's CPUs
+ * were busy and other programs had most of them, or kept sessions from them while they had more
+ * than this program.
  *
  * With a script transactions take the place of rows: DEGRADED, too, when some failed or are in
  * doubt, a check failed, its tables have too few or too many rows, or the script's own code took
@@ -165,7 +167,8 @@ void result_conclude(struct result *result)
             continue;
         }
         const bool is_first = result->exit_code == EXIT_CODE_OK;
-        const bool is_rest = kind >= PROBLEM_FILES && rows->acknowledged == rows->planned;
+        const bool is_rest =
+            kind >= PROBLEM_FILES && rows->planned > 0 && rows->acknowledged == rows->planned;
         const char *before = !is_first ? "; also "
                              : is_rest ? "all rows were acknowledged, but "
                                        : "";
@@ -176,6 +179,14 @@ void result_conclude(struct result *result)
         memcpy(line + bytes - sizeof "...", "...", sizeof "...");
     }
 }
+
+/* A percentage in words, until the end of the block. */
+static const char *format_percent(double percent, char text[16])
+{
+    snprintf(text, 16, "%.0f", percent);
+    return text;
+}
+#define PERCENT(percent) format_percent((percent), (char[16]){""})
 
 enum {
     WHO_BYTES = 100,
@@ -377,22 +388,29 @@ static void judge_transactions(struct result *result, const struct judge_context
 
 /* A machine on which this program ran, in one process or several. */
 struct client_machine {
-    const char *name; /* NULL: there is one */
+    const char *name;  /* NULL: there is one */
+    const char *bound; /* as in resource_summary.client_bound */
     struct cpu_shares mean;
     bool has_server;
     double time_ns, run_queue_ns; /* of session threads */
 };
 
+/* The share of their time in which session threads waited for a CPU. */
+static double starved_share(const struct client_machine *machine)
+{
+    return machine->time_ns > 0 ? machine->run_queue_ns / machine->time_ns : 0;
+}
+
 /* Whether it was the bottleneck, while it worked for long enough to tell. */
 static void judge_machine(struct result *result, const struct client_machine *machine)
 {
     const double host = machine->mean.host, client = machine->mean.client;
-    /* What the server can have had of the CPUs at most: where it is known, what it had. The others
-     * had what neither it nor this program had. */
-    const double server = machine->mean.server >= 0 ? machine->mean.server : host - client;
-    const double others = host - client - server;
-    const double starved = machine->time_ns > 0 ? machine->run_queue_ns / machine->time_ns : 0;
-    const bool is_local = machine->has_server, is_known = client >= 0;
+    const double others = cpu_others(&machine->mean, machine->has_server);
+    const double server = host - client - others;
+    const double starved = starved_share(machine);
+    const bool is_local = machine->has_server, is_known = client >= 0 && others >= 0;
+    const bool is_starved = is_known && starved > STARVED_SHARE;
+    const bool is_bound = machine->bound != NULL && machine->bound[0] != '\0';
     char place[80] = "";
     if (machine->name != NULL) {
         snprintf(place, sizeof place, "machine %.60s is ", machine->name);
@@ -403,12 +421,24 @@ static void judge_machine(struct result *result, const struct client_machine *ma
         result, is_known && is_local && host >= BUSY_PERCENT && client > server && client > others,
         VERDICT_INVALID, "%sclient-bound: append used %.0f %% of the CPUs, the server only %.0f %%",
         place, client, server);
-    verdict_if(result,
-               is_known && starved > STARVED_SHARE && !(is_local && server >= 50) &&
-                   others < host / 2,
+    verdict_if(result, is_starved && is_bound, VERDICT_INVALID,
+               "%sclient-bound: sessions waited for a CPU of this machine %.0f %% of their time, "
+               "and %s",
+               place, 100 * starved, is_bound ? machine->bound : "");
+    verdict_if(result, is_starved && host < BUSY_PERCENT && !(is_local && server >= 50),
                VERDICT_INVALID,
                "%sclient-bound: sessions waited for a CPU of this machine %.0f %% of their time",
                place, 100 * starved);
+}
+
+/* Other programs had the CPUs: the load of theirs makes the figures of neither the client nor the
+ * server. */
+static bool is_disturbed(const struct client_machine *machine)
+{
+    const double others = cpu_others(&machine->mean, machine->has_server);
+    return machine->mean.host >= BUSY_PERCENT &&
+           (others >= machine->mean.host / 2 ||
+            (starved_share(machine) > STARVED_SHARE && others > machine->mean.client));
 }
 
 /* What the ranks on the machine of the first of them have together. */
@@ -470,7 +500,6 @@ static void judge_verdict(struct result *result, const struct judge_context *con
     const struct row_verification *read = &result->row_verification;
     const uint64_t *counters = result->totals.counters;
     const struct cpu_shares *mean = &result->resources.mean_cpu;
-    const double others = mean->host - mean->client - mean->server;
     const bool has_ranks = result->rank_count > 0;
     const bool is_local = has_ranks ? result->resources.server_pid != 0 : context->is_local;
     char text[STILL_BYTES];
@@ -488,12 +517,12 @@ static void judge_verdict(struct result *result, const struct judge_context *con
     const bool is_long = !context->is_embedded && result->append_ns >= SHORTEST_NS;
     judge_ranks(result, context, is_long);
     verdict_if(result, has_stood_still(result, text), VERDICT_INVALID, "%s", text);
-    if (is_long && result->rank_count == 0) {
-        const struct client_machine machine = {.mean = result->resources.mean_cpu,
-                                               .has_server = context->is_local,
-                                               .time_ns = (double)counters[RECORDER_SESSION_NS],
-                                               .run_queue_ns =
-                                                   (double)counters[RECORDER_RUN_QUEUE_NS]};
+    const struct client_machine machine = {.bound = result->resources.client_bound,
+                                           .mean = result->resources.mean_cpu,
+                                           .has_server = is_local,
+                                           .time_ns = (double)counters[RECORDER_SESSION_NS],
+                                           .run_queue_ns = (double)counters[RECORDER_RUN_QUEUE_NS]};
+    if (is_long && !has_ranks) {
         judge_machine(result, &machine);
     }
     DEGRADED_IF(result, result->sessions_cut > 0, "%s", describe_cut(result, text));
@@ -543,13 +572,16 @@ static void judge_verdict(struct result *result, const struct judge_context *con
     DEGRADED_IF(result,
                 result->rate_achieved_percent >= 0 && result->rate_achieved_percent < RATE_PERCENT,
                 "%.0f %% of the rate asked for was reached", result->rate_achieved_percent);
-    /* the load of other programs makes the figures of neither the client nor the server */
     DEGRADED_IF(result,
-                result->append_ns >= SHORTEST_NS && is_local && mean->host >= BUSY_PERCENT &&
-                    mean->server >= 0 && others >= mean->host / 2,
-                "other programs of %s%.60s used %.0f %% of its CPUs",
+                result->append_ns >= SHORTEST_NS && mean->client >= 0 &&
+                    (!has_ranks || (is_local && mean->server >= 0)) && is_disturbed(&machine),
+                "all CPUs of %s%.60s were busy: %s%s%sother programs %.0f %%, append %.0f %%",
                 has_ranks ? "machine " : "this machine",
-                has_ranks ? result->ranks[result->resource_rank].machine : "", others);
+                has_ranks ? result->ranks[result->resource_rank].machine : "",
+                is_local && mean->server >= 0 ? "server " : "",
+                is_local && mean->server >= 0 ? PERCENT(mean->server) : "",
+                is_local && mean->server >= 0 ? " %, " : "", cpu_others(mean, is_local),
+                mean->client);
     /* those that failed, and did not make it DEGRADED, the end of the time had cut */
     const struct transaction_ledger *ledger = &result->transactions;
     char cut[64] = "";
@@ -837,7 +869,8 @@ end_if(struct result *result, bool holds, enum exit_code code, const char *forma
                "%s", text);
 }
 
-void search_judge(const struct search *search, struct result *result, bool was_interrupted)
+void search_judge(const struct search *search, struct result *result, bool is_local,
+                  bool was_interrupted)
 {
     const struct verification *v = &result->verification;
     const struct level *failure = search->failed > 0 ? &search->levels[search->failure] : NULL;
@@ -880,6 +913,19 @@ void search_judge(const struct search *search, struct result *result, bool was_i
     end_if(result, search->end == SEARCH_GONE || search->end == SEARCH_STUCK, end_code,
            "%s sessions were held, then %s", held,
            search->end == SEARCH_GONE ? "the server was gone" : "some did not leave");
+    unsigned held_levels = 0, disturbed = 0;
+    for (size_t i = 0; i < search->count; i++) {
+        const struct client_machine machine = {.mean = search->levels[i].cpu,
+                                               .has_server = is_local};
+        const bool is_held = search->levels[i].outcome == LEVEL_HELD;
+        held_levels += is_held;
+        disturbed += is_held && is_disturbed(&machine);
+    }
+    DEGRADED_IF(
+        result, disturbed > 0,
+        "%s sessions were held, but other programs had most of this machine's CPUs at %u of "
+        "%u levels: rows/s and knee are not the server's",
+        held, disturbed, held_levels);
     end_if(result, search->end == SEARCH_FOUND, EXIT_CODE_OK,
            "%s sessions were held, %s were tried and were not", held, failed);
     end_if(result, search->failed > 0, EXIT_CODE_OK,

@@ -908,6 +908,9 @@ static void put_figures(struct screen *out, const struct figure_set *set,
         say_if(out, !is_embedded && server < 0, "%s: server unknown", has_ranks ? "" : " here");
         say_if(out, client >= 0, "%s %.1f %%",
                is_embedded ? "; append with the database" : ", append", client);
+        const double others = cpu_others(&resources->cpu_at_max, server >= 0 && !is_embedded);
+        say_if(out, others >= 0 && (is_embedded || server >= 0), ", other programs %.1f %%",
+               others);
     }
     put_figure(out, FIGURE_MAX_CPU_PERCENT, value);
 

@@ -75,6 +75,12 @@ static void test_ranks(void **state)
     expect(r, &remote, VERDICT_VALID, EXIT_CODE_OK, "every row");
     ranks[2].run_queue_ns = 1900;
     ranks[1].resources.mean_cpu.server = 40;
+    expect(r, &remote, VERDICT_VALID, EXIT_CODE_OK, "every row"); /* the server had most */
+    ranks[1].resources.mean_cpu.server = 37;
+    expect(r, &remote, VERDICT_INVALID, EXIT_CODE_INVALID,
+           "machine b is client-bound: append used 38 % of the CPUs, the server only 37 %");
+    ranks[1].resources.mean_cpu = (struct cpu_shares){80, 30, 19};
+    ranks[2].resources.mean_cpu = (struct cpu_shares){80, -1, 19};
     expect(r, &remote, VERDICT_INVALID, EXIT_CODE_INVALID,
            "machine b is client-bound: sessions waited for a CPU of this machine 95 %");
     ranks[2].run_queue_ns = 0;
@@ -262,7 +268,8 @@ static void test_other_programs(void **state)
     struct result *r = make_good();
     r->resources.mean_cpu.client = 3;
     r->resources.mean_cpu.server = 2;
-    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_OK, "other programs of this machine used 90 %");
+    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_OK,
+           "all CPUs of this machine were busy: server 2 %, other programs 90 %, append 3 %");
     r->resources.mean_cpu.server = -1;
     expect(r, &local, VERDICT_VALID, EXIT_CODE_OK, "every row");
     free(r);
@@ -278,9 +285,19 @@ static void test_starved_sessions(void **state)
     r->resources.mean_cpu.host = 40;
     r->resources.mean_cpu.server = 20;
     expect(r, &local, VERDICT_INVALID, EXIT_CODE_INVALID, "60 %");
-    r->resources.mean_cpu.host = 100;
-    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_OK, "other programs");
-    r->resources.mean_cpu.host = 40;
+    /* whoever had the CPUs is to blame for the wait, not who waited */
+    r->resources.mean_cpu = (struct cpu_shares){100, 42, 21};
+    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_OK,
+           "busy: server 42 %, other programs 37 %, append 21 %");
+    r->resources.mean_cpu = (struct cpu_shares){100, 65, 21};
+    expect(r, &local, VERDICT_VALID, EXIT_CODE_OK, "every row");
+    r->resources.mean_cpu = (struct cpu_shares){100, 42, 21};
+    snprintf(r->resources.client_bound, sizeof r->resources.client_bound, "append runs at nice 9");
+    expect(r, &local, VERDICT_INVALID, EXIT_CODE_INVALID, "60 % of their time, and append runs at");
+    r->resources.client_bound[0] = '\0';
+    r->resources.mean_cpu = (struct cpu_shares){100, 30, 45};
+    expect(r, &local, VERDICT_INVALID, EXIT_CODE_INVALID, "append used 45 %");
+    r->resources.mean_cpu = (struct cpu_shares){40, 20, 10};
     expect(r, &remote, VERDICT_INVALID, EXIT_CODE_INVALID, "60 %");
     free(r);
 }
@@ -661,7 +678,7 @@ static struct made *make(void)
 static void assert_judged(struct made *made, enum exit_code code, enum verdict verdict,
                           const char *words)
 {
-    search_judge(&made->search, &made->result, false);
+    search_judge(&made->search, &made->result, true, false);
     assert_int_equal(made->result.exit_code, code);
     assert_int_equal(made->result.verdict, verdict);
     assert_non_null(strstr(made->result.verdict_reason, words));
@@ -673,6 +690,30 @@ static void test_a_maximum_is_a_result(void **state)
     (void)state;
     assert_judged(make(), EXIT_CODE_OK, VERDICT_VALID,
                   "297 sessions were held, 298 were tried and were not");
+}
+
+static void test_a_search_beside_other_programs(void **state)
+{
+    (void)state;
+    struct made *made = make();
+    made->levels[0].outcome = LEVEL_HELD;
+    made->levels[0].cpu = (struct cpu_shares){100, 30, 5};
+    assert_judged(made, EXIT_CODE_OK, VERDICT_DEGRADED, "CPUs at 1 of 1 levels");
+    made->levels[0].cpu = (struct cpu_shares){100, 90, 5};
+    assert_judged(made, EXIT_CODE_OK, VERDICT_VALID, "297 sessions were held");
+}
+
+/* A run without a row has not had all of its rows acknowledged. */
+static void test_no_row_was_acknowledged(void **state)
+{
+    (void)state;
+    struct result *r = make_good();
+    r->rows = (struct row_ledger){0};
+    memset(r->problems, 0, sizeof r->problems);
+    result_add_problem(r, PROBLEM_FILES, EXIT_CODE_CLIENT_LIMIT, "the disk is full");
+    result_conclude(r);
+    assert_string_equal(r->exit_reason, "the disk is full");
+    free(r);
 }
 
 static void test_a_bound_is_a_result(void **state)
@@ -877,6 +918,8 @@ int main(void)
         cmocka_unit_test(test_idle_sessions_that_died),
         cmocka_unit_test(test_too_few_sessions),
         cmocka_unit_test(test_a_maximum_is_a_result),
+        cmocka_unit_test(test_a_search_beside_other_programs),
+        cmocka_unit_test(test_no_row_was_acknowledged),
         cmocka_unit_test(test_a_bound_is_a_result),
         cmocka_unit_test(test_whose_limit_when_nothing_held),
         cmocka_unit_test(test_ended_before_anything_held),
