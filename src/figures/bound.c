@@ -158,6 +158,7 @@ static const char *const aliases[][2] = {
     {"failed", "transactions_failed"},
     {"committed", "transactions_committed"},
     {"rolled_back", "transactions_rolled_back"},
+    {"unfinished", "transactions_unfinished"},
     {"duplicates", "verified_duplicates"},
 };
 

@@ -79,6 +79,7 @@ const char *const operation_count_names[OPERATION_COUNTS] = {
     [COUNT_ROLLED_BACK] = "rolled_back",
     [COUNT_FAILED] = "failed",
     [COUNT_IN_DOUBT] = "in_doubt",
+    [COUNT_UNFINISHED] = "unfinished",
     [COUNT_PARTIAL] = "partial",
     [COUNT_TRIES] = "tries",
     [COUNT_RETRIES_DEADLOCK] = "retries_deadlock",

@@ -289,6 +289,11 @@ enum figure_better {
       TRANSACTIONS, LOW) \
     C(TRANSACTIONS_IN_DOUBT, MEMBER, "transactions_in_doubt", "append_transactions_total", NULL, \
       "outcome=\"in_doubt\"") \
+    /* when the run ended; neither the database nor the script is to blame */ \
+    L(TRANSACTIONS_UNFINISHED, "transactions_unfinished", "transactions.unfinished", \
+      "unfinished", TRANSACTIONS, NEITHER) \
+    C(TRANSACTIONS_UNFINISHED, MEMBER, "transactions_unfinished", "append_transactions_total", \
+      NULL, "outcome=\"unfinished\"") \
     F(TRANSACTIONS_PARTIAL, "transactions_partial", "transactions.partial", COUNT, LOW) \
     C(TRANSACTIONS_PARTIAL, MEMBER, "transactions_partial", NULL) \
     F(TRANSACTIONS_BALANCE, NULL, "transactions.balances", FLAG, NEITHER) \
@@ -506,13 +511,14 @@ enum operation_count {
     COUNT_UNANSWERED,
     COUNT_ROWS,
     COUNT_EMPTY,
-    /* of a transaction: begun = committed + rolled back + failed + in doubt; tries = begun +
-     * retries; partial ones are among the failed */
+    /* of a transaction: begun = committed + rolled back + failed + in doubt + unfinished; tries =
+     * begun + retries; partial ones are among the failed */
     COUNT_BEGUN,
     COUNT_COMMITTED,
     COUNT_ROLLED_BACK,
     COUNT_FAILED,
     COUNT_IN_DOUBT,
+    COUNT_UNFINISHED,
     COUNT_PARTIAL,
     COUNT_TRIES,
     COUNT_RETRIES_DEADLOCK,

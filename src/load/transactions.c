@@ -1,11 +1,11 @@
 /*
  * A session's script: what its functions ask for, and the transactions around them.
  *
- * A transaction ends in one of four ways, whatever was tried: committed, rolled back on purpose,
- * failed, or in doubt. It is tried again with the same draws when the database says that another
- * one was in its way; without BEGIN and COMMIT, only where no write of the try was acknowledged.
- * What begins in the warm-up has a ledger of its own, and is in no figure; the rows that it adds to
- * tables and takes from them count like all others.
+ * A transaction ends in one of five ways, whatever was tried: committed, rolled back on purpose,
+ * failed, in doubt, or unfinished when the run ends. It is tried again with the same draws when the
+ * database says that another one was in its way; without BEGIN and COMMIT, only where no write of
+ * the try was acknowledged. What begins in the warm-up has a ledger of its own, and is in no
+ * figure; the rows that it adds to tables and takes from them count like all others.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -778,7 +778,9 @@ static void settle(struct transactions *own, enum try_end end)
     enum recorder_counter counter = RECORDER_TRANSACTIONS_FAILED;
     enum operation_count what = COUNT_FAILED;
     uint64_t *entry = &ledger->failed, *part = NULL;
-    switch (end) {
+    /* a connection that append cut as the run had ended */
+    const bool is_cut = end == TRY_LOST && atomic_load(&own->session->was_cut);
+    switch (is_cut ? TRY_CUT : end) {
     case TRY_COMMITTED:
         entry = &ledger->committed;
         counter = RECORDER_TRANSACTIONS_COMMITTED;
@@ -801,7 +803,9 @@ static void settle(struct transactions *own, enum try_end end)
         part = &ledger->lost;
         break;
     case TRY_CUT:
-        part = &ledger->cut;
+        entry = &ledger->unfinished;
+        counter = RECORDER_TRANSACTIONS_UNFINISHED;
+        what = COUNT_UNFINISHED;
         break;
     case TRY_REFUSED:
     case TRY_WRONG:
@@ -814,7 +818,7 @@ static void settle(struct transactions *own, enum try_end end)
     if (part != NULL) {
         ++*part;
     }
-    if (part != NULL && end != TRY_CUT && kind->is_autocommit && own->has_written) {
+    if (part != NULL && kind->is_autocommit && own->has_written) {
         ledger->partial++;
         add(own, RECORDER_TRANSACTIONS_PARTIAL, 1);
         count(own, kind->operation, COUNT_PARTIAL, 1);

@@ -39,10 +39,10 @@ uint64_t transaction_ledger_retries(const struct transaction_ledger *ledger)
 
 bool transaction_ledger_balances(const struct transaction_ledger *ledger)
 {
-    return ledger->begun ==
-               ledger->committed + ledger->rolled_back + ledger->failed + ledger->in_doubt &&
+    return ledger->begun == ledger->committed + ledger->rolled_back + ledger->failed +
+                                ledger->in_doubt + ledger->unfinished &&
            ledger->tries == ledger->begun + transaction_ledger_retries(ledger) &&
-           ledger->failed == ledger->exhausted + ledger->refused + ledger->lost + ledger->cut &&
+           ledger->failed == ledger->exhausted + ledger->refused + ledger->lost &&
            ledger->partial <= ledger->failed &&
            (ledger->due == 0 || ledger->due == ledger->begun + ledger->skipped + ledger->not_begun);
 }
@@ -57,10 +57,10 @@ void transaction_ledger_add(struct transaction_ledger *into, const struct transa
     into->rolled_back += from->rolled_back;
     into->failed += from->failed;
     into->in_doubt += from->in_doubt;
+    into->unfinished += from->unfinished;
     into->exhausted += from->exhausted;
     into->refused += from->refused;
     into->lost += from->lost;
-    into->cut += from->cut;
     into->partial += from->partial;
     into->tries += from->tries;
     for (size_t i = 0; i < RETRY_CAUSES; i++) {

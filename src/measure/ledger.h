@@ -53,9 +53,9 @@ struct batch_ledger {
 /*
  * The transactions of a script, each counted once however often it was tried:
  *
- *   begun  = committed + rolled_back + failed + in_doubt
+ *   begun  = committed + rolled_back + failed + in_doubt + unfinished
  *   tries  = begun + retries
- *   failed = exhausted + refused + lost + cut
+ *   failed = exhausted + refused + lost
  *   due    = begun + skipped + not_begun, with --rate
  *
  * In doubt = the connection died between sending COMMIT, or a write that is a transaction of its
@@ -78,10 +78,10 @@ struct transaction_ledger {
     uint64_t rolled_back; /* on purpose */
     uint64_t failed;
     uint64_t in_doubt;
+    uint64_t unfinished; /* when the run ended */
     uint64_t exhausted; /* no try was left */
     uint64_t refused;   /* for a reason that trying again does not mend */
     uint64_t lost;      /* with the connection, before it can have been committed */
-    uint64_t cut;       /* by the end of the run */
     uint64_t partial;   /* of the failed: a write of it was acknowledged, which nothing undoes */
     uint64_t tries;
     uint64_t retries[RETRY_CAUSES]; /* by why the try before ended */

@@ -24,8 +24,8 @@
  *
  * With a script transactions take the place of rows: DEGRADED, too, when some failed or are in
  * doubt, a check failed, its tables have too few or too many rows, or the script's own code took
- * over SCRIPT_PERCENT of the transactions' time; over half of it is INVALID. Transactions that the
- * end of the time cut have not failed by this.
+ * over SCRIPT_PERCENT of the transactions' time; over half of it is INVALID. Transactions that
+ * are unfinished when the run ends have not failed.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -308,13 +308,6 @@ static void sum_tables(const struct result *result, uint64_t *lost, uint64_t *su
     }
 }
 
-/* Failed for another reason than that the time was over. */
-static uint64_t failed_transactions(const struct result *result)
-{
-    const struct transaction_ledger *ledger = &result->transactions;
-    return ledger->failed - (result->stop_reason == STOP_DURATION ? ledger->cut : 0);
-}
-
 /* In all and by name. */
 static bool transactions_balance(const struct result *result)
 {
@@ -327,7 +320,8 @@ static bool transactions_balance(const struct result *result)
         balances &= counts[COUNT_SENT] ==
                     counts[COUNT_ANSWERED] + counts[COUNT_REFUSED] + counts[COUNT_UNANSWERED];
         balances &= counts[COUNT_BEGUN] == counts[COUNT_COMMITTED] + counts[COUNT_ROLLED_BACK] +
-                                               counts[COUNT_FAILED] + counts[COUNT_IN_DOUBT];
+                                               counts[COUNT_FAILED] + counts[COUNT_IN_DOUBT] +
+                                               counts[COUNT_UNFINISHED];
         balances &= counts[COUNT_TRIES] == counts[COUNT_BEGUN] + counts[COUNT_RETRIES_DEADLOCK] +
                                                counts[COUNT_RETRIES_SERIALIZATION] +
                                                counts[COUNT_RETRIES_BUSY] +
@@ -354,7 +348,7 @@ static void judge_transactions(struct result *result, const struct judge_context
 {
     const struct transaction_ledger *ledger = &result->transactions;
     const uint64_t *counters = result->totals.counters;
-    const uint64_t failed = failed_transactions(result);
+    const uint64_t failed = result->transactions.failed;
     uint64_t lost, surplus;
     const char *failure;
     const bool is_judged = !context->keeps_nothing && result->measured_ns >= SHORTEST_NS;
@@ -582,15 +576,14 @@ static void judge_verdict(struct result *result, const struct judge_context *con
                 is_local && mean->server >= 0 ? PERCENT(mean->server) : "",
                 is_local && mean->server >= 0 ? " %, " : "", cpu_others(mean, is_local),
                 mean->client);
-    /* those that failed, and did not make it DEGRADED, the end of the time had cut */
     const struct transaction_ledger *ledger = &result->transactions;
-    char cut[64] = "";
-    if (ledger->failed > 0) {
-        snprintf(cut, sizeof cut, ", but %s that the end of the run cut",
-                 UNITS_COUNT(ledger->failed));
+    char unfinished[64] = "";
+    if (ledger->unfinished > 0) {
+        snprintf(unfinished, sizeof unfinished, "; %s %s still running at the end of the run",
+                 UNITS_COUNT(ledger->unfinished), units_plural(ledger->unfinished, "was", "were"));
     }
     verdict_if(result, context->has_script, VERDICT_VALID, "every transaction was committed%s%s",
-               ledger->rolled_back > 0 ? " or rolled back on purpose" : "", cut);
+               ledger->rolled_back > 0 ? " or rolled back on purpose" : "", unfinished);
     verdict_if(result, true, VERDICT_VALID, "%s",
                v->state == VERIFICATION_DONE
                    ? "every row was acknowledged, and the table grew by as many"
@@ -729,7 +722,7 @@ static void judge_unfinished(struct result *result, const struct judge_context *
 {
     const struct session_ledger *s = &result->sessions;
     const struct transaction_ledger *ledger = &result->transactions;
-    const uint64_t failed = failed_transactions(result);
+    const uint64_t failed = result->transactions.failed;
     const double percent = ledger->begun > 0 ? 100 * (double)failed / (double)ledger->begun : 0;
     const bool is_excused =
         failed <= context->max_failed ||

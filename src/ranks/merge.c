@@ -865,9 +865,11 @@ static struct transaction_ledger tell_transactions(const uint64_t counters[RECOR
         .failed = counters[RECORDER_TRANSACTIONS_FAILED],
         .lost = counters[RECORDER_TRANSACTIONS_FAILED],
         .in_doubt = counters[RECORDER_TRANSACTIONS_IN_DOUBT],
+        .unfinished = counters[RECORDER_TRANSACTIONS_UNFINISHED],
         .retries = {counters[RECORDER_RETRIES_DEADLOCK], counters[RECORDER_RETRIES_SERIALIZATION],
                     counters[RECORDER_RETRIES_BUSY], counters[RECORDER_RETRIES_DUPLICATE]}};
-    const uint64_t ended = told.committed + told.rolled_back + told.failed + told.in_doubt;
+    const uint64_t ended =
+        told.committed + told.rolled_back + told.failed + told.in_doubt + told.unfinished;
     told.partial = MIN(counters[RECORDER_TRANSACTIONS_PARTIAL], told.failed);
     told.begun = MAX(counters[RECORDER_TRANSACTIONS_BEGUN], ended);
     told.in_doubt += told.begun - ended;

@@ -285,17 +285,17 @@ static void add_group(struct buffer *html, const struct saved_run *run, const ch
 static void add_operations(struct buffer *html, const struct saved_run *run)
 {
     enum {
-        OPERATION_COLUMNS = 11
+        OPERATION_COLUMNS = 12
     };
     static const struct {
         const char *heading;
         const char *columns[OPERATION_COLUMNS + 1], *keys[OPERATION_COLUMNS];
     } tables[] = {
         {"Transactions",
-         {"*", "#begun", "#committed", "#rolled back", "#failed", "#in doubt", "#tries", "#p50",
-          "#p99", "#p99.9", "#max", NULL},
-         {"name", "begun", "committed", "rolled_back", "failed", "in_doubt", "tries", "p50_ms",
-          "p99_ms", "p999_ms", "max_ms"}},
+         {"*", "#begun", "#committed", "#rolled back", "#failed", "#in doubt", "#unfinished",
+          "#tries", "#p50", "#p99", "#p99.9", "#max", NULL},
+         {"name", "begun", "committed", "rolled_back", "failed", "in_doubt", "unfinished", "tries",
+          "p50_ms", "p99_ms", "p999_ms", "max_ms"}},
         {"Statements",
          {"*", " kind", "#sent", "#answered", "#refused", "#unanswered", "#rows", "#p50", "#p99",
           "#p99.9", "#max", NULL},
@@ -317,7 +317,7 @@ static void add_operations(struct buffer *html, const struct saved_run *run)
             if ((strcmp(text_in(operation, "kind"), "transaction") == 0) != (t == 0)) {
                 continue;
             }
-            for (size_t k = 0; k < OPERATION_COLUMNS; k++) {
+            for (size_t k = 0; k < OPERATION_COLUMNS && tables[t].keys[k] != NULL; k++) {
                 const char *key = tables[t].keys[k];
                 const json_t *value = json_object_get(operation, key);
                 cells[k] = strstr(key, "_ms") != NULL

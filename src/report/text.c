@@ -273,12 +273,12 @@ static void put_transactions(struct screen *out, const struct figure_set *set,
     const uint64_t *counters = result->totals.counters;
     double per_s, statements_per_s, percent;
     put_sum(out, "Transactions", set, FIGURE_TRANSACTIONS_BEGUN, FIGURE_TRANSACTIONS_COMMITTED,
-            FIGURE_TRANSACTIONS_IN_DOUBT);
+            FIGURE_TRANSACTIONS_UNFINISHED);
     put_text(out, "", transaction_ledger_balances(ledger) ? "" : imbalance);
     if (ledger->failed > 0) {
-        say(out, "%s = %s out of tries + %s refused + %s lost with the connection + %s cut",
+        say(out, "%s = %s out of tries + %s refused + %s lost with the connection",
             UNITS_COUNT(ledger->failed), UNITS_COUNT(ledger->exhausted),
-            UNITS_COUNT(ledger->refused), UNITS_COUNT(ledger->lost), UNITS_COUNT(ledger->cut));
+            UNITS_COUNT(ledger->refused), UNITS_COUNT(ledger->lost));
         say_some(out, ledger->partial, "PARTLY DONE: a write was acknowledged");
         put(out, "Failed");
     }
@@ -305,6 +305,7 @@ static void put_transactions(struct screen *out, const struct figure_set *set,
         say_if(out, before->rolled_back > 0, " + %s rolled back", UNITS_COUNT(before->rolled_back));
         say_if(out, before->failed > 0, " + %s failed", UNITS_COUNT(before->failed));
         say_if(out, before->in_doubt > 0, " + %s in doubt", UNITS_COUNT(before->in_doubt));
+        say_if(out, before->unfinished > 0, " + %s unfinished", UNITS_COUNT(before->unfinished));
         say(out, ": in no figure but Verified");
     }
     put(out, "Warm-up");
@@ -408,13 +409,28 @@ static void say_name(struct screen *out, const char *name)
  * are several: of one it is said already. */
 static void put_operations(struct screen *out, const struct figure_set *set)
 {
+    enum {
+        COLUMNS_MAX = 6
+    };
     static const struct {
         const char *title;
-        enum operation_count counts[5];
-    } tables[] = {
-        {"Transaction",
-         {COUNT_BEGUN, COUNT_COMMITTED, COUNT_ROLLED_BACK, COUNT_FAILED, COUNT_IN_DOUBT}},
-        {"Statement", {COUNT_SENT, COUNT_ANSWERED, COUNT_REFUSED, COUNT_UNANSWERED, COUNT_ROWS}}};
+        struct {
+            enum operation_count count;
+            int width; /* 0: there is none */
+        } columns[COLUMNS_MAX];
+    } tables[] = {{"Transaction",
+                   {{COUNT_BEGUN, 12},
+                    {COUNT_COMMITTED, 11},
+                    {COUNT_ROLLED_BACK, 13},
+                    {COUNT_FAILED, 8},
+                    {COUNT_IN_DOUBT, 10},
+                    {COUNT_UNFINISHED, 12}}},
+                  {"Statement",
+                   {{COUNT_SENT, 13},
+                    {COUNT_ANSWERED, 13},
+                    {COUNT_REFUSED, 13},
+                    {COUNT_UNANSWERED, 13},
+                    {COUNT_ROWS, 13}}}};
     for (int table = 0; table < 2 && set->counts != NULL; table++) {
         size_t rows = 0;
         for (size_t i = OPERATIONS; i < set->operations.count; i++) {
@@ -424,13 +440,15 @@ static void put_operations(struct screen *out, const struct figure_set *set)
             continue;
         }
         say(out, "%-*s", (int)out->label, tables[table].title);
-        for (size_t column = 0; column < 5; column++) {
+        for (size_t column = 0; column < COLUMNS_MAX && tables[table].columns[column].width > 0;
+             column++) {
             char name[16];
-            snprintf(name, sizeof name, "%s", operation_count_names[tables[table].counts[column]]);
+            snprintf(name, sizeof name, "%s",
+                     operation_count_names[tables[table].columns[column].count]);
             for (char *at = strchr(name, '_'); at != NULL; at = strchr(at, '_')) {
                 *at = ' ';
             }
-            say(out, "%13s", name);
+            say(out, "%*s", tables[table].columns[column].width, name);
         }
         put_line(out);
         for (size_t i = OPERATIONS; i < set->operations.count; i++) {
@@ -438,8 +456,10 @@ static void put_operations(struct screen *out, const struct figure_set *set)
                 continue;
             }
             say_name(out, set->operations.entries[i].name);
-            for (size_t column = 0; column < 5; column++) {
-                say(out, "%13s", UNITS_COUNT(set->counts[i][tables[table].counts[column]]));
+            for (size_t column = 0; column < COLUMNS_MAX && tables[table].columns[column].width > 0;
+                 column++) {
+                say(out, "%*s", tables[table].columns[column].width,
+                    UNITS_COUNT(set->counts[i][tables[table].columns[column].count]));
             }
             put_line(out);
         }

@@ -56,6 +56,30 @@ class WorkloadReports(harness.Case):
                      '<th scope="row">note</th>'):
             self.assertIn(text, page)
 
+    def test_unfinished_when_the_time_is_over(self):
+        self.script.write_text("""
+            local t = dataset("t", 0, {{"n", "int32"}})
+            local put = statement("put", "INSERT INTO t VALUES (1)", {}, {adds_to = t})
+            local done = 0
+            transaction("x", function()
+                put:run()
+                done = done + 1
+                if done > 5 then think(600) end
+            end)
+            transaction("never", function() end, {weight = 0})
+            """)
+        out, ended = self.begin_run("cut", "--duration", "1s", "--report", "--expect",
+                                    "failed==0, committed==5, unfinished==1")
+        ledger = json.loads((out / "run.json").read_text())["transactions"]
+        self.assertEqual([ledger[name] for name in ("begun", "committed", "failed", "unfinished")],
+                         [6, 5, 0, 1])
+        words = " ".join(ended.out.split())
+        self.assertIn("Transactions 6 = 5 committed + 1 unfinished", words)
+        self.assertIn("VALID every transaction was committed; 1 was still running at the end", words)
+        self.assertEqual(table_of(out / "operations.csv")[1]["unfinished"], "1")
+        self.assertEqual(table_of(out / "summary.csv")[0]["transactions_unfinished"], "1")
+        self.assertIn(">unfinished</th>", (out / "report.html").read_text())
+
     def run_ycsb(self, name, *options, workload="ycsb", sets="records=200", code=0):
         """The lines of --ycsb-out, by name and measurement, and the run itself."""
         path, out = self.folder / f"{name}.txt", self.folder / name

@@ -33,7 +33,7 @@ class Workloads(harness.Case):
         ledger = run.json["transactions"]
         self.assertTrue(ledger["balances"])
         self.assertEqual(ledger["begun"], ledger["committed"] + ledger["rolled_back"]
-                         + ledger["failed"] + ledger["in_doubt"])
+                         + ledger["failed"] + ledger["in_doubt"] + ledger["unfinished"])
         self.assertEqual(ledger["tries"], ledger["begun"] + ledger["retries"])
         rows = run.table("operations.csv")
         begun = 0
@@ -41,7 +41,7 @@ class Workloads(harness.Case):
             if row["kind"] == "transaction":
                 begun += int(row["begun"])
                 self.assertEqual(int(row["begun"]), sum(int(row[key]) for key in (
-                    "committed", "rolled_back", "failed", "in_doubt")), row)
+                    "committed", "rolled_back", "failed", "in_doubt", "unfinished")), row)
             else:
                 self.assertEqual(int(row["sent"]), sum(int(row[key]) for key in (
                     "answered", "refused", "unanswered")), row)

@@ -40,14 +40,15 @@ static void test_operations(void **state)
     memory_open(&memory);
     csv_write_operations(memory.stream, &set, &causes);
     memory_expect(
-        &memory, "operation,kind,sent,answered,refused,unanswered,rows,empty,begun,committed,"
-                 "rolled_back,failed,in_doubt,partial,tries,retries_deadlock,"
-                 "retries_serialization,retries_busy,retries_duplicate,mean_ms,p50_ms,p90_ms,p95_"
-                 "ms,p99_ms,p999_ms,max_ms,"
-                 "first_error\r\n"
-                 "move,transaction,,,,,,,5,0,0,1,0,0,0,0,0,0,0,,,,,,,,\r\n"
-                 "insert,write,7,0,2,0,0,0,,,,,,,,,,,,1.500000,1.000000,2.000000,3.000000,4.000000,"
-                 "5.000000,6.000000,\"duplicate, \"\"a\"\"\"\r\n");
+        &memory,
+        "operation,kind,sent,answered,refused,unanswered,rows,empty,begun,committed,"
+        "rolled_back,failed,in_doubt,unfinished,partial,tries,retries_deadlock,"
+        "retries_serialization,retries_busy,retries_duplicate,mean_ms,p50_ms,p90_ms,p95_"
+        "ms,p99_ms,p999_ms,max_ms,"
+        "first_error\r\n"
+        "move,transaction,,,,,,,5,0,0,1,0,0,0,0,0,0,0,0,,,,,,,,\r\n"
+        "insert,write,7,0,2,0,0,0,,,,,,,,,,,,,1.500000,1.000000,2.000000,3.000000,4.000000,"
+        "5.000000,6.000000,\"duplicate, \"\"a\"\"\"\r\n");
 }
 
 static void put_line(struct csv *csv, FILE *stream, bool is_header)

@@ -203,6 +203,7 @@ static void test_two(void **state)
     told[RECORDER_TRANSACTIONS_BEGUN] = 10;
     told[RECORDER_TRANSACTIONS_COMMITTED] = 7;
     told[RECORDER_TRANSACTIONS_FAILED] = 1;
+    told[RECORDER_TRANSACTIONS_UNFINISHED] = 1;
     told[RECORDER_RETRIES_BUSY] = 2;
     for (int i = 0; i < 3; i++) {
         missing[i].rows.planned = 100;
@@ -222,7 +223,8 @@ static void test_two(void **state)
     assert_int_equal(whole->batches.sent, 4 + 12);
     assert_true(transaction_ledger_balances(&whole->transactions));
     assert_int_equal(whole->transactions.begun, 10);
-    assert_int_equal(whole->transactions.in_doubt, 2);
+    assert_int_equal(whole->transactions.in_doubt, 1);
+    assert_int_equal(whole->transactions.unfinished, 1);
     assert_int_equal(whole->transactions.tries, 12);
     assert_int_equal(whole->ranks[2].transactions.committed, 7);
     assert_int_equal(whole->stop_reason, STOP_RANK);

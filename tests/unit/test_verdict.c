@@ -170,7 +170,7 @@ static void test_transactions(void **state)
     end_scripted(&run);
 }
 
-/* How many may fail; what the end of the time cut has not. */
+/* How many may fail; what is unfinished when the run ends has not. */
 static void test_failed_transactions(void **state)
 {
     (void)state;
@@ -178,8 +178,7 @@ static void test_failed_transactions(void **state)
     struct judge_context context = scripted;
     make_scripted(&run);
     take_from_committed(&run, 4, &run.ledger->failed, COUNT_FAILED);
-    run.ledger->cut = 1;
-    run.ledger->refused = 3;
+    run.ledger->refused = 4;
     add_cause(run.result, CAUSE_STATEMENT, "no such column");
     expect(run.result, &context, VERDICT_DEGRADED, EXIT_CODE_SHORT,
            "4 of 100 transactions failed: no such column");
@@ -190,12 +189,13 @@ static void test_failed_transactions(void **state)
     context.max_failed = 0;
     context.max_failed_percent = 3;
     expect(run.result, &context, VERDICT_DEGRADED, EXIT_CODE_SHORT, "4 of 100");
-    run.result->stop_reason = STOP_DURATION;
-    expect(run.result, &context, VERDICT_DEGRADED, EXIT_CODE_OK, "3 of 100");
-    context.max_failed_percent = 0;
-    run.ledger->cut = 4;
-    run.ledger->refused = 0;
-    expect(run.result, &context, VERDICT_VALID, EXIT_CODE_OK, "but 4 that the end of the run cut");
+    context.max_failed_percent = 4;
+    expect(run.result, &context, VERDICT_DEGRADED, EXIT_CODE_OK, "4 of 100");
+    end_scripted(&run);
+    make_scripted(&run);
+    take_from_committed(&run, 4, &run.ledger->unfinished, COUNT_UNFINISHED);
+    expect(run.result, &scripted, VERDICT_VALID, EXIT_CODE_OK,
+           "every transaction was committed; 4 were still running at the end of the run");
     end_scripted(&run);
     make_scripted(&run);
     take_from_committed(&run, 1, &run.ledger->in_doubt, COUNT_IN_DOUBT);
