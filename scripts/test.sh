@@ -113,7 +113,7 @@ elif grep -q ' cli\.disk ' <<<"$skips"; then
     echo 'test.sh: NOTE: no file system may be mounted here, so cli.disk ran only in part' >&2
     skips=$(grep -v ' cli\.disk ' <<<"$skips" || true)
 fi
-confined=' cli\.(limits|postgresql_limits|mariadb_limits) '
+confined=' cli\.(limits|postgresql_limits|mariadb_limits|postgresql_identity) '
 if ! can_confine 2>/dev/null && grep -qE "$confined" <<<"$skips"; then
     echo 'test.sh: NOTE: no cgroups or network namespaces may be made here, so these ran only in part:' >&2
     grep -E "$confined" <<<"$skips" >&2

@@ -136,6 +136,29 @@ struct table_mark_words {
     const char *erase; /* NULL: write replaces; else sent before write where there is an old text */
 };
 
+/* How a server is asked for its settings that decide durability and speed, as this session has
+ * them; and values that weaken durability. */
+struct settings_words {
+    const char *const *queries; /* names and values, a row each; the first that is answered counts;
+                                   NULL-terminated */
+    const struct weak_setting {
+        const char *name, *value;
+        const char *why; /* what can be lost */
+    } * weak;            /* ends with a zeroed one */
+};
+
+enum {
+    SERVER_SETTINGS_MAX = 64
+};
+
+/* What it answered. */
+struct server_settings {
+    size_t count;
+    struct server_setting {
+        char name[64], value[96];
+    } entries[SERVER_SETTINGS_MAX];
+};
+
 /* What an open connection knows about itself. "" and 0 mean that it does not know. */
 struct connection_info {
     char host[256]; /* where it goes: name, address, Unix socket or the folder of one */
@@ -150,8 +173,10 @@ struct connection_info {
     const struct words *words; /* static; NULL: those of SQL */
     const struct storage_words *storage; /* static; NULL: none */
     const struct table_mark_words
-        *table_mark;        /* static; NULL: the database keeps no text with a table */
-    bool has_made_database; /* open made the database, which was missing */
+        *table_mark; /* static; NULL: the database keeps no text with a table */
+    const struct settings_words *settings; /* static; NULL: none are known */
+    char address[64];                      /* where it really goes; "": to `host` */
+    bool has_made_database;                /* open made the database, which was missing */
 
     const struct lack *lacks; /* static; ends with a zeroed one; NULL: none is known */
 

@@ -65,6 +65,7 @@ struct dialect {
     void (*number_from)(const char *table_name, const char *column_name, char *sql, size_t size);
     const struct storage_words *storage;
     const struct table_mark_words *table_mark;
+    const struct settings_words *settings;
 };
 
 extern const struct dialect dialect_postgresql;

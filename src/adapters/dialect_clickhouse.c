@@ -310,8 +310,19 @@ static const struct table_mark_words table_mark = {
     .write = "alter table $0 comment column $7 $6",
 };
 
+static const struct settings_words settings = {
+    .queries = (const char *const[]){"select name, value from system.settings where changed = 1 or"
+                                     " name in ('async_insert', 'wait_for_async_insert',"
+                                     " 'insert_quorum', 'insert_distributed_sync') union all"
+                                     " select name, value from system.merge_tree_settings where"
+                                     " changed = 1 or name like 'fsync%'",
+                                     NULL},
+    .weak = (const struct weak_setting[]){
+        {"wait_for_async_insert", "0", "rows are acknowledged before they are written"}, {0}}};
+
 const struct dialect dialect_clickhouse = {
     .name = "clickhouse",
+    .settings = &settings,
     .table_mark = &table_mark,
     .explain = explain,
     .write_text = write_text,

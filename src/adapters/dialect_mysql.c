@@ -666,8 +666,32 @@ static const struct table_mark_words table_mark = {
     .write = "alter table $0 comment = $6",
 };
 
+#define NAMED_SETTINGS                                                                             \
+    " ('innodb_flush_log_at_trx_commit', 'sync_binlog', 'log_bin', 'innodb_flush_method',"         \
+    " 'innodb_doublewrite', 'innodb_buffer_pool_size', 'innodb_log_file_size',"                    \
+    " 'innodb_redo_log_capacity', 'default_storage_engine', 'autocommit', 'tx_isolation',"         \
+    " 'transaction_isolation')"
+/* MariaDB says where a value comes from; MySQL is asked for those by name. */
+static const struct settings_words settings = {
+    .queries =
+        (const char *const[]){
+            "select lower(variable_name), coalesce(session_value, global_value)"
+            " from information_schema.system_variables where lower(variable_name) in" NAMED_SETTINGS
+            " or global_value_origin in ('CONFIG', 'SQL', 'COMMAND-LINE', 'ENV')"
+            " and global_value not like '%/%' and lower(variable_name) not in"
+            " ('port', 'server_id', 'bind_address', 'hostname', 'init_connect')"
+            " and variable_name not like '%password%' and variable_name not like '%ssl%'"
+            " order by variable_name limit 64",
+            "show variables where variable_name in" NAMED_SETTINGS, NULL},
+    .weak = (const struct weak_setting[]){
+        {"innodb_flush_log_at_trx_commit", "0", "a crash can lose the commits of a second"},
+        {"innodb_flush_log_at_trx_commit", "2", "a crash of the machine can lose commits"},
+        {"innodb_doublewrite", "OFF", "a crash of the machine can corrupt pages"},
+        {0}}};
+
 const struct dialect dialect_mysql = {
     .name = "mariadb",
+    .settings = &settings,
     .table_mark = &table_mark,
     .explain = explain,
     .write_text = write_text,

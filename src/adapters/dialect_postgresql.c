@@ -485,8 +485,32 @@ static const struct table_mark_words table_mark = {
     .write = "comment on table $0 is $6",
 };
 
+/* Those that differ from the default, without what is of one installation only or may hold a
+ * secret. */
+static const struct settings_words settings = {
+    .queries =
+        (const char *const[]){
+            "select name, pg_catalog.current_setting(name) from pg_catalog.pg_settings where name "
+            "in"
+            " ('fsync', 'synchronous_commit', 'full_page_writes', 'wal_sync_method', 'wal_level',"
+            " 'commit_delay', 'shared_buffers', 'max_wal_size', 'io_method',"
+            " 'synchronous_standby_names', 'checkpoint_timeout') or source not in"
+            " ('default', 'override') and (category like 'Write-Ahead Log%' or category like"
+            " 'Resource Usage%' or category like 'Query Tuning%' or category like 'Autovacuum%'"
+            " or category like 'Lock%' or category = 'Client Connection Defaults / Statement "
+            "Behavior')"
+            " and name not in ('restore_command', 'archive_command', 'archive_cleanup_command',"
+            " 'recovery_end_command', 'archive_library', 'search_path') order by name limit 64",
+            NULL},
+    .weak = (const struct weak_setting[]){
+        {"synchronous_commit", "off", "a crash can lose acknowledged commits"},
+        {"fsync", "off", "a crash of the machine can lose or corrupt all data"},
+        {"full_page_writes", "off", "a crash of the machine can corrupt pages"},
+        {0}}};
+
 const struct dialect dialect_postgresql = {
     .name = "postgresql",
+    .settings = &settings,
     .table_mark = &table_mark,
     .explain = explain,
     .write_text = write_text,

@@ -303,6 +303,7 @@ void dialect_inspect(const struct dialect *dialect, struct connection_info *info
     info->number_from = dialect->number_from;
     info->storage = dialect->storage;
     info->table_mark = dialect->table_mark;
+    info->settings = dialect->settings;
 }
 
 void *dialect_grow_slots(void *slots, unsigned *count, unsigned number, size_t bytes)
@@ -354,8 +355,25 @@ static const struct table_mark_words table_mark = {
     .erase = "drop index $9",
 };
 
+static const struct settings_words settings = {
+    .queries =
+        (const char *const[]){
+            "select 'synchronous', case synchronous when 0 then 'off' when 1 then 'normal'"
+            " when 2 then 'full' else 'extra' end from pragma_synchronous"
+            " union all select 'journal_mode', journal_mode from pragma_journal_mode"
+            " union all select 'locking_mode', locking_mode from pragma_locking_mode"
+            " union all select 'page_size', page_size from pragma_page_size"
+            " union all select 'cache_size', cache_size from pragma_cache_size",
+            NULL},
+    .weak = (const struct weak_setting[]){
+        {"synchronous", "off", "a crash of the machine can corrupt the database"},
+        {"journal_mode", "off", "a crash can corrupt the database"},
+        {"journal_mode", "memory", "a crash can corrupt the database"},
+        {0}}};
+
 const struct dialect dialect_sqlite = {
     .name = "sqlite",
+    .settings = &settings,
     .table_mark = &table_mark,
     .explain = explain,
     .write_text = write_text,

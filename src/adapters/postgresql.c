@@ -1609,6 +1609,10 @@ static const char *const methods[] = {"copy", "insert", NULL};
 static void inspect(struct adapter_conn *conn, struct connection_info *info)
 {
     snprintf(info->host, sizeof info->host, "%s", text_of(PQhost(conn->connection)));
+    if (info->host[0] !=
+        '/') { /* hostaddr, of the environment or a service file, leads elsewhere */
+        snprintf(info->address, sizeof info->address, "%s", text_of(PQhostaddr(conn->connection)));
+    }
     snprintf(info->user, sizeof info->user, "%s", text_of(PQuser(conn->connection)));
     snprintf(info->database, sizeof info->database, "%s", text_of(PQdb(conn->connection)));
     info->port = (uint16_t)strtoul(text_of(PQport(conn->connection)), NULL, 10);

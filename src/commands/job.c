@@ -13,6 +13,8 @@
 #include "base/text.h"
 #include "base/url.h"
 #include "commands/command.h"
+#include "measure/procfs.h"
+#include "measure/server_process.h"
 #include "report/figures.h"
 #include "report/files.h"
 #include "report/text.h"
@@ -189,6 +191,36 @@ static void name_own(const struct job *job, struct error *error)
         error_set(error, why.kind, why.native_code, why.sqlstate, "machine %.60s, rank 0: %s",
                   ranks_machine(job->ranks, 0), why.text);
     }
+}
+
+/* Whether --server-pid is the server's: where the process that holds the port can be seen, it has
+ * to be that one or of its family. A program that forwards to the server is not looked behind. */
+static enum exit_code check_server_pid(const struct job *job, struct error *error)
+{
+    const struct plan *plan = &job->plan;
+    struct connection_info named = {.host = ""};
+    struct procfs_process holder;
+    char note[200];
+    target_fill_connection(plan, &named);
+    if (plan->server_pid == 0 || plan->container != NULL || plan->is_server_pid_forced ||
+        named.is_embedded || plan->host_count > 0 || !address_is_local(named.host)) {
+        return EXIT_CODE_OK;
+    }
+    const int proc = procfs_open();
+    const bool is_other = proc >= 0 &&
+                          server_find(proc, named.port, named.host[0] == '/' ? named.host : NULL,
+                                      &holder, note, sizeof note) &&
+                          !server_is_related(proc, plan->server_pid, holder.pid);
+    if (proc >= 0) {
+        close(proc);
+    }
+    return is_other ? usage_refuse(error,
+                                   "--server-pid %d is not the server: port %u is held by %s (pid "
+                                   "%d). Leave the option out, or write --server-pid %d! if that "
+                                   "process is to be measured",
+                                   (int)plan->server_pid, (unsigned)named.port, holder.name,
+                                   (int)holder.pid, (int)plan->server_pid)
+                    : EXIT_CODE_OK;
 }
 
 /* Before anything is done to the server: can I/O be traced, where it is to be? */
@@ -431,6 +463,7 @@ enum exit_code job_begin(struct job *job, struct error *error)
     char version[VERSION_BYTES];
     enum exit_code code = job->search == NULL ? EXIT_CODE_OK : job->find_bound(job, error);
     code = code == EXIT_CODE_OK ? check_machine(job, error) : code;
+    code = code == EXIT_CODE_OK ? check_server_pid(job, error) : code;
     code = code == EXIT_CODE_OK ? load_tracer(job, error) : code;
     code = ranks_agree(job->ranks, code, NULL, error);
     if (code != EXIT_CODE_OK) {
@@ -755,6 +788,7 @@ static void note_connection(struct job *job)
 {
     const struct setup *setup = &job->setup;
     job->result->server = setup->server;
+    job->result->settings = setup->settings;
     job->result->connection = setup->connection;
     setup_describe_removal(setup, &job->plan, job->result->removal, sizeof job->result->removal);
     memcpy(job->result->engine, setup->table.engine, sizeof job->result->engine);

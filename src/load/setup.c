@@ -559,8 +559,47 @@ static void inspect(struct setup *setup, struct adapter_conn *conn, const struct
     }
     setup->nothing.sql = ask_words(connection)->nothing;
     /* a container has an address of its own, which is none of this machine's */
+    const char *there = connection->address[0] != '\0' ? connection->address : connection->host;
     setup->is_remote = !connection->is_embedded && plan->server_pid == 0 &&
-                       plan->server_cgroup == NULL && !address_is_local(connection->host);
+                       plan->server_cgroup == NULL && !address_is_local(there);
+    if (address_is_local(there) != address_is_local(connection->host) &&
+        strstr(connection->note, there) == NULL) {
+        const size_t length = strlen(connection->note);
+        snprintf(connection->note + length, sizeof connection->note - length,
+                 "%sthe connection goes to %s, not to %.60s", length > 0 ? "; " : "", there,
+                 connection->host);
+    }
+}
+
+static bool take_setting(void *context, const struct cell *cells, size_t count)
+{
+    struct server_settings *settings = context;
+    if (count < 2 || settings->count == SERVER_SETTINGS_MAX) {
+        return false;
+    }
+    struct server_setting *entry = &settings->entries[settings->count++];
+    ask_text(&cells[0], entry->name, sizeof entry->name);
+    ask_text(&cells[1], entry->value, sizeof entry->value);
+    return true;
+}
+
+/* Asks for the settings that this session has. A server that does not tell is loaded all the same.
+ */
+static void ask_settings(struct setup *setup, struct adapter_conn *conn,
+                         const struct adapter *adapter)
+{
+    const struct settings_words *words = setup->connection.settings;
+    enum status status = STATUS_REJECTED;
+    for (size_t i = 0; words != NULL && words->queries[i] != NULL && status == STATUS_REJECTED;
+         i++) {
+        struct error error = {.kind = ERROR_NONE};
+        struct answer answer = {.take = take_setting, .context = &setup->settings};
+        setup->settings.count = 0;
+        status = ask_rows(adapter, conn, words->queries[i], NULL, &answer, &error);
+    }
+    if (status != STATUS_OK) {
+        setup->settings.count = 0;
+    }
 }
 
 static enum status ask_limits(struct setup *setup, struct adapter_conn *conn,
@@ -712,6 +751,8 @@ static enum status prepare(struct probe *probe, struct adapter_conn *conn, struc
     ask_limits(setup, conn, adapter, &(struct error){.kind = ERROR_NONE});
     note_answer(probe);
     inspect(setup, conn, plan);
+    ask_settings(setup, conn, adapter);
+    note_answer(probe);
     if (plan->script != NULL) {
         status = datasets_examine(&place, &preparation->datasets, error);
         inspect(setup, conn, plan);

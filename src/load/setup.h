@@ -50,9 +50,10 @@ struct setup {
     struct statement count; /* select count(*) from it */
     char *count_sql;        /* owned */
     uint64_t rows_before;
-    bool has_made_table;               /* `table` was missing, or was to be recreated */
-    struct statement nothing;          /* shows that a connection is still there */
-    int64_t count_ns;                  /* counting them took so long */
+    bool has_made_table;      /* `table` was missing, or was to be recreated */
+    struct statement nothing; /* shows that a connection is still there */
+    int64_t count_ns;         /* counting them took so long */
+    struct server_settings settings;
     struct server_limits server;       /* version "" when the server did not say */
     struct connection_info connection; /* how this connection, and so all of them, work */
     bool is_remote;                    /* the server is on another machine */

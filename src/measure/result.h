@@ -179,8 +179,9 @@ struct result {
     uint64_t least_sessions; /* that had to be up for the run to go on */
     uint64_t sessions_up;    /* STOP_TOO_FEW: so many were */
     struct resource_summary resources;
-    struct trace_sum *trace;     /* trace/trace.h; owned: free; NULL: --io-trace was not given. Of
-                                    several ranks the sum of theirs */
+    struct trace_sum *trace; /* trace/trace.h; owned: free; NULL: --io-trace was not given. Of
+                                several ranks the sum of theirs */
+    struct server_settings settings;
     struct server_limits server; /* version "" when the server did not say */
     struct connection_info connection;
     char engine[ROW_TYPE_NAME_BYTES]; /* of the table; "" where there is only one */

@@ -554,6 +554,7 @@ struct sampler *sampler_start(const struct sampler_config *config, struct error 
         sampler->config.sample_interval_ns = SAMPLE_DEFAULT_NS;
     }
     summarise_nothing(&sampler->summary);
+    sampler->summary.bare_client_memory_bytes = procfs_read_own(sampler->proc).resident_bytes;
     pthread_mutex_init(&sampler->lock, NULL);
     thread_cond_init(&sampler->wake);
     int failure = ENOMEM;

@@ -138,7 +138,8 @@ struct resource_summary {
     struct cpu_shares mean_cpu;       /* while the sessions worked: gate opened -> end of the run */
     int64_t max_server_memory_bytes;  /* negative = unknown */
     uint64_t max_client_memory_bytes; /* most RSS that this program ever had */
-    double client_cpu_s;              /* user + system, over the run */
+    uint64_t bare_client_memory_bytes; /* RSS that it had before its first session; 0 = unknown */
+    double client_cpu_s;               /* user + system, over the run */
     double server_cpu_s;  /* likewise, from the gate to the last answer; negative = not known */
     int64_t suspended_ns; /* in which this program was stopped, frozen, asleep or paused */
     enum memory_source memory_source;

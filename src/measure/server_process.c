@@ -190,6 +190,21 @@ bool server_find(int proc, uint16_t port, const char *path, struct procfs_proces
     return false;
 }
 
+/* Whether `pid` is `from` or one of its ancestors, init left out. */
+static bool is_above(int proc, pid_t pid, pid_t from)
+{
+    struct procfs_process process = {.parent = from};
+    while (process.parent > INIT_PID && process.parent != pid &&
+           procfs_read_process(proc, process.parent, &process)) {
+    }
+    return process.parent == pid && pid > INIT_PID;
+}
+
+bool server_is_related(int proc, pid_t pid, pid_t holder)
+{
+    return pid == holder || is_above(proc, pid, holder) || is_above(proc, holder, pid);
+}
+
 void process_table_fini(struct process_table *table)
 {
     free(table->known.entries);

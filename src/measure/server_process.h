@@ -57,6 +57,9 @@ void server_process_describe(const struct server_process *server, struct resourc
 bool server_find(int proc, uint16_t port, const char *path, struct procfs_process *found,
                  char *note, size_t note_bytes);
 
+/* Whether `pid` is the process `holder`, one of its ancestors but init, or one of its descendants. */
+bool server_is_related(int proc, pid_t pid, pid_t holder);
+
 /*
  * The processes of one server over time: who belongs to it, and what CPU time they took together.
  *

@@ -339,6 +339,18 @@ static enum exit_code store_recreate(const struct option_entry *entry, struct pl
                                      "--recreate for the tables that append made");
 }
 
+/* With a ! behind it the process need not hold the port. */
+static enum exit_code store_server_pid(const struct option_entry *entry, struct plan *plan,
+                                       const char *value, struct error *error)
+{
+    char number[24];
+    const size_t length = strlen(value);
+    plan->is_server_pid_forced = length > 1 && value[length - 1] == '!';
+    snprintf(number, sizeof number, "%.*s", (int)(length - (plan->is_server_pid_forced ? 1 : 0)),
+             value);
+    return store_usual(entry, plan, length < sizeof number ? number : value, error);
+}
+
 static enum exit_code store_threshold(const struct option_entry *entry, struct plan *plan,
                                       const char *value, struct error *error)
 {
@@ -514,7 +526,8 @@ const struct option_entry option_table[] = {
      .key = "engine", WITH_OWN_ROWS},
     {LOAD | PREPARE, "recreate", "[=NAME,...]", "drop append's table and make it again; NAME: any",
      FLAG(is_recreate), .store = store_recreate, OF(SWEEP), .key = "is_recreate"},
-    {CLEANUP, "drop", "NAME,...", "drop these tables, too, whoever made them", TEXT(recreate_names)},
+    {CLEANUP, "drop", "NAME,...", "drop these tables, too, whoever made them",
+     TEXT(recreate_names)},
     {LOAD | PREPARE, "method", "NAME", "how to append: see above (the first one)",
      TEXT(target.method), .key = "target.method"},
     {LOAD | PREPARE, "batch", "N", "rows in one append (100)",
@@ -613,8 +626,9 @@ const struct option_entry option_table[] = {
      TIME(sample_interval_ns, 100 * MS, DAY_NS)},
     {RUN | CHECK, "io-trace", "[=full|requests|try]", "trace each I/O of the server, by layer",
      CHOICE(io_trace, io_trace_words), .store = store_io_trace, SHOWN("io_trace", "I/O trace")},
-    {MEASURE, "server-pid", "PID", "server's process (found by its port)",
-     COUNT(server_pid, INT32_MAX), OF(PLACE), .key = "server_pid", OF_SERVER},
+    {MEASURE, "server-pid", "PID[!]", "server's process (found by its port); !: unchecked",
+     COUNT(server_pid, INT32_MAX), .store = store_server_pid, OF(PLACE), .key = "server_pid",
+     OF_SERVER},
     {MEASURE, "server-cgroup", "DIR", "server's cgroup folder, for its memory", TEXT(server_cgroup),
      OF(PLACE), .key = "server_cgroup", OF_SERVER},
     {MEASURE, "data-directory", "DIR", "server's files, whose disk is measured (asked of it)",

@@ -175,6 +175,7 @@ struct plan {
     int64_t sample_interval_ns;
     enum io_trace io_trace;
     pid_t server_pid;
+    bool is_server_pid_forced; /* it need not hold the target's port */
     const char *server_cgroup;
     const char *data_directory; /* of the server; NULL: it is asked */
     const char *container;      /* of the server: its process and cgroup are looked up */

@@ -234,6 +234,10 @@ static void add_server(struct tree root, const struct result *result)
     const struct connection_info *connection = &result->connection;
     struct tree tree = tree_object(root, "server");
     tree_text(tree, "version", server->version);
+    struct tree settings = tree_object(tree, "settings");
+    for (size_t i = 0; i < result->settings.count; i++) {
+        tree_text(settings, result->settings.entries[i].name, result->settings.entries[i].value);
+    }
     struct tree limits = tree_array(tree, "session_limits");
     for (size_t i = 0; i < server->count; i++) {
         const struct session_limit *limit = &server->sessions[i];

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
+#include <strings.h>
+#include <sys/param.h>
 
 #include "base/mono.h"
 #include "base/text.h"
@@ -124,6 +126,22 @@ static void put_target(struct screen *out, const struct plan *plan, const struct
     say_if(out, separator[0] == ',', ")");
     put(out, "Target");
     put_text(out, "Note", result->connection.note);
+    const struct settings_words *words = result->connection.settings;
+    bool is_weak = false;
+    for (size_t i = 0; words != NULL && i < result->settings.count; i++) {
+        const struct server_setting *setting = &result->settings.entries[i];
+        for (const struct weak_setting *weak = words->weak; weak->name != NULL; weak++) {
+            if (strcmp(weak->name, setting->name) == 0 &&
+                strcasecmp(weak->value, setting->value) == 0) {
+                say(out, "%s%s=%s: %s", is_weak ? "; " : "weakened: ", setting->name,
+                    setting->value, weak->why);
+                is_weak = true;
+            }
+        }
+    }
+    if (is_weak) {
+        put(out, "Durable");
+    }
 }
 
 static void put_run(struct screen *out, const struct plan *plan)
@@ -655,8 +673,10 @@ static void put_sessions(struct screen *out, const struct figure_set *set,
         say(out, ", script %.1f %% of the transactions' time", percent);
     }
     say_if(out, memory > 0, ", %s memory", UNITS_BYTES(memory));
-    if (memory > 0 && result->sessions.connected > 0) {
-        say(out, ", %s a session", UNITS_BYTES(memory / result->sessions.connected));
+    /* the program itself needs memory, too */
+    const uint64_t bare = MIN(resources->bare_client_memory_bytes, memory);
+    if (memory > bare && bare > 0 && result->sessions.connected > 0) {
+        say(out, ", %s a session", UNITS_BYTES((memory - bare) / result->sessions.connected));
     }
     say_if(out, result->connection.is_embedded, ", database included");
     put(out, "append");

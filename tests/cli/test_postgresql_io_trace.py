@@ -79,7 +79,7 @@ class OfProcess(io_trace.Traced):
         self.addCleanup(shell.wait)
         self.addCleanup(shell.kill)
         process = self.start("1", self.server.url, "--duration", "10m", "--rate", "1", "--batch",
-                             "1", "--read", "none", "--server-pid", shell.pid, "--io-trace",
+                             "1", "--read", "none", "--server-pid", f"{shell.pid}!", "--io-trace",
                              "--out", out)
         harness.wait_until(lambda: harness.count_lines(out / "intervals.csv") > 1,
                            "the first second")
@@ -103,7 +103,7 @@ class OfProcess(io_trace.Traced):
         other = subprocess.Popen(["sleep", "60"])
         self.addCleanup(other.wait)
         self.addCleanup(other.kill)
-        ended, run = self.run_append(1, 1000, self.server.url, "--server-pid", other.pid,
+        ended, run = self.run_append(1, 1000, self.server.url, "--server-pid", f"{other.pid}!",
                                      "--io-trace")
         self.assertEqual(run.json["outcome"]["verdict"], "DEGRADED", ended)
         self.assertRegex(run.json["outcome"]["verdict_reason"],

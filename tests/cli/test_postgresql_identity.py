@@ -1,0 +1,108 @@
+"""Which server is measured, and with which settings: what the open connection says decides."""
+
+import os
+import subprocess
+import unittest
+
+import harness
+
+# In a network namespace: forwards a port to another address.
+RELAY = """
+import socket, sys, threading
+here, there = (sys.argv[1], int(sys.argv[2])), (sys.argv[3], int(sys.argv[4]))
+def pump(source, sink):
+    while data := source.recv(65536):
+        sink.sendall(data)
+    sink.shutdown(socket.SHUT_WR)
+listener = socket.create_server(here)
+print("ready", flush=True)
+while True:
+    one, _ = listener.accept()
+    other = socket.create_connection(there)
+    for pair in ((one, other), (other, one)):
+        threading.Thread(target=pump, args=pair, daemon=True).start()
+"""
+
+
+class Settings(harness.Postgresql):
+    def test_what_the_session_has(self):
+        """Durability that the environment weakens is in the result, on the screen and in compare."""
+        runs = []
+        for options in ("-c synchronous_commit=off", ""):
+            ended, run = self.run_append(2, 200, self.url, env={"PGOPTIONS": options})
+            runs.append(run)
+            settings = run.json["server"]["settings"]
+            self.assertEqual(settings["synchronous_commit"], "off" if options else "on")
+            self.assertEqual(settings["fsync"], self.sql("show fsync"))
+            self.assertIn("shared_buffers", settings)
+            told = "weakened: synchronous_commit=off: a crash can lose acknowledged commits"
+            self.assertEqual(told in " ".join(ended.out.split()), bool(options), ended)
+        ended = self.append("compare", runs[0].folder, runs[1].folder, code=None)
+        self.assertIn("server.settings.synchronous_commit: off in A, on in B", " ".join(ended.out.split()))
+
+    def test_what_differs_from_the_default(self):
+        self.sql(f"alter database {self.database} set random_page_cost = 1.25")
+        _, run = self.run_append(1, 100, self.url)
+        self.assertEqual(run.json["server"]["settings"]["random_page_cost"], "1.25")
+
+
+class ServerPid(harness.Postgresql):
+    def test_a_process_that_does_not_hold_the_port(self):
+        other = subprocess.Popen(["sleep", "60"])
+        self.addCleanup(other.wait)
+        self.addCleanup(other.kill)
+        for pid in (other.pid, 1, os.getpid()):
+            self.refused(1, 100, self.url, "--server-pid", pid, code=2,
+                         pattern=rf"--server-pid {pid} is not the server: port \d+ is held by postgres")
+        _, run = self.run_append(1, 100, self.url, "--server-pid", f"{other.pid}!")
+        self.assertEqual(run.json["resources"]["server_name"], "sleep")
+        found = run.json["connection"]["port"]
+        self.assertEqual(found, int(self.url.rsplit(":", 1)[1].split("/")[0]))
+
+    def test_the_server_itself_and_a_session_of_its(self):
+        _, run = self.run_append(1, 100, self.url)
+        pid = run.json["resources"]["server_pid"]
+        _, run = self.run_append(1, 100, self.url, "--server-pid", pid)
+        self.assertEqual(run.json["resources"]["server_name"], "postgres")
+
+
+@unittest.skipUnless(os.geteuid() == 0, "network namespaces need root")
+class HostAddress(harness.Postgresql):
+    """The name leads here, the address elsewhere: what runs here is not the server."""
+
+    def setUp(self):
+        super().setUp()
+        self.space = f"append{os.getpid()}"
+        self.port = int(self.url.rsplit(":", 1)[1].split("/")[0])
+        run = lambda *words: subprocess.run(words, check=True, capture_output=True)
+        run("ip", "netns", "add", self.space)
+        self.addCleanup(run, "ip", "netns", "delete", self.space)
+        link = f"ap{os.getpid()}"
+        run("ip", "link", "add", link, "type", "veth", "peer", "name", "eth0", "netns", self.space)
+        run("ip", "addr", "add", "10.99.77.1/24", "dev", link)
+        run("ip", "link", "set", link, "up")
+        run("ip", "netns", "exec", self.space, "ip", "addr", "add", "10.99.77.2/24", "dev", "eth0")
+        run("ip", "netns", "exec", self.space, "ip", "link", "set", "eth0", "up")
+        self.relay(("10.99.77.1", self.port, "127.0.0.1", self.port))
+        self.relay(("10.99.77.2", self.port, "10.99.77.1", self.port), "ip", "netns", "exec", self.space)
+
+    def relay(self, places, *prefix):
+        process = subprocess.Popen([*prefix, "python3", "-c", RELAY, *map(str, places)], stdout=subprocess.PIPE)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        self.assertEqual(process.stdout.readline(), b"ready\n")
+
+    def test_the_server_is_elsewhere(self):
+        for env, url in (({"PGHOSTADDR": "10.99.77.2"}, self.url), ({}, self.url + "?hostaddr=10.99.77.2")):
+            ended, run = self.run_append(1, 100, url, env=env)
+            self.assertIn("the connection goes to 10.99.77.2, not to 127.0.0.1", " ".join(ended.out.split()))
+            self.assertIsNone(run.json["resources"]["server_pid"])
+            self.assertRegex(run.json["resources"]["server_note"], "not on this machine")
+            self.assertIsNone(run.json["resources"]["max_server_memory_bytes"])
+        _, run = self.run_append(1, 100, self.url)
+        self.assertEqual(run.json["resources"]["server_name"], "postgres")
+
+
+if __name__ == "__main__":
+    harness.main()
