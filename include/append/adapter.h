@@ -329,7 +329,8 @@ struct adapter {
      * `parameters` is a batch of one row, the values of the statement's ?; NULL = it has none. When
      * take returns false the rest is given up, and the result is OK; the connection may then be
      * LOST. Outside begin … commit each statement is a transaction of its own, and nothing of one
-     * that leaves a transaction open is kept: FATAL with ERROR_USAGE. */
+     * that leaves a transaction open is kept: FATAL with ERROR_USAGE. The same, between them, after
+     * a statement that ended the transaction, where the database says so. */
     enum status (*run)(struct adapter_conn *conn, const struct statement *statement,
                        const struct batch *parameters, struct answer *answer, struct error *error);
 

@@ -69,7 +69,7 @@ static size_t fill_in(struct buffer *out, const char *text, const char *end, enu
     const size_t count = parameters != NULL ? parameters->table->column_count : 0;
     size_t highest = 0;
     while (text < end) {
-        const char *mark = sql_script_find_parameter(text);
+        const char *mark = sql_script_find_parameter(text, SQL_BACKSLASHES);
         mark = mark < end ? mark : end;
         buffer_add(out, text, (size_t)(mark - text));
         if (mark == end) {

@@ -106,7 +106,7 @@ static enum status run_one(struct adapter_conn *conn, const struct buffer *sql,
 static enum status run(struct adapter_conn *conn, const struct statement *statement,
                        const struct batch *parameters, struct answer *answer, struct error *error)
 {
-    struct sql_script script = {.rest = statement->sql};
+    struct sql_script script = {.rest = statement->sql, .lexis = SQL_BACKSLASHES};
     struct buffer sql = {0};
     enum status status = STATUS_OK;
     uint64_t written = 0;
@@ -116,7 +116,8 @@ static enum status run(struct adapter_conn *conn, const struct statement *statem
         const char *at = buffer_text(&script.statement);
         const bool is_insert = strncasecmp(at, "insert", 6) == 0;
         buffer_clear(&sql);
-        for (const char *mark; *(mark = sql_script_find_parameter(at)) != '\0'; at = mark + 1) {
+        for (const char *mark; *(mark = sql_script_find_parameter(at, SQL_BACKSLASHES)) != '\0';
+             at = mark + 1) {
             buffer_add(&sql, at, (size_t)(mark - at));
             if (parameters == NULL || used == parameters->table->column_count) {
                 buffer_add_text(&sql, "?"); /* the server says what is wrong with it */
@@ -141,13 +142,9 @@ static enum status run(struct adapter_conn *conn, const struct statement *statem
 static enum status prepare(struct adapter_conn *conn, const struct statement *statement,
                            struct error *error)
 {
-    size_t marks = 0;
     (void)conn;
-    for (const char *at = sql_script_find_parameter(statement->sql); *at != '\0';
-         at = sql_script_find_parameter(at + 1)) {
-        marks++;
-    }
-    return dialect_check_parameters(statement, marks, error);
+    return dialect_check_parameters(
+        statement, sql_script_count_parameters(statement->sql, SQL_BACKSLASHES), error);
 }
 
 static enum status execute(struct adapter_conn *conn, const char *sql, struct error *error)

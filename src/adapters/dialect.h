@@ -188,4 +188,8 @@ enum status dialect_check_parameters(const struct statement *statement, size_t m
 /* What the user's SQL, which came to `status`, comes to because it leaves a transaction open. */
 enum status dialect_refuse_transaction(enum status status, struct error *error);
 
+/* The status of a statement that came to `status` within begin … commit; is_open: the transaction
+ * goes on. FATAL after one that ended it, unless it failed. */
+enum status dialect_check_transaction(enum status status, bool is_open, struct error *error);
+
 #endif

@@ -347,6 +347,16 @@ enum status dialect_refuse_transaction(enum status status, struct error *error)
     return STATUS_FATAL;
 }
 
+enum status dialect_check_transaction(enum status status, bool is_open, struct error *error)
+{
+    if (status != STATUS_OK || is_open) {
+        return status;
+    }
+    error_set(error, ERROR_USAGE, 0, NULL,
+              "the statement ended the transaction: use {autocommit = true} for it");
+    return STATUS_FATAL;
+}
+
 /* A table has no comment: the mark is the name of an index that holds no row. */
 static const struct table_mark_words table_mark = {
     .read = "select name from sqlite_schema where type = 'index' and tbl_name = ? collate nocase"

@@ -289,7 +289,7 @@ enum status influxdb_write_literals(struct buffer *sql, const struct statement *
     const char *rest = statement->sql;
     size_t marks = 0;
     for (const char *mark = rest; *mark != '\0'; marks += *mark != '\0') {
-        mark = sql_script_find_parameter(rest);
+        mark = sql_script_find_parameter(rest, is_sql ? 0 : SQL_BACKSLASHES);
         buffer_add(sql, rest, (size_t)(mark - rest));
         rest = mark + (*mark != '\0');
         if (*mark != '\0' && marks < count) {

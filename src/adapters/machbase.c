@@ -718,7 +718,7 @@ static bool write_value(struct buffer *text, const struct column *column,
 
 bool machbase_write_values(struct buffer *text, const char *sql, const struct batch *values)
 {
-    const char *mark = sql_script_find_parameter(sql);
+    const char *mark = sql_script_find_parameter(sql, 0);
     size_t count = 0;
     for (; *mark != '\0'; count++) {
         buffer_add(text, sql, (size_t)(mark - sql));
@@ -727,7 +727,7 @@ bool machbase_write_values(struct buffer *text, const char *sql, const struct ba
             return false;
         }
         sql = mark + 1;
-        mark = sql_script_find_parameter(sql);
+        mark = sql_script_find_parameter(sql, 0);
     }
     buffer_add_text(text, sql);
     return count == values->table->column_count;

@@ -76,7 +76,7 @@ struct adapter_conn {
     bool uses_insert;     /* method "insert" */
     bool is_method_given; /* by the user: no other will do */
     bool is_lost;
-    bool is_utc;      /* the session's time zone was set */
+    bool is_utc; /* the session's time zone was set */
     bool has_made_database;
     _Atomic int sock; /* for interrupt, -1 once it is known to be closed; else use the library's */
     const char *why_no_bulk; /* static; NULL = bulk is in use, or was not asked for */
@@ -84,8 +84,9 @@ struct adapter_conn {
     unsigned long statement; /* number of the bulk statement that the server has prepared */
     const struct table *statement_table; /* for which; NULL = for none */
     unsigned kept;                       /* statements of a script that a session keeps prepared */
-    bool sends_text; /* the library is not the one that was built for: see settle_method */
-    bool has_begun;  /* a transaction: see begin */
+    bool sends_text;         /* the library is not the one that was built for: see settle_method */
+    bool has_begun;          /* a transaction: see begin */
+    bool shows_transactions; /* the server said so when that had begun */
     unsigned slot_count;
     struct slot *slots;   /* owned */
     struct buffer packet; /* of the statement that is sent, its memory kept for the next one */
@@ -564,7 +565,11 @@ static enum status end_transaction(struct adapter_conn *conn, enum status status
                                    struct error *error)
 {
     const unsigned state = conn->mysql.server_status;
-    if (conn->has_begun || status == STATUS_LOST || (state & SERVER_STATUS_IN_TRANS) == 0) {
+    const bool is_open = (state & SERVER_STATUS_IN_TRANS) != 0;
+    if (conn->has_begun) {
+        return dialect_check_transaction(status, is_open || !conn->shows_transactions, error);
+    }
+    if (status == STATUS_LOST || !is_open) {
         return status;
     }
     if (status == STATUS_OK && (state & SERVER_STATUS_AUTOCOMMIT) == 0) {
@@ -818,6 +823,11 @@ static enum status bulk_prepare(struct adapter_conn *conn, const struct table *t
 static bool has_escapes(const struct adapter_conn *conn)
 {
     return (conn->mysql.server_status & SERVER_STATUS_NO_BACKSLASH_ESCAPES) == 0;
+}
+
+static unsigned lexis_of(const struct adapter_conn *conn)
+{
+    return has_escapes(conn) ? SQL_BACKSLASHES | SQL_HASHES : SQL_HASHES;
 }
 
 /* Sends the rows in one statement and waits for no answer. */
@@ -1709,11 +1719,7 @@ static enum status prepare(struct adapter_conn *conn, const struct statement *st
                            struct error *error)
 {
     const unsigned number = statement->slot;
-    const char *mark = sql_script_find_parameter(statement->sql);
-    size_t marks = 0;
-    for (; *mark != '\0'; mark = sql_script_find_parameter(mark + 1)) {
-        marks++;
-    }
+    const size_t marks = sql_script_count_parameters(statement->sql, lexis_of(conn));
     enum status status = dialect_check_parameters(statement, marks, error);
     if (status != STATUS_OK || conn->sends_text) {
         return status;
@@ -1796,7 +1802,7 @@ static enum status run_statement(struct adapter_conn *conn, const struct stateme
         return run_slot(conn, statement, parameters, answer, error);
     }
     for (size_t i = 0; i < count; i++) {
-        const char *mark = sql_script_find_parameter(text);
+        const char *mark = sql_script_find_parameter(text, lexis_of(conn));
         buffer_add(&sql, text, (size_t)(mark - text));
         text = mark;
         if (*mark != '\0') {
@@ -1829,6 +1835,7 @@ static enum status begin(struct adapter_conn *conn, const struct transaction *tr
     }
     const enum status status = run_text(conn, sql, error);
     conn->has_begun = status == STATUS_OK;
+    conn->shows_transactions = (conn->mysql.server_status & SERVER_STATUS_IN_TRANS) != 0;
     return status;
 }
 

@@ -1037,9 +1037,9 @@ static enum status run_reading(struct adapter_conn *conn, const char *sql,
 }
 
 /* Whether this is one statement, which a server can commit by itself. */
-static bool is_single(const char *sql)
+static bool is_single(const char *sql, unsigned lexis)
 {
-    struct sql_script script = {.rest = sql};
+    struct sql_script script = {.rest = sql, .lexis = lexis};
     bool is_single = sql_script_next(&script) && script.kind == SQL_SCRIPT_OTHER;
     is_single = is_single && !sql_script_next(&script);
     buffer_fini(&script.statement);
@@ -1052,10 +1052,11 @@ static bool is_single(const char *sql)
 static enum status run_script(struct adapter_conn *conn, const char *sql, struct reading *reading,
                               struct error *error)
 {
-    struct sql_script script = {.rest = sql};
+    const unsigned lexis = conn->dialect != NULL ? sql_lexis_of(conn->dialect->name) : 0;
+    struct sql_script script = {.rest = sql, .lexis = lexis};
     enum status status = STATUS_OK;
     bool is_begun = false;
-    if (conn->is_autocommit && !conn->is_in_transaction && !is_single(sql)) {
+    if (conn->is_autocommit && !conn->is_in_transaction && !is_single(sql, lexis)) {
         status = set_autocommit(conn, false, error);
     }
     while (status == STATUS_OK && sql_script_next(&script)) {

@@ -422,7 +422,10 @@ static enum status end_transaction(struct adapter_conn *conn, enum status status
                                    struct error *error)
 {
     const PGTransactionStatusType state = PQtransactionStatus(conn->connection);
-    if (conn->has_begun || (state != PQTRANS_INTRANS && state != PQTRANS_INERROR)) {
+    if (conn->has_begun) {
+        return dialect_check_transaction(status, state != PQTRANS_IDLE, error);
+    }
+    if (state != PQTRANS_INTRANS && state != PQTRANS_INERROR) {
         return status;
     }
     status = dialect_refuse_transaction(status, error);
@@ -979,12 +982,12 @@ static void add_parameter(struct parameters *parameters, const struct column *co
 /* PostgreSQL calls its parameters $1, $2, ...; returns how many there are. */
 static size_t number_parameters(struct buffer *sql, const char *text)
 {
-    const char *mark = sql_script_find_parameter(text);
+    const char *mark = sql_script_find_parameter(text, 0);
     size_t count = 0;
     while (*mark != '\0') {
         buffer_add_format(sql, "%.*s$%zu", (int)(mark - text), text, ++count);
         text = mark + 1;
-        mark = sql_script_find_parameter(text);
+        mark = sql_script_find_parameter(text, 0);
     }
     buffer_add_text(sql, text);
     return count;

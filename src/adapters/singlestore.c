@@ -126,12 +126,13 @@ static enum status run_one(struct adapter_conn *conn, const char *sql,
                            const struct batch *parameters, struct answer *answer,
                            struct error *error)
 {
+    const unsigned lexis = SQL_BACKSLASHES | SQL_HASHES;
     const size_t count = parameters != NULL ? parameters->table->column_count : 0;
     const char *rest = sql;
     begin_request(conn);
     for (size_t i = 0; i < count; i++) {
         const struct column *const column = &parameters->table->columns[i];
-        const char *const mark = sql_script_find_parameter(rest);
+        const char *const mark = sql_script_find_parameter(rest, lexis);
         buffer_add_text(&conn->body, i > 0 ? "," : "");
         add_argument(&conn->body, column, &parameters->columns[i], 0);
         buffer_add(&conn->sql, rest, (size_t)(mark - rest));
@@ -145,7 +146,7 @@ static enum status run_one(struct adapter_conn *conn, const char *sql,
 static enum status run(struct adapter_conn *conn, const struct statement *statement,
                        const struct batch *parameters, struct answer *answer, struct error *error)
 {
-    struct sql_script script = {.rest = statement->sql};
+    struct sql_script script = {.rest = statement->sql, .lexis = SQL_BACKSLASHES | SQL_HASHES};
     enum status status = STATUS_OK;
     answer->rows = 0;
     while (status == STATUS_OK && sql_script_next(&script)) {

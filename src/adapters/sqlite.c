@@ -106,8 +106,9 @@ static enum status execute(struct adapter_conn *conn, const char *sql, struct er
 static enum status end_transaction(struct adapter_conn *conn, enum status status,
                                    struct error *error)
 {
-    if (conn->is_in_transaction || sqlite3_get_autocommit(conn->database)) {
-        return status;
+    const bool is_open = sqlite3_get_autocommit(conn->database) == 0;
+    if (conn->is_in_transaction || !is_open) {
+        return conn->is_in_transaction ? dialect_check_transaction(status, is_open, error) : status;
     }
     sqlite3_exec(conn->database, "rollback", NULL, NULL, NULL);
     return dialect_refuse_transaction(status, error);

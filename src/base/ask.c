@@ -246,9 +246,31 @@ static bool is_in(const char *list, const char *at)
     return false;
 }
 
-static bool is_comment(const char *at)
+unsigned sql_lexis_of(const char *dialect)
 {
-    return (at[0] == '-' && at[1] == '-') || (at[0] == '/' && at[1] == '*');
+    static const struct {
+        const char *dialect;
+        unsigned lexis;
+    } known[] = {
+        {"mariadb", SQL_BACKSLASHES | SQL_HASHES},
+        {"mysql", SQL_BACKSLASHES | SQL_HASHES},
+        {"singlestore", SQL_BACKSLASHES | SQL_HASHES},
+        {"clickhouse", SQL_BACKSLASHES},
+        {"influxdb", SQL_BACKSLASHES},
+        {"arangodb", SQL_BACKSLASHES},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        if (strcmp(known[i].dialect, dialect) == 0) {
+            return known[i].lexis;
+        }
+    }
+    return 0;
+}
+
+static bool is_comment(const char *at, unsigned lexis)
+{
+    return (at[0] == '-' && at[1] == '-') || (at[0] == '/' && at[1] == '*') ||
+           (at[0] == '#' && (lexis & SQL_HASHES) != 0);
 }
 
 static const char *behind(const char *at, size_t length, const char *from)
@@ -256,21 +278,32 @@ static const char *behind(const char *at, size_t length, const char *from)
     return at != NULL ? at + length : from + strlen(from);
 }
 
+/* Skips a text from its quote on; a doubled quote within it begins the next text. */
+static const char *skip_quoted(const char *at, bool has_escapes)
+{
+    const char quote = *at++;
+    while (*at != '\0' && *at != quote) {
+        at += *at == '\\' && has_escapes && at[1] != '\0' ? 2 : 1;
+    }
+    return *at == '\0' ? at : at + 1;
+}
+
 /* Skips a word, a quoted text, a comment or, where there is none, one character. */
-static const char *skip_token(const char *at)
+static const char *skip_token(const char *at, unsigned lexis)
 {
     const char *end = at;
     while (is_word(*end) || (end > at && *end == '$')) {
         end++;
     }
-    if (end > at) {
-        return end;
+    if (end > at) { /* PostgreSQL's E'...' has escapes */
+        const bool is_prefix = end == at + 1 && (*at == 'e' || *at == 'E') && *end == '\'';
+        return is_prefix ? skip_quoted(end, true) : end;
     }
-    if (is_comment(at)) {
-        return *at == '-' ? at + strcspn(at, "\n") : behind(strstr(at + 2, "*/"), 2, at);
+    if (is_comment(at, lexis)) {
+        return *at == '/' ? behind(strstr(at + 2, "*/"), 2, at) : at + strcspn(at, "\n");
     }
     if (*at == '\'' || *at == '"' || *at == '`') {
-        return behind(strchr(at + 1, *at), 1, at); /* a doubled quote begins the next one */
+        return skip_quoted(at, *at != '`' && (lexis & SQL_BACKSLASHES) != 0);
     }
     if (*at != '$') {
         return at + 1;
@@ -287,22 +320,32 @@ static const char *skip_token(const char *at)
     return *end == '$' ? behind(close, length, at) : at + 1;
 }
 
-const char *sql_script_find_parameter(const char *sql)
+const char *sql_script_find_parameter(const char *sql, unsigned lexis)
 {
     while (*sql != '\0' && *sql != '?') {
-        sql = skip_token(sql);
+        sql = skip_token(sql, lexis);
     }
     return sql;
 }
 
+size_t sql_script_count_parameters(const char *sql, unsigned lexis)
+{
+    size_t count = 0;
+    while (*(sql = sql_script_find_parameter(sql, lexis)) != '\0') {
+        count++;
+        sql++;
+    }
+    return count;
+}
+
 /* The end of the statement that begins at `at`: its semicolon or the end of the text. Those within
  * the body of a routine or a trigger do not end its CREATE statement. */
-static const char *find_end(const char *at)
+static const char *find_end(const char *at, unsigned lexis)
 {
     unsigned words = 0;
     unsigned depth = 0; /* of BEGIN or CASE without their END */
     bool is_create = false, is_routine = false, was_end = false;
-    for (; *at != '\0' && (*at != ';' || depth > 0); at = skip_token(at)) {
+    for (; *at != '\0' && (*at != ';' || depth > 0); at = skip_token(at, lexis)) {
         if (!is_word(*at)) {
             continue;
         }
@@ -346,13 +389,14 @@ static enum sql_script_kind kind_of(const char *at)
 bool sql_script_next(struct sql_script *script)
 {
     const char *start = script->rest;
-    while (is_comment(start) || isspace((unsigned char)*start) || *start == ';') {
-        start = skip_token(start);
+    const unsigned lexis = script->lexis;
+    while (is_comment(start, lexis) || isspace((unsigned char)*start) || *start == ';') {
+        start = skip_token(start, lexis);
     }
     if (*start == '\0') {
         return false;
     }
-    script->rest = find_end(start);
+    script->rest = find_end(start, lexis);
     buffer_clear(&script->statement);
     buffer_add(&script->statement, start, (size_t)(script->rest - start));
     script->kind = kind_of(start);

@@ -146,7 +146,7 @@ static bool begins_with(const char *sql, const char *words)
 /* Why the database does not have one of these statements; NULL: it may have them. */
 static const char *find_lack(const struct connection_info *connection, const char *sql)
 {
-    struct sql_script script = {.rest = sql};
+    struct sql_script script = {.rest = sql, .lexis = sql_lexis_of(connection->dialect)};
     const char *why = NULL;
     while (connection->lacks != NULL && why == NULL && sql_script_next(&script)) {
         for (const struct lack *lack = connection->lacks; lack->words != NULL; lack++) {

@@ -71,6 +71,7 @@ struct transactions {
     int64_t since_ns;  /* when that went on, last */
     bool has_written;  /* in this try, and that was acknowledged */
     bool has_changed;  /* a write of this try stands, be the transaction rolled back */
+    bool has_ended;    /* a statement may have ended the open transaction */
     bool is_in_doubt;  /* a write that is a transaction of its own got no answer */
     bool has_failed;   /* a call did: */
     enum status status;
@@ -198,6 +199,13 @@ static enum status run(void *context, size_t number, const struct batch *paramet
         text.slot = 0;
         statement = &text;
     }
+    if (declared->controls_transaction && own->part == PART_TRANSACTION) {
+        error_set(&own->error, ERROR_USAGE, 0, NULL,
+                  "transaction '%s' has a BEGIN and COMMIT of its own: use {autocommit = true}",
+                  own->script->transactions[own->number].name);
+        own->line = declared->line;
+        return fail(own, CAUSE_STATEMENT, declared->name, STATUS_FATAL);
+    }
     count(own, declared->operation, COUNT_SENT, 1);
     answer->rows = 0;
     const int64_t start_ns = leave_script(own);
@@ -226,6 +234,7 @@ static enum status run(void *context, size_t number, const struct batch *paramet
         note_doubt(own, declared);
     }
     own->line = declared->line;
+    own->has_ended = status == STATUS_FATAL && own->error.kind == ERROR_USAGE;
     return fail(own, CAUSE_STATEMENT, declared->name, status);
 }
 
@@ -502,7 +511,8 @@ static void begin_part(struct transactions *own, enum part part)
 {
     own->part = part;
     own->think_ns = own->script_ns = 0;
-    own->has_written = own->has_changed = own->has_failed = own->is_in_doubt = false;
+    own->has_written = own->has_changed = own->has_failed = own->has_ended = false;
+    own->is_in_doubt = false;
     own->status = STATUS_OK;
     own->claims = (struct claims){0};
     error_clear(&own->error);
@@ -717,7 +727,7 @@ static void settle_rows(struct transactions *own, enum try_end end)
         if (end == TRY_COMMITTED) {
             account->added += account->try_added;
             account->taken += account->try_taken;
-        } else if (end == TRY_IN_DOUBT) {
+        } else if (end == TRY_IN_DOUBT || own->has_ended) {
             account->added_in_doubt += account->try_added;
             account->taken_in_doubt += account->try_taken;
         }

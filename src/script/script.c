@@ -1345,6 +1345,17 @@ static enum script_statement_kind kind_of(const char *sql)
     return SCRIPT_OTHER;
 }
 
+static bool controls_transaction(const char *sql, unsigned lexis)
+{
+    struct sql_script script = {.rest = sql, .lexis = lexis};
+    bool has_found = false;
+    while (!has_found && sql_script_next(&script)) {
+        has_found = script.kind != SQL_SCRIPT_OTHER;
+    }
+    buffer_fini(&script.statement);
+    return has_found;
+}
+
 static size_t find_operation(lua_State *lua, struct script *made, const char *name,
                              bool is_transaction, enum script_statement_kind kind)
 {
@@ -1411,15 +1422,20 @@ static int declare_statement(lua_State *lua)
         }
         new->kind = SCRIPT_OTHER; /* by the dialect whose first word tells */
         for (size_t i = 0; i < new->sql.count; i++) {
-            const char *at = new->sql.entries[i].text;
-            new->kind = new->kind == SCRIPT_OTHER ? kind_of(at) : new->kind;
-            lua_Integer marks = 0;
-            while (*(at = sql_script_find_parameter(at)) != '\0') {
-                marks++;
-                at++;
-            }
-            DEMAND(lua, marks == count, "statement '%s' has %I ? and %I types", name,
-                   (LUAI_UACINT)marks, (LUAI_UACINT)count);
+            const struct script_text *text = &new->sql.entries[i];
+            new->kind = new->kind == SCRIPT_OTHER ? kind_of(text->text) : new->kind;
+            const unsigned lexis = text->dialect == NULL ? 0 : sql_lexis_of(text->dialect);
+            const size_t marks = sql_script_count_parameters(text->text, lexis);
+            new->controls_transaction =
+                new->controls_transaction || controls_transaction(text->text, lexis);
+            /* a default is for any dialect: resolve counts again */
+            DEMAND(lua,
+                   marks == (size_t)count ||
+                       (text->dialect == NULL &&
+                        sql_script_count_parameters(text->text, SQL_BACKSLASHES | SQL_HASHES) ==
+                            (size_t)count),
+                   "statement '%s' has %I ? and %I types", name, (LUAI_UACINT)marks,
+                   (LUAI_UACINT)count);
             new->has_session =
                 new->has_session || strstr(new->sql.entries[i].text, SESSION_MARK) != NULL;
         }
@@ -2406,6 +2422,14 @@ static enum status resolve(const struct script *script, size_t number, const cha
         error_set(error, ERROR_USAGE, 0, NULL,
                   "%s:%d: statement '%s' has no SQL for %s, and no default",
                   script->source->chunk_name + 1, of->line, of->name, dialect);
+        return STATUS_REJECTED;
+    }
+    const size_t marks = sql_script_count_parameters(statement->sql, sql_lexis_of(dialect));
+    if (marks != of->parameters.column_count) {
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "%s:%d: statement '%s' has %zu ? in %s, and %zu types",
+                  script->source->chunk_name + 1, of->line, of->name, marks, dialect,
+                  of->parameters.column_count);
         return STATUS_REJECTED;
     }
     return STATUS_OK;

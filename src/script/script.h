@@ -91,7 +91,8 @@ struct script_statement {
     int adds_to, takes_from; /* number of a dataset, or SCRIPT_NO_DATASET: rows that the statement
                                 matched were added to it or taken from it */
     bool is_prepared;
-    bool has_session; /* its text is another one in each session */
+    bool has_session;          /* its text is another one in each session */
+    bool controls_transaction; /* it has a BEGIN, COMMIT or ROLLBACK of its own */
     int line;
 };
 

@@ -9,6 +9,8 @@ import workload_faults
 
 class Faults(workload_faults.Faults, harness.Mariadb):
     LIMIT = 'default = "SET innodb_lock_wait_timeout = 1"'
+    ENDS = (("CREATE TABLE IF NOT EXISTS other (a int)", "false", 1),
+            ("CREATE TABLE IF NOT EXISTS other (a int)", "true", 1))
     AGAIN = "SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1213"
 
     def client_command(self):

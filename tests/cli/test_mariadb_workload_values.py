@@ -5,7 +5,19 @@ import workload_values
 
 
 class Values(workload_values.Values, harness.Mariadb):
-    pass
+    def test_a_mark_in_a_text_with_a_backslash(self):
+        script = self.folder / "own.lua"
+        script.write_text(r"""
+            local s = statement("s", [[SELECT 'it\'s ?', ? # nor this?]], {"int32"})
+            transaction("x", function()
+                local text, n = s:one(7)
+                check(text == "it's ?" and tonumber(n) == 7, tostring(text))
+            end)""")
+        for prepared in ("yes", "no"):
+            _, run = self.run_append(1, self.url, "--workload", script, "--transactions", 5,
+                                     "--prepared", prepared)
+            ledger = run.json["transactions"]
+            self.assertEqual((ledger["committed"], ledger["checks_failed"]), (5, 0), run.causes)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ end, {isolation = "serializable", tries = 0})
 
 class Faults(workload_faults.Faults, harness.Postgresql):
     LIMIT = 'default = "SET lock_timeout = 1000"'
+    ENDS = (("ABORT", "false", 0),)
     AGAIN = "DO $$ begin raise exception 'again' using errcode = '40001'; end $$"
 
     def client_command(self):

@@ -64,6 +64,14 @@ transaction("third", function()
 end)
 """
 
+# Statements that end the transaction which append began.
+ENDED = """
+local log = dataset("log", 0, {{"a", "int32"}})
+local put = statement("put", "INSERT INTO log VALUES (?)", {"int32"}, {adds_to = log})
+local inner = statement("inner", [[%s]], {}, {prepared = %s})
+transaction("x", function() put:run(1) inner:run() put:run(2) rollback("why") end)
+"""
+
 # A statement that fails from the hundredth time on.
 FULL = """
 dataset("pair", 2, {{"id", "int32", row(), key = true}, {"n", "int64", 0}}, {create =
@@ -155,6 +163,7 @@ class Faults(Case):
 
     LIMIT = None
     AGAIN = None  # a statement that fails so that the transaction is tried again
+    ENDS = ()  # statements that end a transaction, whether they are prepared, rows that they leave
 
     def number(self, statement):
         return int(self.sql(statement))
@@ -201,6 +210,39 @@ class Faults(Case):
         counters = run.json["counters"]
         self.assertEqual((counters["found"], counters["not_found"]), (10, 0))
         self.assertEqual(run.json["outcome"]["verdict"], "VALID", run.json["outcome"])
+
+    def check_ended(self, sql, pattern, prepared, rows):
+        script = self.script(ENDED % (sql, prepared))
+        self.prepare(script)
+        before = self.number("select count(*) from log")
+        ended, run = self.run_script(1, self.url, script, "--transactions", 5, code=2)
+        self.assertRegex(ended.reason, r"script\.lua:4: 'inner': " + pattern)
+        ledger = run.json["transactions"]
+        self.assertEqual((ledger["begun"], ledger["rolled_back"], ledger["failed"]), (1, 0, 1), ledger)
+        self.assertEqual(self.number("select count(*) from log") - before, rows)
+        self.assertEqual(int(run.table("summary.csv")[0]["rows_surplus"]), 0)
+
+    def test_a_statement_that_ends_the_transaction(self):
+        for sql, prepared in (("COMMIT", "false"), ("-- now\nROLLBACK", "false"), ("BEGIN", "false"),
+                              ("SELECT 1; COMMIT; BEGIN", "false"), ("COMMIT AND CHAIN", "true")):
+            with self.subTest(sql):
+                self.check_ended(sql, "transaction 'x' has a BEGIN and COMMIT of its own", prepared, 0)
+
+    def test_a_statement_that_ends_the_transaction_unseen(self):
+        for sql, prepared, rows in self.ENDS:
+            with self.subTest(sql):
+                self.check_ended(sql, "the statement ended the transaction", prepared, rows)
+
+    def test_savepoints(self):
+        script = self.script("""
+            local log = dataset("log", 0, {{"a", "int32"}})
+            local put = statement("put", "INSERT INTO log VALUES (?)", {"int32"})
+            local save = statement("save", "SAVEPOINT a", {}, {prepared = false})
+            local back = statement("back", "ROLLBACK TO SAVEPOINT a", {}, {prepared = false})
+            transaction("x", function() put:run(1) save:run() put:run(2) back:run() end)""")
+        _, run = self.run_script(2, self.url, script, "--transactions", 10)
+        self.assertEqual(run.json["transactions"]["committed"], 10)
+        self.assertEqual(self.number("select sum(a) from log"), 10)
 
     def test_a_deadlock_with_one_try_is_a_failure(self):
         script = self.script(CROSS)

@@ -3,12 +3,11 @@
 
 #include "base/ask.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void split(const char *sql, unsigned lexis)
 {
-    char *sql = fuzz_text(data, size);
     const size_t length = strlen(sql);
     size_t used = 0;
-    struct sql_script script = {.rest = sql};
+    struct sql_script script = {.rest = sql, .lexis = lexis};
     while (sql_script_next(&script)) {
         fuzz_require(!buffer_failed(&script.statement), "there is memory for a statement");
         const char *statement = buffer_text(&script.statement);
@@ -23,9 +22,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         fuzz_require(script.kind <= SQL_SCRIPT_ROLLBACK, "a statement is of a known kind");
     }
     buffer_fini(&script.statement);
-    const char *mark = sql_script_find_parameter(sql);
+    const char *mark = sql_script_find_parameter(sql, lexis);
     fuzz_require(mark >= sql && mark <= sql + length && (*mark == '?' || *mark == '\0'),
                  "a parameter is a ? of the text, or its end");
+    fuzz_require(sql_script_count_parameters(sql, lexis) <= length, "each ? is counted once");
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char *sql = fuzz_text(data, size);
+    for (unsigned lexis = 0; lexis <= (SQL_BACKSLASHES | SQL_HASHES); lexis++) {
+        split(sql, lexis);
+    }
     free(sql);
     return 0;
 }

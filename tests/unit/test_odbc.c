@@ -185,6 +185,41 @@ static void test_split(void **state)
     }
 }
 
+/* The same text is another one in another dialect. */
+static void test_lexis(void **state)
+{
+    static const struct {
+        const char *dialect, *sql;
+        size_t parameters, statements;
+    } cases[] = {
+        {"mariadb", "select 'it\\'s ?; b'; c", 0, 2},
+        {"mysql", "select \"a\\\"?\", ?", 1, 1},
+        {"clickhouse", "select 'it\\'s ?; b'; c", 0, 2},
+        {"postgresql", "select 'it\\', ?; b '", 1, 2},
+        {"postgresql", "select E'it\\'s ?; b', e'\\'?', ?; c", 1, 2},
+        {"postgresql", "select type'\\', ?", 1, 1},
+        {"postgresql", "select 1 # ?", 1, 1},
+        {"sqlite", "select 'it\\', ?; b '", 1, 2},
+        {"mariadb", "select 1 # ? ; it's\n, ?; # b\n c # d", 1, 2},
+        {"mariadb", "select `a\\`, ?", 1, 1},
+        {"singlestore", "select 'a\\\\', ?", 1, 1},
+        {"mariadb", "select 'open\\", 0, 1},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const unsigned lexis = sql_lexis_of(cases[i].dialect);
+        struct sql_script script = {.rest = cases[i].sql, .lexis = lexis};
+        size_t count = 0;
+        print_message("%s: %s\n", cases[i].dialect, cases[i].sql);
+        while (sql_script_next(&script)) {
+            count++;
+        }
+        buffer_fini(&script.statement);
+        assert_int_equal(count, cases[i].statements);
+        assert_int_equal(sql_script_count_parameters(cases[i].sql, lexis), cases[i].parameters);
+    }
+}
+
 static void test_kinds(void **state)
 {
     static const struct {
@@ -245,7 +280,7 @@ int main(void)
         cmocka_unit_test(test_faults),         cmocka_unit_test(test_find),
         cmocka_unit_test(test_find_cuts),      cmocka_unit_test(test_build),
         cmocka_unit_test(test_build_and_find), cmocka_unit_test(test_split),
-        cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_kinds),          cmocka_unit_test(test_lexis),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

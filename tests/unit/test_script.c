@@ -168,6 +168,25 @@ static void test_declarations(void **state)
     script_destroy(script);
 }
 
+/* How many ? a text has is up to the dialect. */
+static void test_parameters_by_dialect(void **state)
+{
+    (void)state;
+    struct script *script = load("statement('s', [[SELECT 'it\\'s ?']])\n" BODY, NULL);
+    struct script_place place = {.sessions = 1, .dialect = "mariadb"};
+    struct statement statement;
+    struct error error = {.kind = ERROR_NONE};
+    char *sql;
+    assert_int_equal(script_resolve(script, 0, &place, &statement, &sql, &error), STATUS_OK);
+    free(sql);
+    place.dialect = "postgresql";
+    assert_int_equal(script_resolve(script, 0, &place, &statement, &sql, &error), STATUS_REJECTED);
+    assert_non_null(strstr(error.text, ".lua:1: statement 's' has 1 ? in postgresql, and 0 types"));
+    script_destroy(script);
+    expect_refused("statement('s', {postgresql = [[SELECT 'it\\'s ?']]})\n" BODY, NULL,
+                   "has 1 ? and 0 types");
+}
+
 /* What the host was asked for, in one line. */
 struct log {
     char text[4000];
@@ -613,13 +632,21 @@ int main(void)
     }
     close(fd);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_mistakes),     cmocka_unit_test(test_declarations),
-        cmocka_unit_test(test_calls),        cmocka_unit_test(test_ends),
-        cmocka_unit_test(test_endless),      cmocka_unit_test(test_draws_repeat),
-        cmocka_unit_test(test_uniform),      cmocka_unit_test(test_names_of_files),
-        cmocka_unit_test(test_nested_draws), cmocka_unit_test(test_counter_of_session),
-        cmocka_unit_test(test_weights),      cmocka_unit_test(test_sessions),
-        cmocka_unit_test(test_rows),         cmocka_unit_test(test_built_in),
+        cmocka_unit_test(test_mistakes),
+        cmocka_unit_test(test_declarations),
+        cmocka_unit_test(test_calls),
+        cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_endless),
+        cmocka_unit_test(test_draws_repeat),
+        cmocka_unit_test(test_uniform),
+        cmocka_unit_test(test_parameters_by_dialect),
+        cmocka_unit_test(test_names_of_files),
+        cmocka_unit_test(test_nested_draws),
+        cmocka_unit_test(test_counter_of_session),
+        cmocka_unit_test(test_weights),
+        cmocka_unit_test(test_sessions),
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_built_in),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     unlink(path);
