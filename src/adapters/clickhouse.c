@@ -78,11 +78,27 @@ static uint64_t count_written(const struct adapter_conn *conn, const char *sql)
     return rows > 0 || written == NULL ? rows : strtoull(written + strlen(member), NULL, 10);
 }
 
+/* What a 2xx answer to an INSERT is: ClickHouse acknowledges rows by 200 and an empty body. An
+ * exception's code may come in a header. `length`: bytes of the body, or its lines. */
+static enum status check_insert(struct adapter_conn *conn, uint64_t length, struct error *error)
+{
+    const char *const code = http_header(conn->http, "X-ClickHouse-Exception-Code");
+    if (code != NULL) {
+        char text[80];
+        snprintf(text, sizeof text, "Code: %.20s%s no words", code, CLICKHOUSE_EXCEPTION);
+        return http_refuse(conn->http, text, strlen(text), error);
+    }
+    return http_status(conn->http) == 200 && length == 0
+               ? STATUS_OK
+               : http_mistrust(conn->http, "an INSERT", error);
+}
+
 /* Runs one statement, and adds to the answer's rows. */
 static enum status run_one(struct adapter_conn *conn, const struct buffer *sql,
                            struct answer *answer, uint64_t *written, struct error *error)
 {
     struct clickhouse_reading reading = {.answer = answer};
+    const uint64_t rows = answer->rows;
     const struct http_request request = {.method = "POST",
                                          .path = buffer_text(&conn->path),
                                          .type = "text/plain; charset=UTF-8",
@@ -97,6 +113,10 @@ static enum status run_one(struct adapter_conn *conn, const struct buffer *sql,
     }
     if (status == STATUS_OK && reading.exception[0] != '\0') {
         return http_refuse(conn->http, reading.exception, strlen(reading.exception), error);
+    }
+    if (status == STATUS_OK && strncasecmp(buffer_text(sql), "insert", 6) == 0) {
+        status = check_insert(conn, answer->rows - rows, error);
+        answer->rows = rows;
     }
     *written += status == STATUS_OK ? count_written(conn, buffer_text(sql)) : 0;
     return status;
@@ -221,6 +241,7 @@ static const struct http_database database = {
     .question = "/?query=select%201",
     .protocol = "ClickHouse's",
     .is_it = is_clickhouse,
+    .is_own = is_clickhouse,
     .begin = begin,
     .end = end,
     .greet = greet,
@@ -327,6 +348,8 @@ static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, s
         const char *const said = status == STATUS_OK ? http_body(conn->http, &length) : "";
         if (strstr(said, CLICKHOUSE_EXCEPTION) != NULL) {
             status = http_refuse(conn->http, said, length, error);
+        } else if (status == STATUS_OK) {
+            status = check_insert(conn, length, error);
         }
     }
     if (status == STATUS_REJECTED && error->kind == ERROR_TIMEOUT) {

@@ -722,6 +722,11 @@ enum status http_refuse(struct http *http, const char *body, size_t length, stru
     if (failure.text[0] == '\0') {
         describe_status(http, body, length, text);
         failure.text = text;
+        if (meaning.kind == ERROR_BUSY && !is_opening && http->database->is_own != NULL &&
+            !http->database->is_own(status, buffer_text(&http->answer.head), body)) {
+            /* a program in front of the database: what that did meanwhile it cannot say */
+            meaning = (struct dialect_meaning){STATUS_LOST, ERROR_CONNECTION, NULL};
+        }
     }
     if (status == 401 || status == 413) {
         add_advice(status, failure.text, text);
@@ -801,6 +806,22 @@ const char *http_body(const struct http *http, size_t *length)
         *length = http->body.length;
     }
     return buffer_text(&http->body);
+}
+
+unsigned http_status(const struct http *http)
+{
+    return http->answer.status;
+}
+
+enum status http_mistrust(struct http *http, const char *what, struct error *error)
+{
+    error_set(
+        error, ERROR_CONNECTION, (int)http->answer.status, NULL,
+        "the answer to %s is not as the database gives it (HTTP status %u, %zu bytes): whether "
+        "it did anything is not known",
+        what, http->answer.status, http->body.length);
+    disconnect(http);
+    return STATUS_LOST;
 }
 
 const char *http_header(const struct http *http, const char *name)

@@ -50,6 +50,10 @@ struct http_database {
     const char *question, *protocol;
     bool (*is_it)(unsigned status, const char *headers, const char *body);
 
+    /* Optional. The same of an answer that says "busy", which a program in front of the database
+     * may have given. NULL: each is taken for the database's. */
+    bool (*is_own)(unsigned status, const char *headers, const char *body);
+
     /* Optional. Begins a connection, which is zeroed but for its http, by its target. */
     enum status (*begin)(struct adapter_conn *conn, const struct target *target,
                          struct error *error);
@@ -122,6 +126,13 @@ void http_append_lost(const struct adapter_conn *conn, struct append_loss *loss)
 
 /* The kept body of the latest answer, terminated; valid until the next request. */
 const char *http_body(const struct http *http, size_t *length);
+
+/* The status of the latest answer. */
+unsigned http_status(const struct http *http);
+
+/* Records that the latest answer, whose status is 2xx, is not one that the database gives to
+ * `what`: LOST, as some other program may have given it. */
+enum status http_mistrust(struct http *http, const char *what, struct error *error);
 
 /* A header of the latest answer; NULL: it has none of that name. Valid until the next request. */
 const char *http_header(const struct http *http, const char *name);

@@ -211,6 +211,15 @@ static bool is_ours(unsigned status, const char *headers, const char *body)
     return status == 204 && strcasestr(headers, "\nX-Influxdb-Version:") != NULL;
 }
 
+/* InfluxDB refuses writes above its limit before it writes its headers. */
+static bool is_own(unsigned status, const char *headers, const char *body)
+{
+    (void)status;
+    return strstr(body, "request throttled") != NULL ||
+           strcasestr(headers, "\nX-Influxdb-Version:") != NULL ||
+           strcasestr(headers, "\nServer: questDB") != NULL;
+}
+
 static const struct http_database database = {
     .conn_bytes = sizeof(struct adapter_conn),
     .default_port = 8086,
@@ -218,6 +227,7 @@ static const struct http_database database = {
     .question = "/ping",
     .protocol = "InfluxDB's",
     .is_it = is_ours,
+    .is_own = is_own,
     .end = end,
     .greet = greet,
     .explain = explain,
@@ -297,8 +307,11 @@ static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, s
     if (rows == 0) {
         return STATUS_OK;
     }
-    const enum status status = http_send(conn->http, &request, error);
+    enum status status = http_send(conn->http, &request, error);
     buffer_fini(&conn->lines.text);
+    if (status == STATUS_OK && http_status(conn->http) != 204) {
+        status = http_mistrust(conn->http, "a write", error);
+    }
     if (status == STATUS_OK) {
         *accepted = rows;
     } else if (status == STATUS_REJECTED) {

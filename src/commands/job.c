@@ -102,9 +102,11 @@ static enum exit_code open_named(FILE **stream, const char *option, const char *
     if (path == NULL || *stream != NULL) {
         return EXIT_CODE_OK;
     }
-    /* a pipe is not waited for, neither now nor at the end, when nobody may read it */
+    /* A pipe is not waited for, neither now nor at the end, when nobody may read it. What a link
+     * leads to may be anybody's. */
     struct stat about;
-    const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_CLOEXEC, 0666);
+    const int fd =
+        open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW, 0666);
     const int number = errno;
     if (fd < 0 && may_wait && number == ENOENT) {
         return EXIT_CODE_OK;
@@ -115,8 +117,11 @@ static enum exit_code open_named(FILE **stream, const char *option, const char *
     if (*stream != NULL) {
         return EXIT_CODE_OK;
     }
-    error_set(error, ERROR_USAGE, is_pipe ? 0 : errno, NULL, "--%s '%.120s' cannot be written: %s",
-              option, path, is_pipe ? "it is a pipe: give the name of a file" : strerror(errno));
+    error_set(error, ERROR_USAGE, is_pipe ? 0 : number, NULL, "--%s '%.120s' cannot be written: %s",
+              option, path,
+              is_pipe           ? "it is a pipe: give the name of a file"
+              : number == ELOOP ? "it is a link: name the file itself"
+                                : strerror(number));
     if (fd >= 0) {
         close(fd);
     }

@@ -554,6 +554,11 @@ static void judge_verdict(struct result *result, const struct judge_context *con
     DEGRADED_IF(result, has_foreign_loss(result), "%s", foreign_loss);
     DEGRADED_IF(result, v->rejected_arrived > 0 && !is_read_back(result),
                 "%s rows that were rejected are there", UNITS_COUNT(v->rejected_arrived));
+    DEGRADED_IF(
+        result, result_surplus(result) > 0 && counters[RECORDER_BUSY_RETRIES] > 0,
+        "%s rows more than were acknowledged: %s batches were sent again after the database "
+        "had been busy, and it may have kept them twice, or another writer was active",
+        UNITS_COUNT(result_surplus(result)), UNITS_COUNT(counters[RECORDER_BUSY_RETRIES]));
     DEGRADED_IF(result, result_surplus(result) > 0,
                 "%s rows more than this run can have written: another writer was active",
                 UNITS_COUNT(result_surplus(result)));

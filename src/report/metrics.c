@@ -1,5 +1,6 @@
 #include "report/text.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -203,6 +205,7 @@ enum page {
     PAGE_INDEX,
     PAGE_NOT_FOUND,
     PAGE_WRONG_METHOD,
+    PAGE_WRONG_HOST,
     PAGES
 };
 
@@ -214,6 +217,7 @@ static const struct {
     {MHD_HTTP_OK, "append: see /metrics\n"},
     {MHD_HTTP_NOT_FOUND, "not found: see /metrics\n"},
     {MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD\n"},
+    {MHD_HTTP_FORBIDDEN, "ask by an address, localhost or the name of this machine\n"},
 };
 
 struct metrics_http {
@@ -245,6 +249,35 @@ static struct MHD_Response *make_response(const char *text, size_t length)
     return response;
 }
 
+/* Whether who asks means this machine. A page of another site can have its own name lead to the
+ * loopback address, and so read what listens there: its requests carry that name. Who asks at
+ * another address of this machine could do so without a name. */
+static bool is_right_host(struct MHD_Connection *connection)
+{
+    const char *given = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Host");
+    const int sock =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+    struct sockaddr_storage here = {0};
+    socklen_t length = sizeof here;
+    char name[256], own[256] = "";
+    unsigned char address[sizeof(struct in6_addr)];
+    const struct sockaddr_in *const v4 = (const struct sockaddr_in *)&here;
+    const struct sockaddr_in6 *const v6 = (const struct sockaddr_in6 *)&here;
+    const bool is_known = getsockname(sock, (struct sockaddr *)&here, &length) == 0;
+    const bool is_loopback =
+        is_known && (here.ss_family == AF_INET ? ntohl(v4->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET
+                                               : IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr));
+    if (given == NULL || !is_loopback) {
+        return true;
+    }
+    const bool is_bracketed = given[0] == '[';
+    snprintf(name, sizeof name, "%.*s",
+             (int)strcspn(given + is_bracketed, is_bracketed ? "]" : ":"), given + is_bracketed);
+    gethostname(own, sizeof own - 1);
+    return inet_pton(AF_INET, name, address) == 1 || inet_pton(AF_INET6, name, address) == 1 ||
+           strcasecmp(name, "localhost") == 0 || strcasecmp(name, own) == 0;
+}
+
 static enum MHD_Result answer_request(void *context, struct MHD_Connection *connection,
                                       const char *url, const char *method, const char *version,
                                       const char *body, size_t *body_bytes, void **state)
@@ -259,7 +292,8 @@ static enum MHD_Result answer_request(void *context, struct MHD_Connection *conn
         return MHD_YES;
     }
     const bool is_read = strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
-    const enum page page = !is_read                       ? PAGE_WRONG_METHOD
+    const enum page page = !is_right_host(connection)     ? PAGE_WRONG_HOST
+                           : !is_read                     ? PAGE_WRONG_METHOD
                            : strcmp(url, "/") == 0        ? PAGE_INDEX
                            : strcmp(url, "/metrics") == 0 ? PAGE_METRICS
                                                           : PAGE_NOT_FOUND;

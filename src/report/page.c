@@ -86,9 +86,11 @@ static double number_in(const json_t *json, const char *key)
     return json_number_value(json_object_get(json, key));
 }
 
+/* A member that is a text; "" where there is no such text, as in a damaged file. */
 static const char *text_in(const json_t *json, const char *key)
 {
-    return json_string_value(json_object_get(json, key));
+    const char *text = json_string_value(json_object_get(json, key));
+    return text == NULL ? "" : text;
 }
 
 static const char *text_of(const struct saved_run *run, const char *path)
@@ -521,7 +523,7 @@ static void add_tables(struct buffer *html, const struct saved_run *run)
             char phase[REPORT_WORDS_BYTES];
             const char *name = text_in(cause, "name");
             snprintf(phase, sizeof phase, "%.15s%s%.40s", text_in(cause, "phase"),
-                     name == NULL ? "" : " ", name == NULL ? "" : name);
+                     name[0] == '\0' ? "" : " ", name);
             if (i < CAUSES_SHOWN) {
                 ADD_ROW(&table, WHOLE(number_in(cause, "count")), phase, text_in(cause, "kind"),
                         text_in(cause, "text"), text);

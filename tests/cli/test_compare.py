@@ -448,6 +448,44 @@ class Sweeps(harness.Case):
                 codes.add(ended.code)
         self.assertEqual(codes, {0, 2}, "some files are read, and some are not")
 
+    def test_members_that_are_gone(self):
+        """run.json that somebody has edited: a member dropped, or of another type, one by one."""
+        self.database = self.folder / "w.db"
+        script = self.folder / "own.lua"
+        script.write_text('''dataset("t", 10, {{"id", "int32", row(), key = true}})
+            local get = statement("get", "SELECT nix FROM t WHERE id = ?", {"int32"}, {prepared = false})
+            transaction("look", function() get:run(1) end)''')
+        _, run = self.run_append("2", f"sqlite:{self.database}", "--workload", script, "--transactions", "4",
+                                 code=None)
+        whole = json.loads((run.folder / "run.json").read_text())
+        self.assertTrue(whole["operations"] and whole["causes"])
+
+        def places(value, path=()):
+            members = value.items() if isinstance(value, dict) else enumerate(value[:2])
+            for key, member in members:
+                yield (*path, key)
+                if isinstance(member, (dict, list)):
+                    yield from places(member, (*path, key))
+
+        dice = random.Random(7)
+        chosen = [place for place in places(whole) if place[0] in ("operations", "causes", "datasets", "format")]
+        chosen += dice.sample(list(places(whole)), 60)
+        for place in chosen:
+            for other in ("gone", None, 7, "text", []):
+                edited = json.loads(json.dumps(whole))
+                at = edited
+                for key in place[:-1]:
+                    at = at[key]
+                if other == "gone":
+                    del at[place[-1]]
+                else:
+                    at[place[-1]] = other
+                (run.folder / "run.json").write_text(json.dumps(edited))
+                with self.subTest(place=place, other=other):
+                    for command in ("report", "compare"):
+                        words = (run.folder,) if command == "report" else (run.folder, run.folder)
+                        self.assertIn(self.append(command, *words, code=None).code, (0, 2))
+
 
 if __name__ == "__main__":
     harness.main()

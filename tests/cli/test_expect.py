@@ -184,6 +184,12 @@ class Junit(harness.Case):
         os.mkfifo(self.folder / "pipe")
         self.refused("2", "10", "null:", "--junit", self.folder / "pipe", code=2,
                      pattern="--junit .* cannot be written: it is a pipe")
+        theirs = self.folder / "theirs"
+        theirs.write_text("precious")
+        (self.folder / "link.xml").symlink_to(theirs)
+        self.refused("1", "1", "null:", "--junit", self.folder / "link.xml", code=2,
+                     pattern="--junit .* cannot be written: it is a link: name the file itself")
+        self.assertEqual(theirs.read_text(), "precious")
         ended = self.append("2", "10", "null:", "--junit", "/dev/full", code=3)
         self.assertIn("'/dev/full' could not be written: No space left", ended.reason)
 

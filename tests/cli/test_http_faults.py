@@ -104,6 +104,40 @@ class Faults(harness.Case):
             self.assertEqual((run.rows["acknowledged"], server.rows), (100, 100))
             self.assertEqual(sum(server.bodies.values()), 12)
 
+    def test_answers_that_are_no_acknowledgement(self):
+        """ClickHouse acknowledges an INSERT by 200 and nothing else: all else is refused or in doubt."""
+        page = b"<html>Service down for maintenance</html>"
+        code = "X-ClickHouse-Exception-Code: 241\r\n"
+        for instead, account in ((answer(body=page), "in_doubt"), (answer(202), "in_doubt"),
+                                 (answer(204), "in_doubt"), (answer(body=b"\x1f\x8b\x08\x00"), "in_doubt"),
+                                 (answer(headers=code), "rejected")):
+            for is_stored in (True, False):
+                with self.subTest(instead=instead, is_stored=is_stored):
+                    server, ended, run = self.appends(
+                        lambda request, instead=instead, is_stored=is_stored: Fault(instead, is_stored=is_stored)
+                        if (request["kind"], request["number"]) == ("insert", 3) else None)
+                    self.assertEqual(run.rows[account], 10, ended)
+                    self.assertEqual(run.rows["acknowledged"] + run.rows["in_doubt"] + run.rows["rejected"],
+                                     10 * len(server.bodies))
+                    self.assertEqual(run.verification["lost"], 0)
+
+    def test_a_page_of_a_program_in_front(self):
+        """503 without a word of ClickHouse's: the rows may be kept, so they are not sent again."""
+        page = b"HTTP/1.1 503 Busy\r\nServer: proxy\r\nContent-Length: 4\r\n\r\nwait"
+        server, ended, run = self.appends(
+            lambda request: Fault(page) if (request["kind"], request["number"]) == ("insert", 3) else None)
+        self.assertEqual(run.rows["in_doubt"], 10, ended)
+        self.assertEqual(set(server.bodies.values()), {1})
+
+    def test_rows_that_were_kept_and_refused(self):
+        """The server says that it is busy and keeps the rows all the same: the surplus is explained."""
+        server = self.server(lambda request: Fault(answer(503, b"queue is full"))
+                             if request["kind"] == "insert" and request["number"] in (3, 4) else None)
+        _, run = self.run_append(1, 100, server.url, *TSV, code=0)
+        self.assertEqual((run.rows["acknowledged"], server.rows), (100, 120))
+        self.assertRegex(run.json["outcome"]["verdict_reason"], "20 rows more than were acknowledged: 2 batches "
+                         "were sent again after the database had been busy")
+
     def test_a_body_that_is_too_large(self):
         _, ended, run = self.appends(
             lambda request: Fault(answer(413, b"body is larger than 1 MiB"), "close",

@@ -108,6 +108,15 @@ class Metrics(harness.Case):
                 self.get(port, path, method=method)
             self.assertEqual(refused.exception.code, code)
             refused.exception.close()
+        # a page of another site may have its own name lead here
+        for host, code in (("evil.example.com", 403), (f"evil.example.com:{port}", 403), ("localhost", 200),
+                           (f"127.0.0.1:{port}", 200), (f"[::1]:{port}", 200), (socket.gethostname(), 200)):
+            asked = urllib.request.Request(f"http://127.0.0.1:{port}/metrics", headers={"Host": host})
+            try:
+                with urllib.request.urlopen(asked, timeout=60) as answered:
+                    self.assertEqual(answered.status, code, host)
+            except urllib.error.HTTPError as error:
+                self.assertEqual((error.code, b"append_" in error.read()), (code, False), host)
         self.assertIn("/metrics", self.get(port, "/"))
         self.finish(process)
         self.check_run(out, 130)
