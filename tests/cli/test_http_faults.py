@@ -1,6 +1,7 @@
 """What HTTP servers can do wrong, through the whole program: no row is sent twice, each is accounted
 for, and every end has its line."""
 
+import time
 import resource
 import subprocess
 import unittest
@@ -137,6 +138,38 @@ class Faults(harness.Case):
         self.assertEqual((run.rows["acknowledged"], server.rows), (100, 120))
         self.assertRegex(run.json["outcome"]["verdict_reason"], "20 rows more than were acknowledged: 2 batches "
                          "were sent again after the database had been busy")
+
+    def test_a_server_that_stalls(self):
+        """At a rate response times begin when a batch was due, so they hold the wait of all that were due
+        while the server stood still; service times hold the stall once."""
+        def stall(request):
+            if (request["kind"], request["number"]) == ("insert", 20):
+                time.sleep(2)
+
+        server = self.server(stall)
+        _, run = self.run_append(1, server.url, "--duration", "5s", "--rate", 50, "--batch", 1, "--read", "none",
+                                 "--method", "tsv", code=None)
+        append, response = (run.json["latencies"][name] for name in ("append", "response"))
+        service_s, response_s = (one["count"] * one["mean_ms"] / 1000 for one in (append, response))
+        # one session's calls follow each other; the 100 batches of the stall waited for a second each
+        self.assertLess(service_s, run.json["times"]["elapsed_s"])
+        self.assertGreater(response_s, 50)
+        self.assertGreaterEqual(response["max_ms"], 2000)
+        self.assertGreaterEqual(response["p90_ms"], 1000)
+
+    def test_counts_that_are_stale(self):
+        """A count that lacks the session's own last batch, and one that goes backwards."""
+        behind = {5: 10, 9: 20}
+        server = self.server(lambda request: Fault(answer(body=b"%d\n" % (server.rows - behind[request["number"]])))
+                             if request["kind"] == "count" and request["number"] in behind else None)
+        ended, run = self.run_append(1, 150, server.url, *TSV, "--read", "count", code=None)
+        fresh = run.json["freshness"]
+        self.assertEqual((fresh["checks"], fresh["behind"], fresh["backward"], fresh["worst_lag_rows"]),
+                         (15, 2, 1, 20), ended)
+        self.assertEqual(run.json["outcome"]["verdict"], "DEGRADED")
+        self.assertIn("reads did not show acknowledged rows: 2 were behind, 1 went backwards",
+                      " ".join(ended.out.split()))
+        self.assertRegex(" ".join(ended.out.split()), "read-your-writes violations 2\\b.*non-monotonic reads 1")
 
     def test_a_body_that_is_too_large(self):
         _, ended, run = self.appends(
