@@ -10,6 +10,7 @@ trap 'rm -f "$log"' EXIT
 trap 'exit 130' INT TERM HUP
 generator=Ninja
 [ ! -f build/CMakeCache.txt ] || generator=$(sed -n 's/^CMAKE_GENERATOR:INTERNAL=//p' build/CMakeCache.txt)
+echo 'building append, about a minute ...'
 if ! { cmake -S . -B build -G "$generator" -D APPEND_TESTS=OFF && cmake --build build -j 2; } >"$log" 2>&1; then
     cat "$log" >&2
     echo 'try.sh: the build failed, see above' >&2

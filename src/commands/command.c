@@ -102,10 +102,11 @@ const struct command_entry command_table[] = {
         .run = command_sweep,
     },
     {
-        .form = {COMMAND_PREPARE, "prepare", "append prepare SESSIONS [TARGET]", 0, 0},
+        .form = {COMMAND_PREPARE, "prepare", "append prepare [SESSIONS] TARGET", 0, 0},
         .line = "the tables of a workload, loaded",
         .about = "append prepare makes the tables that the script of --workload declares, loads\n"
-                 "them with SESSIONS sessions, builds their indexes and counts their rows. Tables\n"
+                 "them with SESSIONS sessions (one a CPU), builds their indexes and counts their "
+                 "rows. Tables\n"
                  "that are whole already stay as they are.\n",
         .target = "TARGET: port of a server on this machine, HOST:PORT, or URL of a database\n",
         .exits = "0 the tables are whole, 2 usage, or a table differs from what the script\n"

@@ -183,11 +183,43 @@ static void share(struct probe *probe, struct adapter_conn *connection)
     pthread_mutex_unlock(&probe->lock);
 }
 
+/* Adds to the words of a server that does not know the user, the password or the database: which
+ * server that was, as whom, and what to do. */
+static void describe_refusal(const struct plan *plan, struct error *error)
+{
+    struct connection_info named = {.host = ""};
+    const bool is_user = error->kind == ERROR_AUTH;
+    if ((!is_user && error->kind != ERROR_NOT_FOUND) || plan->host_count > 0 ||
+        (plan->adapter->flags & (ADAPTER_FILE | ADAPTER_STRING | ADAPTER_EMBEDDED)) != 0) {
+        return;
+    }
+    target_fill_connection(plan, &named);
+    char text[ERROR_TEXT_BYTES], user[80] = "";
+    const bool is_advised =
+        strstr(error->text, "--") != NULL || strstr(error->text, "password") != NULL;
+    const char *const advice = is_advised ? ""
+                               : is_user
+                                   ? "; name another with --user, or in the URL: USER@HOST"
+                                   : "; name another with --database, or in the URL: /DATABASE";
+    if (named.user[0] != '\0') {
+        snprintf(user, sizeof user, ", user %.60s", named.user);
+    }
+    /* words that would be cut stay as they are */
+    const int length = snprintf(text, sizeof text, "%s at %.60s:%u%s: %s%s", plan->adapter->name,
+                                named.host, (unsigned)named.port, user, error->text, advice);
+    if (length < (int)sizeof text) {
+        memcpy(error->text, text, sizeof text);
+    }
+}
+
 static void *probe_thread(void *argument)
 {
     struct probe *probe = argument;
     struct adapter_conn *connection = NULL;
     probe->status = open_connection(probe, &connection, &probe->error);
+    if (probe->status != STATUS_OK && probe->open != PROBE_AGAIN) {
+        describe_refusal(probe->plan, &probe->error);
+    }
     share(probe, connection);
     if (probe->status == STATUS_OK) {
         probe->status = probe->work(probe, connection, &probe->error);

@@ -3,8 +3,10 @@
 #include <endian.h>
 #include <errno.h>
 #include <getopt.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "adapters/registry.h"
@@ -784,6 +786,33 @@ static enum exit_code parse_count(const char *name, const char *text, uint64_t m
                         name, shown, UNITS_COUNT(max));
 }
 
+/* Whether a word can only be a target: a URL, "adapter:...", or HOST:PORT. */
+static bool is_target(const char *word)
+{
+    const char *const colon = strrchr(word, ':');
+    uint16_t port;
+    bool is = strstr(word, "://") != NULL ||
+              (colon != NULL && url_parse_port(colon + 1, &port) && port > 0);
+    for (const struct adapter *const *a = registry_adapters; *a != NULL; a++) {
+        const size_t length = strlen((*a)->name);
+        is = is || (strncmp(word, (*a)->name, length) == 0 && word[length] == ':');
+    }
+    return is;
+}
+
+static bool is_listening(uint16_t port)
+{
+    const struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    const int sock = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const bool is =
+        sock >= 0 && connect(sock, (const struct sockaddr *)&address, sizeof address) == 0;
+    if (sock >= 0) {
+        close(sock);
+    }
+    return is;
+}
+
 /* Where a port is most likely meant, a run of so many rows elsewhere would surprise. With a script,
  * whose runs seldom have RECORDS, any port is. */
 static enum exit_code refuse_port(const struct plan *plan, const char *word, struct error *error)
@@ -806,7 +835,12 @@ static enum exit_code refuse_port(const struct plan *plan, const char *word, str
                                 word, (*a)->name, word);
         }
     }
-    return EXIT_CODE_OK;
+    return plan->duration_ns > 0 && is_listening(port)
+               ? usage_refuse(error,
+                              "%s may be RECORDS or the port of the server that listens there: "
+                              "write localhost:%s for the server, or RECORDS and then a target",
+                              word, word)
+               : EXIT_CODE_OK;
 }
 
 /* RECORDS can be left out where something else ends the run. A number alone is RECORDS, and a port
@@ -835,9 +869,18 @@ static enum exit_code parse_operands(struct plan *plan, const struct command_for
         return EXIT_CODE_OK;
     }
     const bool is_run = form->command == COMMAND_RUN;
+    const bool is_prepare = form->command == COMMAND_PREPARE;
+    uint16_t port;
+    const bool is_number = count == 1 && url_parse_port(operands[0], &port) && !is_listening(port);
+    if (is_prepare && plan->sessions == 0 && count < 2 && !is_number) { /* one is the target */
+        const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+        plan->sessions = cpus > 0 ? (unsigned)cpus : 1;
+    }
     const bool has_sessions =
-        (is_run || form->command == COMMAND_CHECK || form->command == COMMAND_PREPARE) &&
-        plan->sessions == 0;
+        (is_run || form->command == COMMAND_CHECK || is_prepare) && plan->sessions == 0;
+    if (has_sessions && count > 0 && is_target(operands[0])) {
+        return usage_refuse(error, "SESSIONS is missing before the target: use %s", form->usage);
+    }
     const int first = has_sessions ? 1 : 0;
     const bool is_bounded = plan->duration_ns != 0 || plan->transactions != 0;
     const bool can_lack_records = !is_run || is_bounded || plan->workload != NULL;
@@ -863,6 +906,10 @@ static enum exit_code parse_operands(struct plan *plan, const struct command_for
     }
     if (code == EXIT_CODE_OK && has_records && count < most && plan->target.port == 0) {
         code = refuse_port(plan, operands[first], error);
+    }
+    if (code == EXIT_CODE_OK && has_records && is_target(operands[first])) {
+        return usage_refuse(error, "RECORDS or --duration is missing: use %s, or %s", form->usage,
+                            FORM_OF_DURATION);
     }
     if (code == EXIT_CODE_OK && has_records) {
         code = parse_count("RECORDS", operands[first], PLAN_RECORDS_MAX, &plan->records, error);

@@ -175,6 +175,10 @@ class Prepare(Others):
         self.sql("delete from sbtest1 where id = 12001")
         self.assertEqual(self.prepare(*OLTP).out, "2 tables with 24,000 rows: all of it was there\n")
 
+    def test_without_a_number_of_sessions(self):
+        ended = self.append("prepare", self.url, "--workload", "oltp", "--set", "table_size=100")
+        self.assertRegex(ended.out, "100 rows loaded")
+
     def test_run_on_missing_tables(self):
         ended = self.run_script(*OLTP)
         self.assertRegex(ended.err, r"(?m)^2 tables made, 24,000 rows loaded")
@@ -315,7 +319,7 @@ class Prepare(Others):
              "table 'bad2' could not be made"),
             ('index = {"t"}', 'create = {default = "create table bad2 (id int)"}',
              "table 'bad2' has no column 't'"),
-            ('"int16", row()', '"int16", row(32767)', "'bad2': row 49: 32768 does not fit"),
+            ('"int16", row()', '"int16", row(32767)', "'bad2': row 49: 32816 does not fit"),
             ("text(3)}}", "text(4)}}", "'bad2': row 0: the text .* does not fit column 't'"),
             ("text(3)}}", 'derive(row(), function(i) error("boom " .. i) end)}}',
              "boom 1"),

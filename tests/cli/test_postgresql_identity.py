@@ -46,6 +46,16 @@ class Settings(harness.Postgresql):
         self.assertEqual(run.json["server"]["settings"]["random_page_cost"], "1.25")
 
 
+class Refusals(harness.Postgresql):
+    def test_who_was_asked_as_whom_and_what_to_do(self):
+        place = self.url.split("@")[1].split("/")[0]
+        self.refused(1, 10, f"postgresql://stranger@{place}/append", code=4,
+                     pattern=f"postgresql at {place}, user stranger: .*stranger.* does not exist; name another with --user")
+        self.refused(1, 10, f"postgresql://append@{place}/nowhere", code=4,
+                     pattern=f"postgresql at {place}, user append: .*nowhere.* does not exist; name another with "
+                     "--database")
+
+
 class ServerPid(harness.Postgresql):
     def test_a_process_that_does_not_hold_the_port(self):
         other = subprocess.Popen(["sleep", "60"])

@@ -65,6 +65,21 @@ class Usage(harness.Case):
         self.bad("1", "100", "null:", "x", "--duration", "1s", pattern=r"(?i)too many")
         self.bad("1", "5432", "--duration", "1s", pattern=r"localhost:5432")
 
+    def test_a_word_is_missing(self):
+        """What is missing is named, not what stands in its place."""
+        for words in (["4", "postgresql://a@127.0.0.1:1/b"], ["4", "127.0.0.1:25432"], ["4", "null:"],
+                      ["10", "null:", "100k"]):
+            self.bad(*words, pattern="RECORDS or --duration is missing: use append SESSIONS RECORDS")
+        for words in (["null:", "--duration", "1s"], ["check", "localhost:5"], ["null:", "4", "100"]):
+            self.bad(*words, pattern="SESSIONS is missing before the target")
+
+    def test_a_number_that_is_a_port(self):
+        """A server listens there: it is asked which of the two is meant."""
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            port = server.getsockname()[1]
+            self.bad("2", port, "--duration", "1s", pattern=f"{port} may be RECORDS or the port of the server that "
+                     f"listens there: write localhost:{port}")
+
     def test_workloads(self):
         script = self.folder / "mine.lua"
         wrong = [(["--set", "a=1"], r"--set needs --workload"),
