@@ -31,6 +31,31 @@ void error_clear(struct error *error)
     memset(error, 0, sizeof *error);
 }
 
+/* How many bytes at `text` make a character that commands a terminal, or changes the direction of
+ * what stands around it; 0: none. */
+static size_t command_length(const unsigned char *text)
+{
+    const bool is_control = text[0] < 0x20 || text[0] == 0x7f;
+    const bool is_c1 = text[0] == 0xc2 && text[1] >= 0x80 && text[1] <= 0x9f;
+    /* U+202A to U+202E, U+2066 to U+2069 */
+    const bool is_direction =
+        text[0] == 0xe2 && ((text[1] == 0x80 && text[2] >= 0xaa && text[2] <= 0xae) ||
+                            (text[1] == 0x81 && text[2] >= 0xa6 && text[2] <= 0xa9));
+    return is_control ? 1 : is_c1 ? 2 : is_direction ? 3 : 0;
+}
+
+/* The words may be a server's, and go to terminals and files. */
+static void remove_commands(char *text)
+{
+    char *to = text;
+    for (const char *from = text; *from != '\0';) {
+        const size_t length = command_length((const unsigned char *)from);
+        *to++ = length > 0 ? '?' : *from;
+        from += length > 0 ? length : 1;
+    }
+    *to = '\0';
+}
+
 bool error_set(struct error *error, enum error_kind kind, int native_code, const char *sqlstate,
                const char *format, ...)
 {
@@ -57,6 +82,7 @@ bool error_set(struct error *error, enum error_kind kind, int native_code, const
         from += length;
     }
     *to = '\0';
+    remove_commands(error->text);
     return true;
 }
 

@@ -19,6 +19,7 @@
 #include "base/url.h"
 #include "load/datasets.h"
 #include "load/generator.h"
+#include "load/session.h"
 #include "load/table_mark.h"
 
 #define TICK_NS (50 * MONO_NS_PER_MS)
@@ -135,6 +136,10 @@ static enum status open_connection(struct probe *probe, struct adapter_conn **co
     const struct adapter *adapter = probe->plan->adapter;
     const bool is_first = probe->open != PROBE_AGAIN;
     const int64_t room_ns = mono_now_ns() + ROOM_LIMIT_NS;
+    const bool may_restart = !is_first && probe->plan->drop_policy == DROP_RECONNECT;
+    uint64_t tries = 0; /* as sessions make them: the server may be starting again */
+    const int64_t timeout_s =
+        (probe->plan->timeout_ns + MONO_NS_PER_S - 1) / MONO_NS_PER_S; /* 0: none */
     struct target target = probe->plan->target;
     target.makes_nothing = probe->makes_nothing;
     if (is_first && target.host != NULL && adapter->recognise != NULL) {
@@ -144,6 +149,9 @@ static enum status open_connection(struct probe *probe, struct adapter_conn **co
     if (!is_first && interrupt_requested()) {
         target.is_cancelled = NULL;
         target.connect_timeout_s = LATE_CONNECT_S;
+    }
+    if (!is_first && timeout_s > 0) {
+        target.connect_timeout_s = MIN(target.connect_timeout_s, (unsigned)timeout_s);
     }
     for (;;) {
         const enum status status = open_any(probe, &target, connection, error);
@@ -160,6 +168,10 @@ static enum status open_connection(struct probe *probe, struct adapter_conn **co
         }
         if (!is_first && error->kind == ERROR_LIMIT && mono_now_ns() < room_ns) {
             mono_sleep(ROOM_PAUSE_NS);
+        } else if (may_restart && status == STATUS_LOST && !interrupt_requested() &&
+                   tries < probe->plan->reconnect_tries) {
+            mono_sleep(reconnect_pause_ns(probe->plan->seed, 0, (unsigned)tries, tries));
+            tries++;
         } else if (status != STATUS_LOST || probe->open != PROBE_PATIENTLY ||
                    !target_wait(probe->plan, error)) {
             return status;

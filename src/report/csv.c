@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mono.h"
@@ -13,18 +14,29 @@ void csv_begin(struct csv *csv, FILE *stream, bool is_header)
     *csv = (struct csv){.stream = stream, .is_header = is_header};
 }
 
+/* A spreadsheet takes a cell that begins like this for a formula, which a server's or a user's
+ * words may be; a number is none. */
+static bool is_formula(const char *cell)
+{
+    char *end;
+    strtod(cell, &end);
+    return cell[0] != '\0' && strchr("=+-@\t\r", cell[0]) != NULL && (end == cell || *end != '\0');
+}
+
 void csv_text(struct csv *csv, const char *column, const char *text)
 {
     const char *cell = csv->is_header ? column : text == NULL ? "" : text;
+    const bool is_guarded = is_formula(cell);
     if (csv->is_begun) {
         fputc(',', csv->stream);
     }
     csv->is_begun = true;
     if (strpbrk(cell, ",\"\r\n") == NULL) {
+        fputs(is_guarded ? "'" : "", csv->stream);
         fputs(cell, csv->stream);
         return;
     }
-    fputc('"', csv->stream);
+    fputs(is_guarded ? "\"'" : "\"", csv->stream);
     for (; *cell != '\0'; cell++) {
         fputs(*cell == '"' ? "\"" : "", csv->stream);
         fputc(*cell, csv->stream);

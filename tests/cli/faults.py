@@ -1,6 +1,7 @@
 """Servers that die and come back, the same for each kind of server: a mixin of test cases."""
 
 import signal
+import time
 
 import harness
 
@@ -108,6 +109,19 @@ class Faults:
         causes = [cause for cause in run.causes if cause["phase"] == "reconnect"]
         self.assertEqual(sum(cause["count"] for cause in causes), 60, run.causes)
         self.assertRegex(ended.reason, r"\b20 sessions dropped")
+
+    def test_the_count_waits_for_a_server_that_starts_again(self):
+        """It comes back when the time is over: the rows are counted as patiently as sessions connect."""
+        server = self.SERVER(self)
+        process, out = self.begin(server, "--on-drop", "reconnect:1000", "--duration", "3s", rows=10_000_000)
+        server.kill()
+        self.wait_for_interval(process, out, lambda row: int(row["sessions_alive"]) == 0, "the loss")
+        time.sleep(4)
+        server.restart()
+        self.end(process, None)
+        run = harness.Run(out)
+        self.assertEqual(run.verification["state"], "done", run.verification)
+        self.assertEqual(run.verification["lost"], 0)
 
     def test_ctrl_c_while_all_sessions_reconnect(self):
         server = self.SERVER(self)

@@ -35,6 +35,16 @@ static void test_error_text_is_one_line(void **state)
     error_clear(&error);
     error_set(&error, ERROR_SERVER, 0, NULL, "%s", "\nfirst\r\n\tsecond  \n");
     assert_string_equal(error.text, "first second");
+    /* what commands a terminal, or turns the direction of text, is not let through */
+    error_clear(&error);
+    error_set(&error, ERROR_SERVER, 0, NULL, "%s",
+              "a\x1b]0;x\x07"
+              "b\x7f"
+              "c\xc2\x9b"
+              "d\xe2\x80\xae"
+              "e\xe2\x81\xa6"
+              "f \xc3\xa4 \xe2\x82\xac");
+    assert_string_equal(error.text, "a?]0;x?b?c?d?e?f \xc3\xa4 \xe2\x82\xac");
     char longest[2 * ERROR_TEXT_BYTES];
     memset(longest, 'x', sizeof longest - 1);
     longest[sizeof longest - 1] = '\0';

@@ -88,6 +88,11 @@ static void test_quoting(void **state)
         {"two\nlines", "\"two\nlines\""},
         {"two\r\nlines", "\"two\r\nlines\""},
         {"caf\xc3\xa9", "caf\xc3\xa9"},
+        {"=cmd|' /C calc'!A0", "'=cmd|' /C calc'!A0"},
+        {"@sum(a,b)", "\"'@sum(a,b)\""},
+        {"+1 more", "'+1 more"},
+        {"-12.5", "-12.5"},
+        {"-", "'-"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct memory memory;
