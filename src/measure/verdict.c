@@ -629,6 +629,11 @@ static const char *main_loss(const struct causes *causes)
     for (size_t i = 0; i < sizeof phases / sizeof phases[0] && why[0] == '\0'; i++) {
         why = main_cause(causes, phases[i]);
     }
+    for (size_t i = 0; i < causes->count && why[0] == '\0'; i++) {
+        const struct cause *cause = &causes->entries[i]; /* a mistake, not a check that failed */
+        why =
+            cause->phase == CAUSE_SCRIPT && cause->status == STATUS_FATAL ? cause->error.text : why;
+    }
     return why;
 }
 

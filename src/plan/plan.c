@@ -89,7 +89,9 @@ enum exit_code plan_load_script(struct plan *plan, struct error *error)
     if (plan->workload != NULL) {
         plan->script = script_load(plan->workload, plan->sets.texts, plan->sets.count, error);
         if (plan->script == NULL) {
-            return error->kind == ERROR_MEMORY ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_USAGE;
+            return error->kind == ERROR_MEMORY      ? EXIT_CODE_CLIENT_LIMIT
+                   : error->kind == ERROR_CANCELLED ? EXIT_CODE_INTERRUPTED
+                                                    : EXIT_CODE_USAGE;
         }
     }
     for (size_t i = 0; plan->script != NULL && i < plan->script->statement_count; i++) {

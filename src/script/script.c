@@ -18,15 +18,16 @@
 
 #include "base/ask.h"
 #include "base/mono.h"
+#include "base/process.h"
 #include "base/text.h"
 
 enum {
     SOURCE_BYTES_MAX = 1 << 20,
-    STATE_BYTES_MAX = 8 << 20,   /* that one state may allocate */
-    ANSWER_BYTES_MAX = 4 << 20,  /* that :all may read */
-    HOOK_INSTRUCTIONS = 1000000, /* between two looks at whether the run has ended */
-    ALONE_HOOKS = 2000, /* 2 × 10^9 instructions, some ten seconds: where there is no run to end */
-    GC_PAUSE = 110,     /* percent: a state that is collected early is a third smaller */
+    STATE_BYTES_MAX = 8 << 20,  /* that one state may allocate */
+    ANSWER_BYTES_MAX = 4 << 20, /* that :all may read */
+    HOOK_INSTRUCTIONS = 10000,  /* between two looks at whether the run has ended */
+    ELEMENTS_MAX = 1000000,     /* of a table, that a function of the library goes through */
+    GC_PAUSE = 110,             /* percent: a state that is collected early is a third smaller */
     OPERATION_NAMES_MAX = 40,
     COLUMN_NAME_BYTES = 64,
     DISTINCT_MAX = 10000,
@@ -34,6 +35,15 @@ enum {
     NUMBER_BYTES = 40,
     SIZE_LIMIT = 100000, /* of a type; longer ones have none */
 };
+
+/* CPU time of a function where there is no run to end it: of the top level, of one that makes a
+ * value. */
+#define ALONE_NS (10 * MONO_NS_PER_S)
+
+/* A function that goes on for so long after the run has ended is cut off at its next call of the
+ * host; where it computed for so long meanwhile without one, it does not return. */
+#define ENDING_NS MONO_NS_PER_S
+#define ENDING_CPU_NS (10 * MONO_NS_PER_MS)
 
 /* Their addresses: what a function of the script is ended with where it is no message, null, and
  * names in the registry. */
@@ -100,12 +110,14 @@ struct script_state {
     const struct script *script; /* borrowed */
     struct script *made;         /* the same while it is being declared, else NULL */
     struct script_place place;
-    size_t used_bytes;   /* by Lua */
-    unsigned hooks;      /* since the top level or a batch of rows was begun */
-    bool is_declaring;   /* the top level runs */
-    bool is_connecting;  /* on_session: the run may not have begun */
+    size_t used_bytes;                /* by Lua */
+    int64_t alone_cpu_ns;             /* when the top level or a batch of rows was begun */
+    bool is_ending;                   /* the run has ended, and this goes on */
+    int64_t ending_ns, ending_cpu_ns; /* when that was seen */
+    bool is_declaring;                /* the top level runs */
+    bool is_connecting;               /* on_session: the run may not have begun */
     enum script_end end; /* what ended the try, be it that pcall caught it; DONE: nothing yet */
-    char why[ERROR_TEXT_BYTES]; /* of a rollback */
+    char why[ERROR_TEXT_BYTES]; /* of a rollback, or of SCRIPT_WRONG */
 
     /* What was declared so far; in a session it must be the same again. */
     size_t params, datasets, counters, statement_count, transactions, functions, hooks_of_session;
@@ -320,32 +332,65 @@ static const struct script_host *check_running(lua_State *lua, const char *what)
     struct script_state *state = state_of(lua);
     DEMAND(lua, !state->is_declaring && state->place.host != NULL,
            "%s works in a transaction's function, not at the top level", what);
-    if (state->end != SCRIPT_DONE) {
-        end_by(lua, state->end);
+    if (state->end != SCRIPT_DONE ||
+        (state->is_ending && mono_now_ns() - state->ending_ns > ENDING_NS)) {
+        end_by(lua, SCRIPT_STOPPED);
     }
     return state->place.host;
 }
 
-/* Every HOOK_INSTRUCTIONS. Once the run has ended or the time is up after each instruction: a pcall
- * in a loop cannot hold it up. */
+/* Ends the script for a mistake that pcall does not hide, at the line of the function at `level`.
+ */
+static void end_wrongly(lua_State *lua, int level, const char *text)
+{
+    struct script_state *state = state_of(lua);
+    luaL_where(lua, level);
+    snprintf(state->why, sizeof state->why, "%s%s", lua_tostring(lua, -1), text);
+    end_by(lua, SCRIPT_WRONG);
+}
+
+/* Ends what takes too long; called now and then while the script computes. */
+static void check_time(lua_State *lua, int level)
+{
+    struct script_state *state = state_of(lua);
+    const struct script_host *host = state->is_declaring ? NULL : state->place.host;
+    if (state->end != SCRIPT_DONE) {
+        end_by(lua, state->end);
+    }
+    const int64_t cpu_ns = mono_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    if (host == NULL || state->is_connecting) {
+        if (interrupt_requested()) {
+            end_by(lua, SCRIPT_STOPPED);
+        }
+        if (cpu_ns - state->alone_cpu_ns > ALONE_NS) {
+            end_wrongly(lua, level, "this does not come to an end");
+        }
+    }
+    if (host == NULL || !host->is_stopped(host->context)) {
+        return;
+    }
+    const int64_t now_ns = mono_now_ns();
+    if (!state->is_ending) {
+        state->is_ending = true;
+        state->ending_ns = now_ns;
+        state->ending_cpu_ns = cpu_ns;
+    } else if (now_ns - state->ending_ns > ENDING_NS &&
+               cpu_ns - state->ending_cpu_ns > ENDING_CPU_NS) {
+        end_wrongly(lua, level, "this did not return when the run had ended");
+    }
+}
+
+/* Every HOOK_INSTRUCTIONS. */
 static void on_hook(lua_State *lua, lua_Debug *debug)
 {
     (void)debug;
-    struct script_state *state = state_of(lua);
-    const struct script_host *host = state->is_declaring ? NULL : state->place.host;
-    const bool is_stopped = host != NULL && host->is_stopped(host->context);
-    const bool is_alone = host == NULL || state->is_connecting;
-    if (!is_stopped && (!is_alone || ++state->hooks < ALONE_HOOKS)) {
-        return;
-    }
-    lua_sethook(lua, on_hook, LUA_MASKCOUNT, 1);
-    if (is_stopped) {
-        end_by(lua, SCRIPT_STOPPED);
-    }
-    luaL_where(lua, 0); /* a hook is no function of its own */
-    lua_pushliteral(lua, "this does not come to an end");
-    lua_concat(lua, 2);
-    lua_error(lua);
+    check_time(lua, 0); /* a hook is no function of its own */
+}
+
+/* While a pattern is matched. */
+static void on_pause(lua_State *lua)
+{
+    check_time(lua, 1);
 }
 
 /* Draws. */
@@ -1819,6 +1864,82 @@ static int call_pairs(lua_State *lua)
     return 3;
 }
 
+static void write_memory(const struct script_state *state, char *text, size_t size)
+{
+    snprintf(text, size, "%s: a session's script may use %d MiB, and needs more",
+             state->script->source->chunk_name + 1, STATE_BYTES_MAX >> 20);
+}
+
+/* pcall, which does not hide what ended the script, nor that it has no memory. */
+static int call_pcall(lua_State *lua)
+{
+    struct script_state *state = state_of(lua);
+    luaL_checkany(lua, 1);
+    const int result = lua_pcall(lua, lua_gettop(lua) - 1, LUA_MULTRET, 0);
+    if (result == LUA_ERRMEM && state->end == SCRIPT_DONE) {
+        state->end = SCRIPT_WRONG;
+        write_memory(state, state->why, sizeof state->why);
+    }
+    if (state->end != SCRIPT_DONE) {
+        return end_by(lua, state->end);
+    }
+    lua_pushboolean(lua, result == LUA_OK);
+    lua_insert(lua, 1);
+    return lua_gettop(lua);
+}
+
+/* A function of the table library, the first upvalue, which goes through the elements from the
+ * argument `from` to the argument `to`, or through all of the table: not for ever. */
+static int call_bounded(lua_State *lua)
+{
+    const lua_CFunction function = lua_tocfunction(lua, lua_upvalueindex(1));
+    const int from_at = (int)lua_tointeger(lua, lua_upvalueindex(2)), to_at = from_at + 1;
+    const bool has_range = from_at > 0;
+    const lua_Integer from = has_range ? luaL_optinteger(lua, from_at, 1) : 1;
+    const lua_Integer to = has_range && !lua_isnoneornil(lua, to_at) ? luaL_checkinteger(lua, to_at)
+                           : lua_istable(lua, 1)                     ? luaL_len(lua, 1)
+                                                                     : 0;
+    DEMAND(lua, to < from || (lua_Unsigned)to - (lua_Unsigned)from < ELEMENTS_MAX,
+           "more than %d elements", ELEMENTS_MAX);
+    return function(lua); /* as itself, so that its messages name the line of the script */
+}
+
+/* string.rep: nothing, however often, is nothing. */
+static int call_rep(lua_State *lua)
+{
+    size_t length, between;
+    luaL_checklstring(lua, 1, &length);
+    luaL_optlstring(lua, 3, "", &between);
+    if (length + between == 0) {
+        luaL_checkinteger(lua, 2);
+        lua_pushliteral(lua, "");
+        return 1;
+    }
+    return lua_tocfunction(lua, lua_upvalueindex(1))(lua);
+}
+
+/* Makes functions of the libraries end: those that compute in C see no hook. */
+static void bound_libraries(lua_State *lua)
+{
+    static const struct {
+        const char *name;
+        int from; /* place of the arguments FROM, TO; 0: it has none */
+    } of_tables[] = {{"concat", 3}, {"move", 2}, {"insert", 0}, {"remove", 0}, {"sort", 0}};
+    lua_getglobal(lua, LUA_TABLIBNAME);
+    for (size_t i = 0; i < COUNT_OF(of_tables); i++) {
+        lua_getfield(lua, -1, of_tables[i].name);
+        lua_pushinteger(lua, of_tables[i].from);
+        lua_pushcclosure(lua, call_bounded, 2);
+        lua_setfield(lua, -2, of_tables[i].name);
+    }
+    lua_getglobal(lua, LUA_STRLIBNAME);
+    lua_getfield(lua, -1, "rep");
+    lua_pushcclosure(lua, call_rep, 1);
+    lua_setfield(lua, -2, "rep");
+    script_open_patterns(lua, on_pause);
+    lua_settop(lua, 0);
+}
+
 /* A finalizer runs when the collector likes, and nothing ends it. */
 static int call_setmetatable(lua_State *lua)
 {
@@ -1902,6 +2023,7 @@ static int open_state(lua_State *lua)
         {"list", call_list},
         {"fnv", call_fnv},
         {"pairs", call_pairs},
+        {"pcall", call_pcall},
         {NULL, NULL},
     };
     static const luaL_Reg of_draw[] = {{NULL, NULL}};
@@ -1922,6 +2044,7 @@ static int open_state(lua_State *lua)
     lua_getglobal(lua, LUA_TABLIBNAME);
     lua_getfield(lua, -1, "sort");
     lua_rawsetp(lua, LUA_REGISTRYINDEX, &table_sort);
+    bound_libraries(lua);
     lua_getglobal(lua, LUA_STRLIBNAME);
     lua_pushnil(lua);
     lua_setfield(lua, -2, "dump");
@@ -2018,6 +2141,8 @@ static enum script_end conclude(struct script_state *state, int result, struct e
     lua_State *lua = state->lua;
     if (state->end == SCRIPT_ROLLBACK) {
         snprintf(error->text, sizeof error->text, "%s", state->why);
+    } else if (state->end == SCRIPT_WRONG) {
+        error_set(error, ERROR_USAGE, 0, NULL, "%s", state->why);
     }
     if (state->end != SCRIPT_DONE || result == LUA_OK) {
         lua_settop(lua, 0);
@@ -2026,9 +2151,8 @@ static enum script_end conclude(struct script_state *state, int result, struct e
     /* a number is not made a text: nobody would catch that there is no memory for it */
     const char *text = lua_type(lua, -1) == LUA_TSTRING ? lua_tostring(lua, -1) : NULL;
     if (result == LUA_ERRMEM) {
-        error_set(error, ERROR_USAGE, 0, NULL,
-                  "%s: a session's script may use %d MiB, and needs more",
-                  state->script->source->chunk_name + 1, STATE_BYTES_MAX >> 20);
+        write_memory(state, state->why, sizeof state->why);
+        error_set(error, ERROR_USAGE, 0, NULL, "%s", state->why);
     } else {
         error_set(error, ERROR_USAGE, 0, NULL, "%s%s",
                   text == NULL ? "the script raised an error that is no text" : text,
@@ -2072,12 +2196,16 @@ static enum status lack_memory(struct error *error)
 static enum status run_top_level(struct script_state *state, struct error *error)
 {
     state->is_declaring = true;
+    state->alone_cpu_ns = mono_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     lua_sethook(state->lua, on_hook, LUA_MASKCOUNT, HOOK_INSTRUCTIONS);
     enum script_end end = conclude(state, lua_pcall(state->lua, 0, 0, 0), error);
     state->is_declaring = false;
     if (end == SCRIPT_DONE) {
         lua_pushcfunction(state->lua, freeze);
         end = conclude(state, lua_pcall(state->lua, 0, 0, 0), error);
+    }
+    if (end == SCRIPT_STOPPED) {
+        error_set(error, ERROR_CANCELLED, 0, NULL, "interrupted while the script was loaded");
     }
     return end == SCRIPT_DONE ? STATUS_OK : STATUS_FATAL;
 }
@@ -2610,6 +2738,7 @@ size_t script_choose(const struct script_state *state, uint64_t turn)
 static enum script_end call(struct script_state *state, int reference, struct error *error)
 {
     state->end = SCRIPT_DONE;
+    state->is_ending = false;
     lua_settop(state->lua, 0);
     lua_rawgeti(state->lua, LUA_REGISTRYINDEX, reference);
     return conclude(state, lua_pcall(state->lua, 0, 0, 0), error);
@@ -2637,7 +2766,7 @@ enum script_end script_connected(struct script_state *state, struct error *error
     enum script_end end = SCRIPT_DONE;
     state->stream = (struct draw_stream){.base = ~base_of(state, UINT64_MAX)};
     state->is_connecting = true;
-    state->hooks = 0;
+    state->alone_cpu_ns = mono_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     for (size_t i = 0; i < state->hooks_of_session && end == SCRIPT_DONE; i++) {
         end = call(state, state->session_refs[i], error);
     }
@@ -2792,13 +2921,18 @@ const struct batch *script_rows_fill(struct script_rows *rows, struct script_sta
 {
     lua_State *lua = state->lua;
     struct filling filling = {rows, state, first, step, count};
-    state->hooks = 0;
+    if (state->place.host == NULL) {
+        state->alone_cpu_ns = mono_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+        state->end = SCRIPT_DONE;
+    }
     const int top = lua_gettop(lua); /* it may be called from within a function of the script */
     lua_pushcfunction(lua, fill_rows);
     lua_pushlightuserdata(lua, &filling);
     const int result = lua_pcall(lua, 1, 0, 0);
     if (result != LUA_OK) {
-        const char *text = lua_type(lua, -1) == LUA_TSTRING ? lua_tostring(lua, -1) : NULL;
+        const char *text = state->end == SCRIPT_WRONG         ? state->why
+                           : lua_type(lua, -1) == LUA_TSTRING ? lua_tostring(lua, -1)
+                                                              : NULL;
         const char *name = state->script->source->chunk_name + 1;
         const bool is_placed = text != NULL && strncmp(text, name, strlen(name)) == 0;
         error_set(error, ERROR_USAGE, 0, NULL, "%s%s%s%s%s", is_placed ? "" : name,

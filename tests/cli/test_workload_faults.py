@@ -1,5 +1,6 @@
 """Scripts that are wrong, or hostile: a clear line, the right exit code, nothing left behind."""
 
+import pathlib
 import signal
 import sqlite3
 import subprocess
@@ -173,6 +174,35 @@ class Wrong(workload_faults.Case):
                 _, run = self.run_script(2, self.url(), script, "--duration", "1s", code=None)
                 self.assertLess(time.monotonic() - start, 20 * harness.SLOW)
                 self.assertEqual(run.json["transactions"]["committed"], 0)
+
+    def test_the_line_that_does_not_return(self):
+        for body in ("while true do pcall(function() while true do end end) end",
+                     'local a = ("a"):rep(200000) a:find((".-"):rep(6) .. "b")'):
+            with self.subTest(body):
+                script = self.script(TABLE + GET + 'local n = 0\ntransaction("x", function()\n'
+                                     "n = n + 1 get:run(1)\nif n > 5 and session.id == 1 then\n"
+                                     + body + "\nend\nend)\n")
+                ended, run = self.run_script(2, self.url(), script, "--duration", "1s", code=1)
+                ledger = run.json["transactions"]
+                self.assertGreaterEqual(ledger["committed"], 5)
+                self.assertEqual((ledger["failed"], run.sessions["dropped"]), (1, 1), ended)
+                self.assertRegex(ended.reason, r"1 of [\d,]+ transactions? failed: .*script\.lua:7: "
+                                 "this did not return when the run had ended")
+
+    def test_no_memory_is_not_caught(self):
+        self.check_stopped("while true do pcall(function() local t = {}"
+                           " while true do t[#t + 1] = {} end end) end", "may use 8 MiB, and needs more")
+
+    def test_ctrl_c_at_the_top_level(self):
+        for text in ("while true do end", 'local a = ("a"):rep(200000) a:find((".-"):rep(6) .. "b")'):
+            with self.subTest(text):
+                script = self.script(text + '\ntransaction("x", function() end)\n')
+                process = self.start(1, self.url(), "--workload", script, "--duration", "1s")
+                stat = pathlib.Path(f"/proc/{process.pid}/stat")
+                harness.wait_until(lambda: int(stat.read_text().split()[13]) > 20, "the loop")
+                process.send_signal(signal.SIGINT)
+                ended = self.end(process, 130)
+                self.assertIn("interrupted while the script was loaded", ended.reason)
 
     def test_ctrl_c_ends_an_endless_loop(self):
         script = self.script(TABLE + GET + 'transaction("x", function() while true do end end)\n')

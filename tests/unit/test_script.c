@@ -394,23 +394,135 @@ static void test_ends(void **state)
     }
 }
 
-/* Also one that catches what ends it. */
+/* Also one that catches what ends it, or computes in a function of a library. */
 static void test_endless(void **state)
 {
     (void)state;
     static const char *const bodies[] = {
-        "while true do end",
         "while true do pcall(function() while true do end end) end",
-        "local function f() return f() end f()",
+        "local a = ('a'):rep(200000) a:find(('.-'):rep(6) .. 'b')",
+        "local a = ('a'):rep(2000000) a:find(('a'):rep(1000000) .. 'b', 1, true)",
+        "while true do pcall(s.run, s) end",
     };
     for (size_t i = 0; i < COUNT_OF(bodies); i++) {
         char text[200];
         struct error error;
         struct log log = {.is_stopped = true};
-        snprintf(text, sizeof text, "transaction('t', function() %s end)", bodies[i]);
-        assert_int_equal(run_once(text, &log, &error), SCRIPT_STOPPED);
+        const bool calls = strstr(bodies[i], "s.run") != NULL;
+        snprintf(text, sizeof text,
+                 "local s = statement('s', 'select 1')\ntransaction('t', function() %s end)",
+                 bodies[i]);
+        assert_int_equal(run_once(text, &log, &error), calls ? SCRIPT_STOPPED : SCRIPT_WRONG);
+        if (!calls && strstr(error.text, ".lua:2: this did not return when the run") == NULL) {
+            fail_msg("%s: %s", bodies[i], error.text);
+        }
         assert_true(log.asked > 0);
     }
+}
+
+/* What takes long in C is bounded. */
+static void test_bounds(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *body;
+        enum script_end end;
+        const char *words;
+    } cases[] = {
+        {"assert((''):rep(1 << 62, '') == '' and ('ab'):rep(2, ',') == 'ab,ab')", SCRIPT_DONE, ""},
+        {"table.move({1}, 1, 1e9, 1, {})", SCRIPT_WRONG, ".lua:1: more than 1000000 elements"},
+        {"table.concat({}, '', 1, 1e9)", SCRIPT_WRONG, "more than 1000000 elements"},
+        {"table.insert(setmetatable({}, {__len = function() return 1 << 50 end}), 1, 1)",
+         SCRIPT_WRONG, "more than 1000000 elements"},
+        {"table.sort(setmetatable({}, {__len = function() return 1 << 30 end}))", SCRIPT_WRONG,
+         "more than 1000000 elements"},
+        {"local t = {3, 1, 2} table.sort(t) table.insert(t, 9) table.remove(t, 1)\n"
+         "assert(table.concat(t, ',') == '2,3,9' and table.concat(t, ',', 2, 3) == '3,9')\n"
+         "assert(#table.move(t, 1, 3, 3) == 5)",
+         SCRIPT_DONE, ""},
+        {"table.concat({{}})", SCRIPT_WRONG, ".lua:1: invalid value ("},
+        {"local t = {} while true do pcall(function() while true do t[#t + 1] = {} end end) end",
+         SCRIPT_WRONG, "8 MiB"},
+        {"local ok, why = pcall(error, 'x') assert(not ok and why == 'x')", SCRIPT_DONE, ""},
+        {"assert(select('#', pcall(function(...) return ... end, 1, nil, 3)) == 4)", SCRIPT_DONE,
+         ""},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        char text[400];
+        struct error error;
+        struct log log = {.rows = 0};
+        snprintf(text, sizeof text, "transaction('t', function() %s end)", cases[i].body);
+        const enum script_end end = run_once(text, &log, &error);
+        if (end != cases[i].end || strstr(error.text, cases[i].words) == NULL) {
+            fail_msg("%s: %d, %s", cases[i].body, end, error.text);
+        }
+    }
+}
+
+/* Patterns mean what Lua's manual says. */
+static void test_patterns(void **state)
+{
+    (void)state;
+    static const char *const claims[] = {
+        "('hello world'):find('wor') == 7",
+        "select('#', ('hello'):find('l+')) == 2",
+        "select(2, ('hello'):find('l+')) == 4",
+        "('hello'):find('xyz') == nil",
+        "('a.b'):find('.', 2, true) == 2 and ('a.b'):find('%.') == 2",
+        "('abc'):find('') == 1 and ('abc'):find('', 4) == 4 and ('abc'):find('', 5) == nil",
+        "('abcabc'):find('b', -3) == 5 and ('abc'):find('a', -9) == 1",
+        "('key = value'):match('(%w+)%s*=%s*(%w+)') == 'key'",
+        "select(2, ('key = value'):match('^(%w+)%s*=%s*(%w+)$')) == 'value'",
+        "('2026-11-23'):match('^(%d+)%-') == '2026'",
+        "('abc'):match('()b()') == 2 and select(2, ('abc'):match('()b()')) == 3",
+        "('f(a(b)c)d'):match('%b()') == '(a(b)c)'",
+        "('THE (quick) fox'):find('%f[%a]%a+%f[%A]', 5) == 6",
+        "('aXb'):match('%u') == 'X' and ('aXb'):match('[^%l]') == 'X'",
+        "('x-y]z'):match('[]-]+') == '-' and ('[a]'):match('[[]') == '['",
+        "('0x1F'):match('^0[xX](%x+)$') == '1F'",
+        "('aaa'):match('a-') == '' and ('aaab'):match('a-b') == 'aaab'",
+        "('ab'):match('ax?b') == 'ab' and ('axb'):match('ax?b') == 'axb'",
+        "('\"it\" \\'is\\''):match('([\"\\'])(.-)%1') == '\"'",
+        "('hello'):gsub('l', 'L') == 'heLLo' and select(2, ('hello'):gsub('l', 'L')) == 2",
+        "('hello'):gsub('', '-') == '-h-e-l-l-o-'",
+        "('abc'):gsub('%w', '%0%0') == 'aabbcc' and ('abc'):gsub('%w', '%%') == '%%%'",
+        "('hello world'):gsub('(%w+) (%w+)', '%2 %1') == 'world hello'",
+        "('abc'):gsub('%w', {a = 1, b = false}) == '1bc'",
+        "('abc'):gsub('%w', function(c) return c == 'b' and 'B' or nil end) == 'aBc'",
+        "('abc'):gsub('^a', 'x') == 'xbc' and ('aaa'):gsub('a', 'b', 2) == 'bba'",
+        "('abc def'):gsub('%f[%w]%w+', string.upper) == 'ABC DEF'",
+        "('a,b,,c'):gsub('()', '%1', 1) == '1a,b,,c'",
+        "pcall(string.rep) == false and pcall(string.find, 'a', '[a') == false",
+        "select(2, pcall(string.find, 'a', '%')):find('ends with', 1, true)",
+        "select(2, pcall(string.find, 'a', '(a')):find('unfinished capture', 1, true)",
+        "select(2, pcall(string.match, 'a', 'a)')):find('invalid pattern capture', 1, true)",
+        "select(2, pcall(string.gsub, 'a', 'a', '%2')):find('invalid capture index', 1, true)",
+        "select(2, pcall(string.find, 'a', '%1')):find('invalid capture index', 1, true)",
+        "('a\\0b'):find('\\0') == 2 and ('a\\0b'):match('%z?.', 2) == '\\0'",
+    };
+    for (size_t i = 0; i < COUNT_OF(claims); i++) {
+        char text[400];
+        struct error error;
+        struct log log = {.rows = 0};
+        snprintf(text, sizeof text, "transaction('t', function() assert(%s) end)", claims[i]);
+        if (run_once(text, &log, &error) != SCRIPT_DONE) {
+            fail_msg("%s: %s", claims[i], error.text);
+        }
+    }
+    struct error error;
+    struct log log = {.rows = 0};
+    assert_int_equal(
+        run_once(
+            "transaction('t', function()\n"
+            "  local all = {}\n"
+            "  for k, v in ('a=1, b=22,c='):gmatch('(%w+)=(%w*)') do all[#all + 1] = k .. v end\n"
+            "  for word in ('one two'):gmatch('%a*') do all[#all + 1] = '<' .. word .. '>' end\n"
+            "  for at in ('abc'):gmatch('()', 3) do all[#all + 1] = at end\n"
+            "  error(table.concat(all, ' '))\n"
+            "end)",
+            &log, &error),
+        SCRIPT_WRONG);
+    assert_non_null(strstr(error.text, ": a1 b22 c <one> <two> 3 4"));
 }
 
 /* A function that makes a value may draw, and run a statement: the values around it stay. */
@@ -639,6 +751,8 @@ int main(void)
         cmocka_unit_test(test_endless),
         cmocka_unit_test(test_draws_repeat),
         cmocka_unit_test(test_uniform),
+        cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_patterns),
         cmocka_unit_test(test_parameters_by_dialect),
         cmocka_unit_test(test_names_of_files),
         cmocka_unit_test(test_nested_draws),
