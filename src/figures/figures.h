@@ -169,6 +169,8 @@ enum figure_better {
     L(ROWS_IN_DOUBT, "rows_in_doubt", "rows.in_doubt", "in doubt", ROWS, LOW) \
     L(ROWS_NOT_SENT, "rows_not_sent", "rows.not_sent", "not sent", ROWS, NEITHER) \
     F(ROWS_BALANCE, NULL, "rows.balances", FLAG, NEITHER) \
+    /* a rank was lost, and what it did after its last word is in no account: these are lower bounds */ \
+    F(ROWS_AT_LEAST, NULL, "rows.are_at_least transactions.are_at_least", FLAG, NEITHER) \
     F(VERIFICATION, "verification", "verification.state", TEXT, NEITHER) \
     F(VERIFICATION_REASON, NULL, "verification.reason", TEXT, NEITHER) \
     L(ROWS_BEFORE, "rows_before", "verification", "in the table before", VERIFIED, NEITHER) \

@@ -206,6 +206,17 @@ void figures_of_trace(struct figure_set *set, const struct trace_sum *trace)
 }
 
 /* Rows in the tables of the run after it; 0: not known. */
+/* Whether a lost rank may have done more than the accounts say: where rows were planned, all that
+ * it did not tell of is in doubt, else nothing says how much that was. */
+static bool has_untold(const struct plan *plan, const struct result *result)
+{
+    bool is_lost = false;
+    for (size_t i = 0; i < result->rank_count; i++) {
+        is_lost = is_lost || !result->ranks[i].is_known;
+    }
+    return is_lost && (plan->records == 0 || plan->script != NULL);
+}
+
 static uint64_t count_rows_after(const struct result *result)
 {
     const struct verification *verification = &result->verification;
@@ -352,6 +363,7 @@ void figures_of_result(struct figure_set *set, const struct plan *plan, const st
          COUNT(ROWS_PLANNED, rows->planned), COUNT(ROWS_ACKNOWLEDGED, rows->acknowledged),
          COUNT(ROWS_REJECTED, rows->rejected), COUNT(ROWS_IN_DOUBT, rows->in_doubt),
          COUNT(ROWS_NOT_SENT, rows->not_sent), COUNT(ROWS_BALANCE, row_ledger_balances(rows)),
+         COUNT(ROWS_AT_LEAST, has_untold(plan, result)),
          COUNT_IF(BATCHES_LATE, has_batches, result->batches_late),
          COUNT_IF(BATCHES_DUE, has_batches, batches->due),
          COUNT_IF(BATCHES_SENT, has_batches, batches->sent),

@@ -378,6 +378,12 @@ static void put_datasets(struct screen *out, const struct plan *plan, const stru
 }
 
 /* The ledgers, each as a sum that the reader can check, and what count(*) said. */
+static bool figure_is_set(const struct figure_set *set, enum figure_id id)
+{
+    double value;
+    return figure_get(set, id, &value) && value > 0;
+}
+
 static void put_ledgers(struct screen *out, const struct figure_set *set, const struct plan *plan,
                         const struct result *result)
 {
@@ -397,6 +403,11 @@ static void put_ledgers(struct screen *out, const struct figure_set *set, const 
                 FIGURE_ROWS_NOT_SENT);
     }
     put_text(out, "", row_ledger_balances(&result->rows) ? "" : imbalance);
+    put_text(
+        out, "Unknown",
+        figure_is_set(set, FIGURE_ROWS_AT_LEAST)
+            ? "what the lost rank did after its last word: the figures above are at least so many"
+            : "");
     if (batches->due > 0) {
         say(out, "%s due = %s sent + %s not sent", UNITS_COUNT(batches->due),
             UNITS_COUNT(batches->sent), UNITS_COUNT(batches->not_sent));
