@@ -51,11 +51,19 @@ struct postgresql_inserts {
 };
 
 /* What the server keeps as s1, s2, ... */
+/* How large the answers of one statement were. Row by row libpq makes a result of each row, which
+ * costs a point select a tenth of the client's CPU time; as a whole it holds all of an answer. */
+struct answers {
+    unsigned small; /* of at most SMALL_BYTES, up to SMALL_ANSWERS */
+    bool is_large;  /* one was larger: from then on they are read row by row */
+};
+
 struct slot {
     const struct statement *statement; /* NULL: none so far */
     bool is_kept;                      /* the server has a statement of this name, */
     bool is_ready;                     /* and it can be run */
     uint64_t typed;                    /* see type_bit */
+    struct answers answers;
 };
 
 /* A connection belongs to one session's thread. It is kept small, because there are thousands: no
@@ -71,6 +79,7 @@ struct adapter_conn {
     bool has_begun;                           /* a transaction: see begin */
     bool has_stale_plan;                      /* why the latest statement failed: see is_stale */
     const struct statement *run_last;         /* of those without a slot that are to be prepared */
+    struct answers run_answers;               /* of it */
     bool is_run_prepared;                     /* it is, under a name that run_generation makes */
     unsigned run_generation;
     unsigned slot_count;
@@ -226,6 +235,8 @@ static enum status result_error(struct adapter_conn *conn, const PGresult *resul
 
 enum {
     FEW_CELLS = 16,
+    SMALL_BYTES = 1 << 20,
+    SMALL_ANSWERS = 3,
     BOOL_OID = 16, /* pg_type.dat */
     BYTEA_OID = 17,
     INT8_OID = 20,
@@ -241,6 +252,7 @@ struct reading {
     bool is_over;  /* nothing more is wanted */
     bool has_rows; /* some statement returns them */
     uint64_t affected;
+    size_t bytes; /* of the results, as libpq holds them */
     struct cell few[FEW_CELLS];
 };
 
@@ -253,6 +265,21 @@ static void reading_init(struct reading *reading, struct answer *answer)
     reading->is_over = false;
     reading->has_rows = false;
     reading->affected = 0;
+    reading->bytes = 0;
+}
+
+/* After a statement was sent: its answer comes row by row, unless it is known to be small. */
+static void choose_mode(struct adapter_conn *conn, const struct answers *answers, int was_sent)
+{
+    if (was_sent && (answers->is_large || answers->small < SMALL_ANSWERS)) {
+        PQsetSingleRowMode(conn->connection);
+    }
+}
+
+static void note_answer(struct answers *answers, const struct reading *reading)
+{
+    answers->is_large = answers->is_large || reading->bytes > SMALL_BYTES;
+    answers->small += answers->small < SMALL_ANSWERS ? 1 : 0;
 }
 
 static void free_cells(struct reading *reading)
@@ -315,6 +342,7 @@ static enum status take_rows(struct reading *reading, const PGresult *result, st
     const int rows = PQntuples(result);
     const enum status status = make_cells(reading, PQnfields(result), error);
     answer->rows += (uint64_t)rows;
+    reading->bytes += PQresultMemorySize(result);
     reading->has_rows = true;
     reading->is_over = reading->is_over || status != STATUS_OK || answer->take == NULL;
     for (int row = 0; row < rows && !reading->is_over; row++) {
@@ -1375,7 +1403,10 @@ static enum status run_slot(struct adapter_conn *conn, const struct statement *s
         conn->has_stale_plan = false;
         const int was_sent = PQsendQueryPrepared(conn->connection, name, with->count, with->values,
                                                  with->lengths, with->formats, 0);
+        struct answers *const answers = &conn->slots[slot - 1].answers;
+        choose_mode(conn, answers, was_sent);
         status = finish(conn, was_sent, &reading, error);
+        note_answer(answers, &reading);
         answer->rows += reading.has_rows ? 0 : reading.affected;
         if (status == STATUS_OK || status == STATUS_LOST || !conn->has_stale_plan || is_again) {
             break;
@@ -1400,6 +1431,8 @@ static enum status run(struct adapter_conn *conn, const struct statement *statem
 {
     const bool is_plain = !statement->is_prepared && parameters == NULL;
     const bool is_again = statement->is_prepared && conn->run_last == statement;
+    struct answers once = {.small = 0};
+    struct answers *const answers = is_again ? &conn->run_answers : &once;
     struct reading reading;
     struct arguments arguments;
     struct buffer sql = {0};
@@ -1435,13 +1468,10 @@ static enum status run(struct adapter_conn *conn, const struct statement *statem
     if (is_plain) {
         was_sent = PQsendQuery(conn->connection,
                                statement->reads_numbers ? buffer_text(&sql) : statement->sql);
-        if (was_sent && !statement->reads_numbers) {
-            /* row by row: a large result must not be held in thousands of sessions at once */
-            PQsetSingleRowMode(conn->connection);
-        }
     } else if (!is_again) {
         if (statement->is_prepared) {
             conn->run_last = statement;
+            conn->run_answers = (struct answers){.small = 0};
             conn->is_run_prepared = false;
         }
         was_sent = PQsendQueryParams(conn->connection, buffer_text(&sql), with->count, types,
@@ -1460,7 +1490,11 @@ static enum status run(struct adapter_conn *conn, const struct statement *statem
                                        with->lengths, with->formats, 0);
     }
     if (status == STATUS_OK) {
+        if (!statement->reads_numbers) {
+            choose_mode(conn, answers, was_sent);
+        }
         status = end_transaction(conn, finish(conn, was_sent, &reading, error), error);
+        note_answer(answers, &reading);
         answer->rows += reading.has_rows ? 0 : reading.affected;
     }
     arguments_fini(&arguments);

@@ -1615,7 +1615,7 @@ static bool take_cells(void *context, const struct cell *cells, size_t count)
     struct buffer *kept = &state->cells;
     if (kept->length > ANSWER_BYTES_MAX || (state->cell_rows > 0 && count != state->cell_count)) {
         state->is_answer_full = true;
-        return true; /* drained: to break off would cost the connection */
+        return false;
     }
     state->cell_count = count;
     state->cell_rows++;

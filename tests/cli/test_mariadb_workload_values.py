@@ -5,6 +5,8 @@ import workload_values
 
 
 class Values(workload_values.Values, harness.Mariadb):
+    LARGE = '"SELECT seq, repeat(\'x\', 1000) FROM seq_1_to_300000"'
+
     def test_a_mark_in_a_text_with_a_backslash(self):
         script = self.folder / "own.lua"
         script.write_text(r"""

@@ -15,7 +15,7 @@ transaction("leave", function() put:run(n:next()) rollback("on purpose") end)
 
 
 class Values(workload_values.Values, harness.Postgresql):
-    pass
+    LARGE = '"SELECT g, repeat(\'x\', 1000) FROM generate_series(1, 300000) g"'
 
 
 class Parts(harness.Postgresql):

@@ -1,5 +1,9 @@
 """Values that a statement returns can be parameters again: what both databases' tests share."""
 
+import resource
+
+import harness
+
 SCRIPT = r"""
 local types = {"int64", "text(20)", "bytes(5)", "bool", "decimal(10,2)", "float64", "int16"}
 local t = dataset("kinds", 0, {{"id", types[1], key = true}, {"a", types[2]}, {"b", types[3]},
@@ -36,7 +40,34 @@ end)
 """
 
 
+# One answer is many times what a session's script may hold.
+LARGE = """
+local large = statement("large", %s)
+local n = counter("n", 0)
+transaction("x", function() %s end)
+"""
+
+
 class Values:
+    LARGE = None  # a query that returns 300,000 rows of 1,000 bytes
+
+    def test_large_answers_are_not_held(self):
+        script = self.folder / "large.lua"
+        for call, code in (("check(large:run() == 300000)", 0), ("check(large:one())", 0),
+                           ("large:all()", 2)):
+            for prepared in ("yes", "no"):
+                with self.subTest(call, prepared=prepared):
+                    script.write_text(LARGE % (self.LARGE, call))
+                    ended, run = self.run_append(1, self.url, "--workload", script,
+                                                 "--transactions", 2, "--prepared", prepared,
+                                                 code=code)
+                    self.assertEqual(run.json["transactions"]["checks_failed"], 0)
+                    if code != 0:
+                        self.assertRegex(ended.reason, r"large\.lua:4: statement 'large' returns"
+                                         " more than 4 MiB")
+        if harness.SLOW == 1:  # a sanitizer holds what was freed
+            self.assertLess(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, 100 << 10)
+
     def test_values_come_back(self):
         script = self.folder / "own.lua"
         for prepared in ("yes", "no"):
