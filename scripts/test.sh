@@ -119,6 +119,12 @@ if ! can_confine 2>/dev/null && grep -qE "$confined" <<<"$skips"; then
     grep -E "$confined" <<<"$skips" >&2
     skips=$(grep -vE "$confined" <<<"$skips" || true)
 fi
+if grep -q ' cli\.postgresql_docker ' <<<"$skips" &&
+    ! reason=$(python3 tests/cli/containers.py 2>&1); then
+    echo 'test.sh: NOTE: no Docker daemon can be started here, so cli.postgresql_docker did not run:' >&2
+    grep -o 'no Docker daemon.*' <<<"$reason" >&2 || printf '%s\n' "$reason" >&2
+    skips=$(grep -v ' cli\.postgresql_docker ' <<<"$skips" || true)
+fi
 machbase=' (cli|contract|valgrind)\.[a-z_.]*machbase'
 if [ -z "$APPEND_TEST_MACHBASE_LIB" ] && grep -qE "$machbase" <<<"$skips"; then
     echo "test.sh: NOTE: no client library of Machbase, so these did not run:" >&2

@@ -29,7 +29,9 @@ struct io_meter {
     int proc;
     int cgroup; /* folder with its I/O, owned; -1: none */
     bool is_cgroup_1;
-    bool is_written_trusted; /* of processes; see the header */
+    uint64_t cgroup_bytes[2], departed_bytes[2]; /* counted last, cgroups that were removed
+                                                    included; of these */
+    bool is_written_trusted;                     /* of processes; see the header */
     struct io_devices devices;
     struct io_time times[IO_DEVICES_MAX][5];
     struct buffer text; /* of a file */
@@ -143,11 +145,43 @@ static bool counts_pages(const char *path)
     return now < 5018 || (system.f_type == EXT4_SUPER_MAGIC && now < 6016);
 }
 
+/*
+ * Returns the device on which the files at `path` are. btrfs and overlays have a number that no
+ * device has: the mount table of the process `viewer` says what they are made on. *path becomes the
+ * folder that an overlay writes to, which the program that made the overlay named (Docker).
+ */
+static dev_t find_device(struct io_meter *meter, char *path, size_t size, pid_t viewer)
+{
+    char mounts[32], source[PROCFS_PATH_BYTES];
+    struct statx mount;
+    struct stat at;
+    for (unsigned depth = 0; depth < DEPTH_MAX && stat(path, &at) == 0; depth++) {
+        snprintf(mounts, sizeof mounts, "%d/mountinfo", (int)viewer);
+        if (major(at.st_dev) != 0) {
+            return at.st_dev;
+        }
+        if (statx(AT_FDCWD, path, 0, STATX_MNT_ID, &mount) != 0 ||
+            (mount.stx_mask & STATX_MNT_ID) == 0 ||
+            !procfs_load(meter->proc, mounts, &meter->text) ||
+            !procfs_parse_source(buffer_text(&meter->text), meter->text.length, mount.stx_mnt_id,
+                                 source) ||
+            source[0] != '/' || stat(source, &at) != 0) {
+            return 0;
+        }
+        if (S_ISBLK(at.st_mode)) {
+            return at.st_rdev;
+        }
+        snprintf(path, size, "%s", source);
+        viewer = getpid();
+    }
+    return 0;
+}
+
 /* Finds the disks below the directory. */
 static void find_devices(struct io_meter *meter, const struct io_place *place)
 {
     struct io_description *about = &meter->about;
-    char path[sizeof about->directory + 32], source[PROCFS_PATH_BYTES] = "";
+    char path[PROCFS_PATH_BYTES];
     struct stat at;
     if (place->directory == NULL) {
         snprintf(path, sizeof path, "/proc/%d/cwd", (int)place->pid);
@@ -175,22 +209,9 @@ static void find_devices(struct io_meter *meter, const struct io_place *place)
         about->directory[0] = '\0';
         return;
     }
-    unsigned number[2] = {major(at.st_dev), minor(at.st_dev)};
-    struct statx mount;
-    if (number[0] == 0 && statx(AT_FDCWD, path, 0, STATX_MNT_ID, &mount) == 0 &&
-        (mount.stx_mask & STATX_MNT_ID) != 0) { /* a number that no device has: btrfs, overlay */
-        char mounts[32];
-        snprintf(mounts, sizeof mounts, "%d/mountinfo", (int)(is_own ? getpid() : place->pid));
-        if (procfs_load(meter->proc, mounts, &meter->text) &&
-            procfs_parse_source(buffer_text(&meter->text), meter->text.length, mount.stx_mnt_id,
-                                source) &&
-            stat(source, &at) == 0 && S_ISBLK(at.st_mode)) {
-            number[0] = major(at.st_rdev);
-            number[1] = minor(at.st_rdev);
-        }
-    }
+    const dev_t device = find_device(meter, path, sizeof path, is_own ? getpid() : place->pid);
     const int blocks = open(BLOCKS_PATH, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (blocks < 0 || !io_find_disks(blocks, number[0], number[1], &meter->devices)) {
+    if (blocks < 0 || !io_find_disks(blocks, major(device), minor(device), &meter->devices)) {
         snprintf(about->note, sizeof about->note,
                  "'%.150s' is on a file system without a device of this machine", about->directory);
     }
@@ -206,15 +227,15 @@ static void find_devices(struct io_meter *meter, const struct io_place *place)
 }
 
 /* The cgroup's folder with its I/O: the same of version 2, another hierarchy of version 1. */
-static void find_cgroup(struct io_meter *meter, const struct io_place *place)
+static void find_cgroup(struct io_meter *meter, pid_t pid, int cgroup)
 {
     struct cgroup_folder folder;
-    if (place->cgroup < 0) {
+    if (cgroup < 0) {
         return;
     }
-    if (faccessat(place->cgroup, "io.stat", R_OK, 0) == 0) {
-        meter->cgroup = openat(place->cgroup, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    } else if (place->pid > 0 && cgroup_find(meter->proc, place->pid, getpid(), "blkio", &folder) &&
+    if (faccessat(cgroup, "io.stat", R_OK, 0) == 0) {
+        meter->cgroup = openat(cgroup, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    } else if (pid > 0 && cgroup_find(meter->proc, pid, getpid(), "blkio", &folder) &&
                folder.is_inside && strlen(folder.path) > folder.root_length) {
         meter->cgroup = open(folder.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         meter->is_cgroup_1 = true;
@@ -243,8 +264,18 @@ struct io_meter *io_meter_create(const struct io_place *place)
     } else {
         find_devices(meter, place);
     }
-    find_cgroup(meter, place);
+    find_cgroup(meter, place->pid, place->cgroup);
     return meter;
+}
+
+void io_meter_follow(struct io_meter *meter, pid_t pid, int cgroup)
+{
+    if (meter->cgroup >= 0) {
+        close(meter->cgroup);
+        meter->cgroup = -1;
+    }
+    memcpy(meter->departed_bytes, meter->cgroup_bytes, sizeof meter->departed_bytes);
+    find_cgroup(meter, pid, cgroup);
 }
 
 void io_meter_destroy(struct io_meter *meter)
@@ -309,8 +340,9 @@ static void read_devices(struct io_meter *meter, int64_t now_ns, int64_t *counts
 static bool read_cgroup(struct io_meter *meter, uint64_t bytes[2])
 {
     const char *file = meter->is_cgroup_1 ? "blkio.throttle.io_service_bytes_recursive" : "io.stat";
-    bool is_counted = !meter->is_cgroup_1;
-    bytes[0] = bytes[1] = 0;
+    bool is_counted =
+        !meter->is_cgroup_1 || meter->departed_bytes[0] + meter->departed_bytes[1] > 0;
+    memcpy(bytes, meter->departed_bytes, sizeof meter->departed_bytes);
     if (meter->cgroup < 0 || meter->devices.count == 0 ||
         !procfs_load(meter->cgroup, file, &meter->text)) {
         return false;
@@ -320,6 +352,7 @@ static bool read_cgroup(struct io_meter *meter, uint64_t bytes[2])
         is_counted |= procfs_parse_cgroup_io(buffer_text(&meter->text), meter->text.length,
                                              device->major, device->minor, &bytes[0], &bytes[1]);
     }
+    memcpy(meter->cgroup_bytes, bytes, sizeof meter->cgroup_bytes);
     return is_counted;
 }
 

@@ -154,6 +154,9 @@ struct io_meter;
 struct io_meter *io_meter_create(const struct io_place *place);
 void io_meter_destroy(struct io_meter *meter);
 
+/* The server was restarted, in a cgroup that counts from 0: the counts go on. */
+void io_meter_follow(struct io_meter *meter, pid_t pid, int cgroup);
+
 /* Reads all counts but the server's, which come later: they take longer. `host`, `server`: NULL =
  * not known. */
 void io_meter_read(struct io_meter *meter, const struct procfs_cpu *host,

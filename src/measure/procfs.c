@@ -743,17 +743,35 @@ static bool take_file_system(struct text *line)
     return is_whole;
 }
 
+/* The value of "name=" among options that are set apart by commas. */
+static bool find_option(struct text options, const char *name, struct text *value)
+{
+    const size_t length = strlen(name);
+    for (const char *at = options.at; at < options.end;) {
+        const char *comma = memchr(at, ',', (size_t)(options.end - at));
+        const char *end = comma == NULL ? options.end : comma;
+        if ((size_t)(end - at) > length && memcmp(at, name, length) == 0) {
+            *value = text_of(at + length, (size_t)(end - at) - length);
+            return true;
+        }
+        at = comma == NULL ? options.end : comma + 1;
+    }
+    return false;
+}
+
 bool procfs_parse_source(const char *text, size_t length, uint64_t mount,
                          char path[PROCFS_PATH_BYTES])
 {
     struct text rest = text_of(text, length);
-    struct text line;
-    struct text word;
+    struct text line, type, source, options;
     uint64_t number;
     while (take_line(&rest, &line)) {
         if (take(&line, "d", &number) && number == mount && take_file_system(&line) &&
-            take(&line, ".", NULL) && take_word(&line, &word)) {
-            return copy_escaped(word, path);
+            take_word(&line, &type) && take_word(&line, &source)) {
+            return !equals(type, "overlay")
+                       ? copy_escaped(source, path)
+                       : take_word(&line, &options) && find_option(options, "upperdir=", &source) &&
+                             copy_escaped(source, path);
         }
     }
     return false;

@@ -151,7 +151,8 @@ bool procfs_parse_pressure(const char *text, size_t length, uint64_t *some_us);
 bool procfs_parse_cgroup_io(const char *text, size_t length, unsigned major, unsigned minor,
                             uint64_t *read_bytes, uint64_t *written_bytes);
 
-/* /proc/PID/mountinfo: what the file system of a mount is made on ("/dev/sda1"). */
+/* /proc/PID/mountinfo: what the file system of a mount is made on ("/dev/sda1"); of an overlay the
+ * folder that takes what is written to it. */
 bool procfs_parse_source(const char *text, size_t length, uint64_t mount,
                          char path[PROCFS_PATH_BYTES]);
 

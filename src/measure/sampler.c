@@ -56,7 +56,8 @@ struct sampler {
     struct intervals intervals;
     struct server_process *server; /* owned, as the next */
     struct io_meter *io;
-    int proc;      /* owned, as the next two */
+    unsigned restarts; /* of the server, that `io` knows */
+    int proc;          /* owned, as the next two */
     int stat_file; /* /proc/stat, kept open: sessions may have taken all descriptors meanwhile */
     int schedstat; /* of the thread, likewise */
     int64_t last_read_ns; /* when the server was read last; 0 = never */
@@ -129,6 +130,11 @@ static void read_gauges(struct sampler *sampler, struct server_reading *server)
                         MIN(now_ns - sampler->last_read_ns, sampler->config.sample_interval_ns),
                         server);
     sampler->last_read_ns = now_ns;
+    if (server_process_restarts(sampler->server) != sampler->restarts) {
+        sampler->restarts = server_process_restarts(sampler->server);
+        io_meter_follow(sampler->io, server_process_pid(sampler->server),
+                        server_process_cgroup(sampler->server));
+    }
     peaks->server_memory_bytes = MAX(peaks->server_memory_bytes, server->memory_bytes);
     peaks->server_processes = MAX(peaks->server_processes, server->processes);
     peaks->server_threads = MAX(peaks->server_threads, server->threads);

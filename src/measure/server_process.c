@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/param.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mono.h"
@@ -461,6 +462,7 @@ struct server_process {
                                   attached */
     size_t tree_count;
     int64_t last_cpu_ns;          /* the highest that was given out */
+    int64_t departed_cpu_ns;      /* of cgroups that were removed */
     struct procfs_io last_io;     /* likewise */
     struct procfs_io departed_io; /* of servers that have ended */
     unsigned io_restarts;         /* that it has */
@@ -496,6 +498,31 @@ static void attach(struct server_process *server)
     }
 }
 
+static void attach_cgroup(struct server_process *server)
+{
+    server->cgroup = cgroup_open(server->selector.cgroup);
+    server->is_attached = server->cgroup >= 0 && cgroup_memory(server->cgroup) >= 0;
+}
+
+/* Whether the cgroup was removed. Another one may have its name by now. */
+static bool is_cgroup_gone(const struct server_process *server)
+{
+    struct cgroup_folder folder;
+    struct stat named, opened;
+    return !cgroup_name(server->selector.cgroup, &folder) || stat(folder.path, &named) != 0 ||
+           fstat(server->cgroup, &opened) != 0 || named.st_dev != opened.st_dev ||
+           named.st_ino != opened.st_ino;
+}
+
+static void close_cgroup(struct server_process *server)
+{
+    if (server->cgroup >= 0) {
+        close(server->cgroup);
+    }
+    server->cgroup = -1;
+    server->is_attached = false;
+}
+
 static void find(struct server_process *server)
 {
     const struct server_selector *selector = &server->selector;
@@ -507,8 +534,7 @@ static void find(struct server_process *server)
                  "the database runs inside this program: its memory and CPU are not told apart "
                  "from the client's");
     } else if (selector->cgroup != NULL) {
-        server->cgroup = cgroup_open(selector->cgroup);
-        server->is_attached = server->cgroup >= 0 && cgroup_memory(server->cgroup) >= 0;
+        attach_cgroup(server);
         server->was_attached = server->is_attached;
         if (server->cgroup < 0) {
             snprintf(note, size,
@@ -573,9 +599,7 @@ void server_process_destroy(struct server_process *server)
     if (server->processes != NULL) {
         closedir(server->processes);
     }
-    if (server->cgroup >= 0) {
-        close(server->cgroup);
-    }
+    close_cgroup(server);
     if (server->proc >= 0) {
         close(server->proc);
     }
@@ -688,14 +712,18 @@ static bool update(struct server_process *server)
     if (!process_table_update(table)) {
         return false;
     }
-    /* The oldest process of the cgroup stands for it by name. */
-    struct procfs_process *root = &server->trees[0].root;
-    const bool is_named = server->cgroup < 0 || root->pid > 0;
-    for (size_t i = 0; !is_named && i < table->known.count; i++) {
-        const struct procfs_process *seen = &table->known.entries[i].seen;
-        if (root->pid == 0 || seen->start_ticks < root->start_ticks) {
-            *root = *seen;
+    /* The oldest process of the cgroup stands for it by name, which a program that it becomes later
+     * changes. */
+    const struct procfs_process *oldest = NULL;
+    for (size_t i = 0; server->cgroup >= 0 && i < table->known.count; i++) {
+        const struct process *process = &table->known.entries[i];
+        if (process->missing == 0 &&
+            (oldest == NULL || process->seen.start_ticks < oldest->start_ticks)) {
+            oldest = &process->seen;
         }
+    }
+    if (oldest != NULL) {
+        server->trees[0].root = *oldest;
     }
     return true;
 }
@@ -956,7 +984,7 @@ static bool take_first(void *context, pid_t pid)
 
 pid_t server_process_pid(const struct server_process *server)
 {
-    pid_t pid = server->selector.pid > 0 ? server->selector.pid : server->trees[0].root.pid;
+    pid_t pid = server->trees[0].root.pid > 0 ? server->trees[0].root.pid : server->selector.pid;
     if (pid == 0 && server->cgroup >= 0) {
         cgroup_walk(server->cgroup, take_first, &pid);
     }
@@ -968,11 +996,33 @@ int server_process_cgroup(const struct server_process *server)
     return server->cgroup;
 }
 
-/* A server that was restarted listens where it did. */
+unsigned server_process_restarts(const struct server_process *server)
+{
+    return server->restarts;
+}
+
+/* A server that was restarted listens where it did, and its container's cgroup has the same name.
+ */
 static void attach_again(struct server_process *server)
 {
-    if (server->was_attached && server->cgroup < 0 && server->selector.pid <= 0) {
+    if (!server->was_attached) {
+        return;
+    }
+    if (server->selector.cgroup == NULL && server->selector.pid <= 0) {
         attach(server);
+    }
+    if (server->cgroup >= 0 && is_cgroup_gone(server)) {
+        process_table_forget(&server->table);
+        server->departed_cpu_ns = server->last_cpu_ns;
+        close_cgroup(server);
+    }
+    if (server->selector.cgroup != NULL && server->cgroup < 0) {
+        attach_cgroup(server);
+        if (!server->is_attached) {
+            close_cgroup(server);
+            return;
+        }
+        server->restarts++;
     }
 }
 
@@ -1017,7 +1067,11 @@ void server_process_read(struct server_process *server, int64_t interval_ns,
             server->source = MEMORY_CGROUP;
             const bool is_walked = update(server);
             const int64_t cpu_ns = cgroup_cpu_ns(server->cgroup);
-            reading->cpu_ns = cpu_ns < 0 && is_walked ? server->table.total_ns : cpu_ns;
+            if (cpu_ns >= 0) {
+                reading->cpu_ns = server->departed_cpu_ns + cpu_ns;
+            } else if (is_walked) {
+                reading->cpu_ns = server->table.total_ns;
+            }
         }
     } else if (server->is_attached && update(server)) {
         /* Of the interval: 4 % in all, of this 1 to 2 % for memory, whatever the walk has taken:

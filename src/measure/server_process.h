@@ -31,14 +31,16 @@ void server_process_destroy(struct server_process *server);
 
 /* Reads the server's CPU time, I/O (some microseconds a process, on top) and memory, in 4 % of the
  * time until the next reading: where there are more processes than can be read in that, the memory
- * of some is estimated. A server that has ended is looked for again by its port. */
+ * of some is estimated. A server that has ended is looked for again by its port, or by the name of
+ * its cgroup: a container that is started again has the same one. */
 void server_process_read(struct server_process *server, int64_t interval_ns,
                          struct server_reading *reading);
 
 /* A process of the first server that was found; 0: none. The folder of the cgroup that the user
- * named, which stays this struct's; -1: none. */
+ * named, which stays this struct's; -1: none. Both change with the number of restarts. */
 pid_t server_process_pid(const struct server_process *server);
 int server_process_cgroup(const struct server_process *server);
+unsigned server_process_restarts(const struct server_process *server);
 
 /* Tells each process of the server as it is now, of one that listens again after a restart, too;
  * a root is one that the others descend from. Reads no memory: for a thread that has a
@@ -57,7 +59,8 @@ void server_process_describe(const struct server_process *server, struct resourc
 bool server_find(int proc, uint16_t port, const char *path, struct procfs_process *found,
                  char *note, size_t note_bytes);
 
-/* Whether `pid` is the process `holder`, one of its ancestors but init, or one of its descendants. */
+/* Whether `pid` is the process `holder`, one of its ancestors but init, or one of its descendants.
+ */
 bool server_is_related(int proc, pid_t pid, pid_t holder);
 
 /*

@@ -94,12 +94,18 @@ static void a_mount(void **state)
     static const char text[] =
         "22 27 0:21 / /proc rw,relatime - proc proc rw\n"
         "40 27 0:55 /sub /data rw shared:1 master:2 - btrfs /dev/disk\\040one rw,subvol=/sub\n"
-        "41 27 0:56 / /tmp rw - tmpfs tmpfs rw\n";
+        "41 27 0:56 / /tmp rw - tmpfs tmpfs rw\n"
+        "43 27 0:57 / / rw - overlay overlay rw,lowerdir=/l/A:/l/B,upperdir=/var/o\\040x/diff,"
+        "workdir=/var/o\\040x/work,xino=off\n"
+        "44 27 0:58 / /ro ro - overlay overlay ro,lowerdir=/l/A:/l/B\n";
     char path[PROCFS_PATH_BYTES];
     assert_true(procfs_parse_source(text, sizeof text - 1, 40, path));
     assert_string_equal(path, "/dev/disk one");
     assert_false(procfs_parse_source(text, sizeof text - 1, 41, path)); /* made on nothing */
     assert_false(procfs_parse_source(text, sizeof text - 1, 42, path));
+    assert_true(procfs_parse_source(text, sizeof text - 1, 43, path));
+    assert_string_equal(path, "/var/o x/diff");
+    assert_false(procfs_parse_source(text, sizeof text - 1, 44, path)); /* nothing is written */
 }
 
 static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *walk)

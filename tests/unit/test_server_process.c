@@ -496,6 +496,52 @@ static void a_cgroup_is_read_with_those_below(void **state)
     rmdir(folder);
 }
 
+/* A container that is started again has a cgroup of the same name, which counts from 0. */
+static void a_cgroup_that_is_made_again(void **state)
+{
+    struct server *server = *state;
+    char folder[] = "/tmp/append-cgroup-XXXXXX";
+    char away[sizeof(folder) + 8];
+    char pids[64];
+    assert_non_null(mkdtemp(folder));
+    snprintf(away, sizeof(away), "%s-before", folder);
+    write_file(folder, "memory.stat", "anon 1000\nfile 5\nshmem 200\n");
+    write_file(folder, "cpu.stat", "usage_usec 1500000\n");
+    snprintf(pids, sizeof(pids), "%d\n", (int)server->pid);
+    write_file(folder, "cgroup.procs", pids);
+    struct server_process *process = look(&(struct server_selector){
+        .cgroup = folder, .pid = server->pid}); /* that of the container's first process */
+    struct server_reading reading;
+    server_process_read(process, INTERVAL_NS, &reading);
+    assert_int_equal(reading.cpu_ns, 1500 * MONO_NS_PER_MS);
+    assert_int_equal(rename(folder, away), 0);
+    server_process_read(process, INTERVAL_NS, &reading);
+    assert_true(reading.memory_bytes < 0);
+    assert_true(reading.cpu_ns < 0);
+    assert_int_equal(mkdir(folder, 0700), 0);
+    write_file(folder, "memory.stat", "anon 3000\nfile 5\nshmem 0\n");
+    write_file(folder, "cpu.stat", "usage_usec 20000\n");
+    snprintf(pids, sizeof(pids), "%d\n", (int)server->children[1]);
+    write_file(folder, "cgroup.procs", pids);
+    server_process_read(process, INTERVAL_NS, &reading);
+    assert_int_equal(reading.memory_bytes, 3000);
+    assert_int_equal(reading.cpu_ns, 1520 * MONO_NS_PER_MS);
+    assert_int_equal(reading.processes, 1);
+    assert_int_equal(server_process_restarts(process), 1);
+    assert_int_equal(server_process_pid(process), server->children[1]);
+    struct resource_summary description;
+    server_process_describe(process, &description);
+    assert_non_null(strstr(description.server_note, "restarted"));
+    server_process_destroy(process);
+    for (size_t i = 0; i < 2; i++) {
+        const char *const made = i == 0 ? folder : away;
+        remove_file(made, "memory.stat");
+        remove_file(made, "cpu.stat");
+        remove_file(made, "cgroup.procs");
+        rmdir(made);
+    }
+}
+
 /* That nothing listens can only be said where the sockets can be listed. */
 static void without_proc_nothing_is_said_of_listeners(void **state)
 {
@@ -549,6 +595,7 @@ int main(void)
         TEST(what_cannot_be_found_is_explained),
         TEST(an_embedded_database_is_this_program),
         TEST(a_cgroup_is_read_with_those_below),
+        TEST(a_cgroup_that_is_made_again),
         cmocka_unit_test(without_proc_nothing_is_said_of_listeners),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
