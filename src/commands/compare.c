@@ -740,7 +740,10 @@ static void write_figure(const struct comparison *comparison, const json_t *figu
         return;
     }
     double number;
-    if (ratio_of(figure, &number)) {
+    /* the one that was tested, and whose interval is shown, where there is one */
+    const bool is_tested = json_is_number(json_object_get(figure, "tested_ratio"));
+    if (is_tested || ratio_of(figure, &number)) {
+        number = is_tested ? number_of(figure, "tested_ratio") : number;
         snprintf(ratio, sizeof ratio, "%.3f", number);
     }
     write_row(comparison, title_of(figure, title), values[0], values[1], ratio);
@@ -750,7 +753,7 @@ static void write_figure(const struct comparison *comparison, const json_t *figu
     }
     if (comparison->is_sweep) {
         printf("%s%s", is_measured ? " " : "  ",
-               json_is_true(json_object_get(figure, "is_regression")) ? "WORSE"
+               json_is_true(json_object_get(figure, "is_regression")) ? "REGRESSION"
                                                                       : text_of(figure, "finding"));
     }
     putchar('\n');

@@ -11,7 +11,7 @@
 #include "report/figures.h"
 
 enum {
-    PARTS_MAX = 9,
+    PARTS_MAX = 12,
     PART_BYTES = 96,
     LINE_BYTES = 1024,
     POINTS_TO_TELL = 3,    /* from so many a trend is read */
@@ -51,14 +51,14 @@ static void add_server(struct parts *parts, const struct sample *sample)
     if (sample == NULL) {
         return;
     }
+    if (sample->cpu.host >= 0) {
+        add_part(parts, 4, "cpu %.0f%%", sample->cpu.host);
+    }
     if (sample->cpu.server >= 0) {
         add_part(parts, 5, "server %.0f%%", sample->cpu.server);
-    } else if (sample->cpu.host >= 0) {
-        add_part(parts, 5, "cpu %.0f%%", sample->cpu.host);
     }
     if (sample->server_memory_bytes >= 0) {
-        add_part(parts, 6, "%s%s", sample->cpu.server >= 0 ? "" : "server ",
-                 UNITS_BYTES((uint64_t)sample->server_memory_bytes));
+        add_part(parts, 6, "memory %s", UNITS_BYTES((uint64_t)sample->server_memory_bytes));
     }
 }
 
@@ -149,14 +149,18 @@ static void add_work(struct parts *parts, const struct progress *progress,
     const int64_t p99_ns =
         interval->latencies[has_script ? OPERATION_TRANSACTION : OPERATION_APPEND].p99_ns;
     if (p99_ns > 0) {
-        add_part(parts, 7, "p99 %s", UNITS_NS(p99_ns));
+        add_part(parts, 7, "%s p99 %s", has_script ? "transaction" : "append", UNITS_NS(p99_ns));
     }
     add_server(parts, now->sample);
     const uint64_t *total = now->total->counters;
     const uint64_t retries = total[RECORDER_RETRIES_DEADLOCK] +
-                             total[RECORDER_RETRIES_SERIALIZATION] + total[RECORDER_RETRIES_BUSY];
+                             total[RECORDER_RETRIES_SERIALIZATION] + total[RECORDER_RETRIES_BUSY] +
+                             total[RECORDER_RETRIES_DUPLICATE] + total[RECORDER_BUSY_RETRIES];
     if (retries > 0) {
         add_part(parts, 3, "retries %s", UNITS_COUNT(retries));
+    }
+    if (total[RECORDER_CHECKS_FAILED] > 0) {
+        add_part(parts, 0, "failed checks %s", UNITS_COUNT(total[RECORDER_CHECKS_FAILED]));
     }
     const uint64_t errors = figures_errors(total);
     add_part(parts, errors > 0 ? 0 : 1, "errors %s", UNITS_COUNT(errors));

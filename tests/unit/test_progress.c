@@ -69,8 +69,8 @@ static void test_full_line(void **state)
     (void)state;
     const struct progress progress = begun();
     assert_string_equal(format(&progress, 0),
-                        "sessions 1,000/1,000  rows 345,600 34.5%  52.1k/s  p99 12.3 ms  "
-                        "server 45%  812 MiB  errors 0  left 12s");
+                        "sessions 1,000/1,000  rows 345,600 34.5%  52.1k/s  append p99 12.3 ms  "
+                        "cpu 60%  server 45%  memory 812 MiB  errors 0  left 12s");
 }
 
 /* 34.56 % is 34.5: the last row, not rounding, makes 100 %. */
@@ -100,7 +100,7 @@ static void test_never_wider(void **state)
         }
     }
     assert_string_equal(format(&progress, 79), "sessions 1,000/1,000  rows 345,600 34.5%  52.1k/s  "
-                                               "errors 0  left 12s");
+                                               "cpu 60%  errors 0  left 12s");
 }
 
 /* Errors are news: then they stay longer than sessions and speed. */
@@ -111,6 +111,11 @@ static void test_errors_stay(void **state)
     total.counters[RECORDER_APPENDS_FAILED] = 5;
     total.counters[RECORDER_READS_FAILED] = 2;
     assert_string_equal(format(&progress, 32), "rows 345,600 34.5%  errors 7");
+    /* so are batches that were sent again, and checks of a script that failed */
+    total.counters[RECORDER_BUSY_RETRIES] = 3;
+    total.counters[RECORDER_CHECKS_FAILED] = 8487;
+    assert_non_null(strstr(format(&progress, 0), "retries 3  failed checks 8,487  errors 7"));
+    assert_non_null(strstr(format(&progress, 60), "failed checks 8,487"));
 }
 
 static void test_duration(void **state)
@@ -251,7 +256,7 @@ static void test_connecting(void **state)
     const struct progress progress = begun();
     now.work_start_ns = -1;
     assert_string_equal(format(&progress, 0), "connecting: sessions 512/1,000  "
-                                              "server 45%  812 MiB  errors 3  for 6s");
+                                              "cpu 60%  server 45%  memory 812 MiB  errors 3  for 6s");
     plan.idle_sessions = 24;
     assert_non_null(strstr(format(&progress, 0), "sessions 512/1,024  "));
     plan.idle_sessions = 0;
