@@ -387,12 +387,6 @@ static void on_hook(lua_State *lua, lua_Debug *debug)
     check_time(lua, 0); /* a hook is no function of its own */
 }
 
-/* While a pattern is matched. */
-static void on_pause(lua_State *lua)
-{
-    check_time(lua, 1);
-}
-
 /* Draws. */
 
 /* Converts a value of Lua; false: it is neither a number nor a text, true or false. */
@@ -1918,6 +1912,53 @@ static int call_rep(lua_State *lua)
     return lua_tocfunction(lua, lua_upvalueindex(1))(lua);
 }
 
+/* Steps that a match may take before it is hopeless: each repetition of a pattern can be tried at
+ * each place of the text for each try of the one before. Most patterns take far fewer. */
+#define PATTERN_STEPS_MAX 1e20
+#define PLAIN_STEPS_MAX 1e12
+
+/* The end of the set or item of a pattern that begins at `at`. */
+static const char *skip_item(const char *at, const char *end)
+{
+    if (*at == '%') {
+        return end - at > 2 ? at + 2 : end;
+    }
+    const char *const first = at + 1 + (end - at > 1 && at[1] == '^' ? 1 : 0);
+    const char *const close =
+        *at == '[' && end - first > 1 ? memchr(first + 1, ']', (size_t)(end - first - 1)) : NULL;
+    return close != NULL ? close + 1 : at + 1;
+}
+
+/* find, match, gmatch and gsub, whose time in C nothing ends: what would never return is refused.
+ * The upvalues are the library's function and whether it takes PLAIN. */
+static int call_pattern(lua_State *lua)
+{
+    size_t length, pattern_length;
+    luaL_checklstring(lua, 1, &length);
+    const char *pattern = luaL_checklstring(lua, 2, &pattern_length);
+    const char *const end = pattern + pattern_length;
+    const bool is_plain = lua_toboolean(lua, lua_upvalueindex(2)) && lua_toboolean(lua, 4);
+    const double bytes = (double)length;
+    double steps = is_plain ? bytes * (double)pattern_length : 1;
+    unsigned repetitions = 0;
+    for (const char *at = pattern; !is_plain && at < end; at = skip_item(at, end)) {
+        if (at > pattern && strchr("*+-?", *at) != NULL && *at != '\0') {
+            repetitions++;
+            steps *= bytes / repetitions;
+        }
+    }
+    if (steps > (is_plain ? PLAIN_STEPS_MAX : PATTERN_STEPS_MAX)) {
+        return luaL_error(lua,
+                          "a pattern of %d bytes with %d repetitions may never be done with a text "
+                          "of %d bytes: match a shorter text",
+                          (int)pattern_length, (int)repetitions, (int)length);
+    }
+    lua_pushvalue(lua, lua_upvalueindex(1));
+    lua_insert(lua, 1);
+    lua_call(lua, lua_gettop(lua) - 1, LUA_MULTRET);
+    return lua_gettop(lua);
+}
+
 /* Makes functions of the libraries end: those that compute in C see no hook. */
 static void bound_libraries(lua_State *lua)
 {
@@ -1936,7 +1977,13 @@ static void bound_libraries(lua_State *lua)
     lua_getfield(lua, -1, "rep");
     lua_pushcclosure(lua, call_rep, 1);
     lua_setfield(lua, -2, "rep");
-    script_open_patterns(lua, on_pause);
+    static const char *const of_patterns[] = {"find", "match", "gmatch", "gsub"};
+    for (size_t i = 0; i < COUNT_OF(of_patterns); i++) {
+        lua_getfield(lua, -1, of_patterns[i]);
+        lua_pushboolean(lua, i == 0);
+        lua_pushcclosure(lua, call_pattern, 2);
+        lua_setfield(lua, -2, of_patterns[i]);
+    }
     lua_settop(lua, 0);
 }
 

@@ -241,9 +241,4 @@ const struct batch *script_rows_fill(struct script_rows *rows, struct script_sta
                                      uint64_t first, uint64_t step, size_t count,
                                      struct error *error);
 
-/* Puts find, match, gmatch and gsub into the table on top of the stack. `pause` is called now and
- * then while they match; it may raise an error of Lua's. */
-struct lua_State;
-void script_open_patterns(struct lua_State *lua, void (*pause)(struct lua_State *lua));
-
 #endif
