@@ -357,19 +357,21 @@ static void check_time(lua_State *lua, int level)
     if (state->end != SCRIPT_DONE) {
         end_by(lua, state->end);
     }
-    const int64_t cpu_ns = mono_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    if (host == NULL || state->is_connecting) {
-        if (interrupt_requested()) {
-            end_by(lua, SCRIPT_STOPPED);
-        }
-        if (cpu_ns - state->alone_cpu_ns > ALONE_NS) {
-            end_wrongly(lua, level, "this does not come to an end");
-        }
+    if (state->made != NULL && interrupt_requested()) {
+        end_by(lua, SCRIPT_STOPPED);
     }
-    if (host == NULL || !host->is_stopped(host->context)) {
+    const bool is_stopped = host != NULL && host->is_stopped(host->context);
+    const bool is_alone = host == NULL || state->is_connecting;
+    if (!is_stopped && !is_alone) {
         return;
     }
-    const int64_t now_ns = mono_now_ns();
+    const int64_t cpu_ns = mono_clock_ns(CLOCK_THREAD_CPUTIME_ID), now_ns = mono_now_ns();
+    if (is_alone && cpu_ns - state->alone_cpu_ns > ALONE_NS) {
+        end_wrongly(lua, level, "this does not come to an end");
+    }
+    if (!is_stopped) {
+        return;
+    }
     if (!state->is_ending) {
         state->is_ending = true;
         state->ending_ns = now_ns;
@@ -1877,6 +1879,7 @@ static int call_pcall(lua_State *lua)
     if (state->end != SCRIPT_DONE) {
         return end_by(lua, state->end);
     }
+    luaL_checkstack(lua, 1, "too many results");
     lua_pushboolean(lua, result == LUA_OK);
     lua_insert(lua, 1);
     return lua_gettop(lua);
