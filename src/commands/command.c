@@ -105,9 +105,8 @@ const struct command_entry command_table[] = {
         .form = {COMMAND_PREPARE, "prepare", "append prepare [SESSIONS] TARGET", 0, 0},
         .line = "the tables of a workload, loaded",
         .about = "append prepare makes the tables that the script of --workload declares, loads\n"
-                 "them with SESSIONS sessions (one a CPU), builds their indexes and counts their "
-                 "rows. Tables\n"
-                 "that are whole already stay as they are.\n",
+                 "them with SESSIONS sessions (one a CPU), builds their indexes and counts their\n"
+                 "rows. Tables that are whole already stay as they are.\n",
         .target = "TARGET: port of a server on this machine, HOST:PORT, or URL of a database\n",
         .exits = "0 the tables are whole, 2 usage, or a table differs from what the script\n"
                  "declares, 3 client limit, 4 server, 70 internal error, 130 interrupted: the\n"
