@@ -50,7 +50,11 @@ static void remove_commands(char *text)
     char *to = text;
     for (const char *from = text; *from != '\0';) {
         const size_t length = command_length((const unsigned char *)from);
-        *to++ = length > 0 ? '?' : *from;
+        *to = *from;
+        if (length > 0) {
+            *to = '?';
+        }
+        to++;
         from += length > 0 ? length : 1;
     }
     *to = '\0';

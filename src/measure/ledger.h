@@ -79,10 +79,10 @@ struct transaction_ledger {
     uint64_t failed;
     uint64_t in_doubt;
     uint64_t unfinished; /* when the run ended */
-    uint64_t exhausted; /* no try was left */
-    uint64_t refused;   /* for a reason that trying again does not mend */
-    uint64_t lost;      /* with the connection, before it can have been committed */
-    uint64_t partial;   /* of the failed: a write of it was acknowledged, which nothing undoes */
+    uint64_t exhausted;  /* no try was left */
+    uint64_t refused;    /* for a reason that trying again does not mend */
+    uint64_t lost;       /* with the connection, before it can have been committed */
+    uint64_t partial;    /* of the failed: a write of it was acknowledged, which nothing undoes */
     uint64_t tries;
     uint64_t retries[RETRY_CAUSES]; /* by why the try before ended */
 };

@@ -1067,33 +1067,36 @@ int64_t cgroup_cpu_ns(int folder)
     return usage_us >= 0 && usage_us <= INT64_MAX / 1000 ? usage_us * 1000 : -1;
 }
 
+/* Reads up to two numbers from a file of one line; returns how many there are. */
+static int read_numbers(const char *folder, const char *name, double values[2])
+{
+    char path[PATH_MAX], line[64] = "";
+    int count = 0;
+    snprintf(path, sizeof path, "%.3800s/%s", folder, name);
+    FILE *file = fopen(path, "re");
+    if (file != NULL) {
+        char *at = fgets(line, sizeof line, file), *end;
+        while (at != NULL && count < 2) {
+            values[count] = strtod(at, &end);
+            count += end != at;
+            at = end == at ? NULL : end;
+        }
+        fclose(file);
+    }
+    return count;
+}
+
 /* CPUs that a cgroup of version 2 ("cpu.max": quota and period) or 1 grants; 0: no bound. */
 static double read_quota(const char *folder)
 {
-    char path[PATH_MAX];
-    double quota = 0, period = 0;
-    snprintf(path, sizeof path, "%.3800s/cpu.max", folder);
-    FILE *file = fopen(path, "re");
-    if (file != NULL) {
-        if (fscanf(file, "%lf %lf", &quota, &period) != 2) { /* "max 100000" */
-            quota = 0;
-        }
-        fclose(file);
-        return period > 0 ? quota / period : 0;
+    double quota[2] = {0, 0}, period[2] = {0, 0};
+    if (read_numbers(folder, "cpu.max", quota) == 2) { /* else "max 100000" */
+        period[0] = quota[1];
+    } else if (read_numbers(folder, "cpu.cfs_quota_us", quota) != 1 ||
+               read_numbers(folder, "cpu.cfs_period_us", period) != 1) {
+        return 0;
     }
-    const char *const names[] = {"cpu.cfs_quota_us", "cpu.cfs_period_us"};
-    double *const values[] = {&quota, &period};
-    for (size_t i = 0; i < 2; i++) {
-        snprintf(path, sizeof path, "%.3800s/%s", folder, names[i]);
-        file = fopen(path, "re");
-        if (file == NULL || fscanf(file, "%lf", values[i]) != 1) {
-            quota = 0;
-        }
-        if (file != NULL) {
-            fclose(file);
-        }
-    }
-    return quota > 0 && period > 0 ? quota / period : 0;
+    return quota[0] > 0 && period[0] > 0 ? quota[0] / period[0] : 0;
 }
 
 /* The least that the cgroups of this program, and those around them, grant; 0: no bound. */

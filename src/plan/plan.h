@@ -169,7 +169,7 @@ struct plan {
     const char *engine; /* storage engine of a table that is made; NULL = the server's choice */
     bool is_recreate;
     const char *recreate_names; /* tables that are dropped whoever made them: "a,b"; NULL: none */
-    const char *skip_columns; /* --skip-columns and --values, see below; NULL = none */
+    const char *skip_columns;   /* --skip-columns and --values, see below; NULL = none */
     const char *values;
 
     int64_t sample_interval_ns;

@@ -259,14 +259,12 @@ static bool is_right_host(struct MHD_Connection *connection)
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
     struct sockaddr_storage here = {0};
     socklen_t length = sizeof here;
-    char name[256], own[256] = "";
+    char name[256], own[256] = "", place[INET6_ADDRSTRLEN + 16] = "";
     unsigned char address[sizeof(struct in6_addr)];
-    const struct sockaddr_in *const v4 = (const struct sockaddr_in *)&here;
-    const struct sockaddr_in6 *const v6 = (const struct sockaddr_in6 *)&here;
-    const bool is_known = getsockname(sock, (struct sockaddr *)&here, &length) == 0;
-    const bool is_loopback =
-        is_known && (here.ss_family == AF_INET ? ntohl(v4->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET
-                                               : IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr));
+    const bool is_loopback = getsockname(sock, (struct sockaddr *)&here, &length) == 0 &&
+                             getnameinfo((struct sockaddr *)&here, length, place, sizeof place,
+                                         NULL, 0, NI_NUMERICHOST) == 0 &&
+                             (strncmp(place, "127.", 4) == 0 || strcmp(place, "::1") == 0);
     if (given == NULL || !is_loopback) {
         return true;
     }

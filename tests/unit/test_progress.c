@@ -255,8 +255,9 @@ static void test_connecting(void **state)
     total.counters[RECORDER_SESSIONS_FAILED] = 3;
     const struct progress progress = begun();
     now.work_start_ns = -1;
-    assert_string_equal(format(&progress, 0), "connecting: sessions 512/1,000  "
-                                              "cpu 60%  server 45%  memory 812 MiB  errors 3  for 6s");
+    assert_string_equal(format(&progress, 0),
+                        "connecting: sessions 512/1,000  "
+                        "cpu 60%  server 45%  memory 812 MiB  errors 3  for 6s");
     plan.idle_sessions = 24;
     assert_non_null(strstr(format(&progress, 0), "sessions 512/1,024  "));
     plan.idle_sessions = 0;
