@@ -102,7 +102,8 @@ class Docker(harness.Case):
         self.assertRegex(text, r"memory\.(limit_in_bytes|max) \S+ MiB \S+ MiB")
         cure = re.search(r"-> docker (update --pids-limit \d+) CONTAINER", text)[1]
         self.daemon.run(*cure.split(), "db")
-        self.assertNotIn("pids.max", self.append("check", 200, URL, "--container", "db",
+        # a process of the server may have begun meanwhile
+        self.assertNotIn("pids.max", self.append("check", 190, URL, "--container", "db",
                                                  code=None).reason)
         _, run = self.run_append(20, harness.fewer(20000), URL, "--container", "db")
         self.check_measured(run)
