@@ -213,9 +213,16 @@ static void add_caution(struct comparison *comparison, const char *format, ...)
 static void describe_runs(struct comparison *comparison)
 {
     static const char *const parts[] = {
-        "plan",    "environment",    "connection",
-        "table",   "server.version", "verification.rows_before",
-        "version", "workload",       "server.settings",
+        "plan",
+        "environment",
+        "connection",
+        "table",
+        "server.version",
+        "verification.rows_before",
+        "version",
+        "workload",
+        "server.settings",
+        "server.host_settings",
     };
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         add_any(comparison, parts[i], saved_run_json(&comparison->sides[0].run, parts[i]),

@@ -794,6 +794,9 @@ static void note_connection(struct job *job)
     const struct setup *setup = &job->setup;
     job->result->server = setup->server;
     job->result->settings = setup->settings;
+    for (size_t i = 0; setup->hosts != NULL && i < setup->host_count; i++) {
+        job->result->hosts[i].settings = setup->hosts[i].settings;
+    }
     job->result->connection = setup->connection;
     setup_describe_removal(setup, &job->plan, job->result->removal, sizeof job->result->removal);
     memcpy(job->result->engine, setup->table.engine, sizeof job->result->engine);

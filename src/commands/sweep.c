@@ -97,6 +97,7 @@ struct sweep {
     bool is_stopped; /* by a signal to a rank, or because one is lost */
     bool has_begun;  /* some run was started: the table of TABLE_MADE is the sweep's */
     bool has_made;   /* the same, by this call: it found no table before its first run */
+    json_t *changes; /* of the server's settings, once all runs are over; owned */
     char started_utc[40];
     int lock; /* descriptor of the folder, locked; -1 = none */
 
@@ -243,6 +244,8 @@ static bool write_json(FILE *stream, const struct sweep *sweep, bool is_running)
     tree_text(root, "target_given", sweep->target);
     tree_bool(root, "target_has_password", sweep->has_secret);
     tree_text(root, "working_folder", sweep->working_folder);
+    tree_put(root, "settings_changed",
+             sweep->changes == NULL ? json_array() : json_incref(sweep->changes));
     const struct tree cells = tree_array(root, "cells");
     for (size_t i = 0; i < saved_sweep_cells(results); i++) {
         const size_t s = i % results->sessions_count, column = i / results->sessions_count;
@@ -251,7 +254,7 @@ static bool write_json(FILE *stream, const struct sweep *sweep, bool is_running)
         tree_count(cell, "records", results->runs[i].records);
         tree_text(cell, "variant", variant_of(results, &results->runs[i]));
         const struct figure *kind;
-        for (size_t h = 0; (kind = report_headline(h, has_script)) != NULL; h++) {
+        for (size_t h = 0; (kind = report_sweep_figure(has_script, h)) != NULL; h++) {
             struct spread figure; /* null where no done run has one */
             const bool is_known = saved_sweep_figure(results, s, column, kind->key, &figure);
             const struct tree entry = tree_object(cell, kind->key);
@@ -303,7 +306,7 @@ static enum exit_code write_files(const struct sweep *sweep, bool is_running, st
     char name[FIGURE_KEY_BYTES + 8] = "sweep.csv";
     bool is_last = false;
     for (size_t file = 0; !is_last; file++) {
-        const struct figure *kind = file == 0 ? NULL : report_headline(file - 1, has_script);
+        const struct figure *kind = file == 0 ? NULL : report_sweep_figure(has_script, file - 1);
         struct buffer content = {.bytes = NULL};
         FILE *stream = buffer_open(&content);
         bool is_written = stream != NULL;
@@ -423,7 +426,16 @@ static const char *format_figure(double value, char text[UNITS_TEXT_BYTES])
     return text;
 }
 
-/* True when something is to be said of a run below the tables. */
+/* True when its figures would not repeat: rows went, or transactions were run, for under a second.
+ */
+static bool is_short(const struct saved_sweep *sweep, const struct saved_sweep_run *run)
+{
+    double append_s;
+    return run->state == SAVED_DONE && saved_sweep_number(sweep, run, "append_s", &append_s) &&
+           append_s < 1;
+}
+
+/* True when something is to be said of a run alone below the tables. */
 static bool has_note(const struct saved_sweep *sweep, const struct saved_sweep_run *run)
 {
     const char *verdict = saved_sweep_text(sweep, run, "verdict");
@@ -455,7 +467,7 @@ static size_t format_cell(const struct saved_sweep *sweep, size_t s, size_t colu
          i += saved_sweep_cells(sweep)) {
         const struct saved_sweep_run *run = &sweep->runs[i];
         const size_t code = (size_t)run->exit_code;
-        mark = has_note(sweep, run) ? "*" : mark;
+        mark = has_note(sweep, run) || is_short(sweep, run) ? "*" : mark;
         if (run->state == SAVED_DONE) {
             missing = "unknown";
         } else if (run->state == SAVED_FAILED && !has_ended) {
@@ -491,7 +503,7 @@ static void write_text(FILE *stream, const struct sweep *sweep)
     char text[CELL_BYTES], title[SAVED_SWEEP_NAME_BYTES];
     for (size_t column = 0; column < columns; column++) {
         widths[column] = strlen(format_column(results, column, title));
-        for (size_t h = 0; (kind = report_headline(h, has_script)) != NULL; h++) {
+        for (size_t h = 0; (kind = report_sweep_figure(has_script, h)) != NULL; h++) {
             for (size_t s = 0; s < results->sessions_count; s++) {
                 const size_t width = format_cell(results, s, column, kind->key, text);
                 widths[column] = width > widths[column] ? width : widths[column];
@@ -499,7 +511,7 @@ static void write_text(FILE *stream, const struct sweep *sweep)
         }
         widths[column] += GAP;
     }
-    for (size_t h = 0; (kind = report_headline(h, has_script)) != NULL; h++) {
+    for (size_t h = 0; (kind = report_sweep_figure(has_script, h)) != NULL; h++) {
         if (!report_sweep_shows(results, kind)) {
             continue;
         }
@@ -556,6 +568,19 @@ static void write_text(FILE *stream, const struct sweep *sweep)
     }
     if (count > NOTES_MAX) {
         screen_add(stream, "*         and %zu more: see sweep.csv", count - NOTES_MAX);
+    }
+    size_t shorts = 0;
+    for (size_t i = 0; i < results->run_count; i++) {
+        shorts += is_short(results, &results->runs[i]);
+    }
+    if (shorts > 0) {
+        screen_add(stream, "* Short   %zu of %zu runs appended for under 1 s: too short to repeat",
+                   shorts, results->run_count);
+    }
+    for (size_t i = 0; i < json_array_size(sweep->changes); i++) {
+        char note[SAVED_SWEEP_REASON_BYTES];
+        saved_sweep_describe_change(json_array_get(sweep->changes, i), note, sizeof note);
+        screen_add_wrapped(stream, "Settings", NOTE_COLUMN, note);
     }
     screen_add_wrapped(stream, "Target", NOTE_COLUMN, target_of(sweep));
     screen_add_wrapped(stream, "Table", NOTE_COLUMN, tables[sweep->table].phrase);
@@ -1523,6 +1548,7 @@ static enum exit_code sweep_all(struct sweep *sweep)
         }
     }
     if (code == EXIT_CODE_OK) {
+        sweep->changes = saved_sweep_changes(results);
         code = write_files(sweep, false, &error);
     }
     if (code != EXIT_CODE_OK) {
@@ -1589,6 +1615,7 @@ enum exit_code command_sweep(int argc, char **argv)
         uselocale(before);
     }
     json_decref(sweep->words);
+    json_decref(sweep->changes);
     plan_fini(&sweep->plan);
     saved_sweep_free(&sweep->results);
     if (sweep->lock >= 0) {

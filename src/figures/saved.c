@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/text.h"
 #include "figures/bound.h"
 
 enum {
@@ -509,6 +510,58 @@ bool saved_sweep_figure(const struct saved_sweep *sweep, size_t sessions, size_t
     const size_t cell = column * sweep->sessions_count + sessions;
     *figure = spread_of(values, saved_sweep_values(sweep, cell, name, values));
     return figure->count > 0;
+}
+
+json_t *saved_sweep_changes(const struct saved_sweep *sweep)
+{
+    json_t *changes = json_array(), *said = json_object(), *first = NULL;
+    const char *first_run = "";
+    for (size_t i = 0; i < sweep->run_count; i++) {
+        char path[PATH_BYTES + sizeof "/run.json"];
+        saved_sweep_run_folder(sweep, &sweep->runs[i], path);
+        strcat(path, "/run.json");
+        json_t *run = sweep->runs[i].state == SAVED_DONE ? json_load_file(path, 0, NULL) : NULL;
+        json_t *settings = json_object_get(json_object_get(run, "server"), "settings");
+        if (first == NULL && json_object_size(settings) > 0) {
+            first = json_incref(settings);
+            first_run = sweep->runs[i].name;
+        }
+        /* a server that told nothing this once did not change */
+        json_t *const sides[] = {first, json_object_size(settings) > 0 ? settings : first};
+        for (size_t side = 0; side < 2; side++) {
+            const char *key;
+            json_t *value;
+            json_object_foreach(sides[side], key, value)
+            {
+                json_t *one = json_object_get(first, key), *other = json_object_get(sides[1], key);
+                const char *text = json_string_value(one), *changed = json_string_value(other);
+                if (!json_equal(one, other) && json_object_get(said, key) == NULL &&
+                    (text != NULL || changed != NULL)) {
+                    json_object_set_new(said, key, json_true());
+                    json_array_append_new(changes,
+                                          json_pack("{ss, ss, ss?, ss, ss?}", "setting", key, "run",
+                                                    first_run, "value", text, "other_run",
+                                                    sweep->runs[i].name, "other_value", changed));
+                }
+            }
+        }
+        json_decref(run);
+    }
+    json_decref(first);
+    json_decref(said);
+    return changes;
+}
+
+void saved_sweep_describe_change(const json_t *change, char *text, size_t size)
+{
+    static const char *const members[] = {"setting", "value", "run", "other_value", "other_run"};
+    const char *told[COUNT_OF(members)];
+    for (size_t i = 0; i < COUNT_OF(members); i++) {
+        told[i] = json_string_value(json_object_get(change, members[i]));
+        told[i] = told[i] == NULL ? "not told" : told[i];
+    }
+    snprintf(text, size, "setting %s of the server changed: %s in %s, %s in %s", told[0], told[1],
+             told[2], told[3], told[4]);
 }
 
 void saved_sweep_run_folder(const struct saved_sweep *sweep, const struct saved_sweep_run *run,

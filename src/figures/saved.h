@@ -15,7 +15,9 @@
  *     max_memory.csv         | sessions down, records across: the median of the cell's good runs,
  *     elapsed.csv            | empty where there is none
  *     throughput.csv         |
- *     transactions_per_s.csv /  (of a script)
+ *     append_p99.csv         |
+ *     transactions_per_s.csv |  (of a script, and
+ *     transaction_p99.csv   /   without append_p99.csv)
  *     1000x10000000/        folder of a run, as `append --out` leaves it: sessions x records,
  *     1000x10000000.log     and what the run said on stderr, when it said something
  *     2000x10000000-3/      with --repeat: the third run of that cell
@@ -211,6 +213,14 @@ size_t saved_sweep_values(const struct saved_sweep *sweep, size_t cell, const ch
 /* A figure of a cell by its places, over the cell's done runs. False: none has it. */
 bool saved_sweep_figure(const struct saved_sweep *sweep, size_t sessions, size_t column,
                         const char *name, struct spread *figure);
+
+/* Which settings of the server are not the same in all done runs, as they were told in each run's
+ * run.json: [{"setting", "run", "value", "other_run", "other_value"}, ...], the first other run of
+ * each. Owned by the caller; NULL: out of memory. */
+json_t *saved_sweep_changes(const struct saved_sweep *sweep);
+
+/* "setting fsync of the server changed: on in 1x1000, off in 2x1000" */
+void saved_sweep_describe_change(const json_t *change, char *text, size_t size);
 
 /* The path of a run's folder, for saved_run_read. */
 void saved_sweep_run_folder(const struct saved_sweep *sweep, const struct saved_sweep_run *run,

@@ -629,20 +629,20 @@ static bool take_setting(void *context, const struct cell *cells, size_t count)
 
 /* Asks for the settings that this session has. A server that does not tell is loaded all the same.
  */
-static void ask_settings(struct setup *setup, struct adapter_conn *conn,
-                         const struct adapter *adapter)
+static void ask_settings(const struct setup *setup, struct adapter_conn *conn,
+                         const struct adapter *adapter, struct server_settings *settings)
 {
     const struct settings_words *words = setup->connection.settings;
     enum status status = STATUS_REJECTED;
     for (size_t i = 0; words != NULL && words->queries[i] != NULL && status == STATUS_REJECTED;
          i++) {
         struct error error = {.kind = ERROR_NONE};
-        struct answer answer = {.take = take_setting, .context = &setup->settings};
-        setup->settings.count = 0;
+        struct answer answer = {.take = take_setting, .context = settings};
+        settings->count = 0;
         status = ask_rows(adapter, conn, words->queries[i], NULL, &answer, &error);
     }
     if (status != STATUS_OK) {
-        setup->settings.count = 0;
+        settings->count = 0;
     }
 }
 
@@ -795,7 +795,7 @@ static enum status prepare(struct probe *probe, struct adapter_conn *conn, struc
     ask_limits(setup, conn, adapter, &(struct error){.kind = ERROR_NONE});
     note_answer(probe);
     inspect(setup, conn, plan);
-    ask_settings(setup, conn, adapter);
+    ask_settings(setup, conn, adapter, &setup->settings);
     note_answer(probe);
     if (plan->script != NULL) {
         status = datasets_examine(&place, &preparation->datasets, error);
@@ -884,9 +884,12 @@ static enum status prepare_host(struct probe *probe, struct adapter_conn *conn, 
 {
     const struct plan *plan = probe->plan;
     const struct setup *setup = probe->setup;
-    uint64_t *const rows = probe->context;
+    struct setup_host *const host = probe->context;
+    uint64_t *const rows = host->rows_before;
     struct table table = {0};
     enum status status = STATUS_OK;
+    ask_settings(setup, conn, plan->adapter, &host->settings);
+    note_answer(probe);
     if (plan->script == NULL) {
         status = plan->adapter->describe(conn, plan->table_name, &table, error);
         table_fini(&table);
@@ -937,13 +940,14 @@ static enum exit_code prepare_hosts(struct setup *setup, const struct plan *plan
             .is_of_host = true,
             .work = prepare_host,
             .setup = setup,
-            .context = host->rows_before,
+            .context = host,
             .what = "a host while its table was set up",
             .notice = "waiting for a host to get its table ready",
             .limit_ns = plan->timeout_ns,
         };
         if (i == setup->host) {
             host->is_known = true;
+            host->settings = setup->settings;
             for (size_t t = 0; t < tables; t++) {
                 host->rows_before[t] =
                     setup->dataset_count > 0 ? setup->datasets[t].rows_before : setup->rows_before;

@@ -42,6 +42,7 @@ struct setup_made {
 struct setup_host {
     bool is_known;         /* it answered, and: */
     uint64_t *rows_before; /* of the table, or of each of the script's by number; owned */
+    struct server_settings settings;
 };
 
 struct setup {

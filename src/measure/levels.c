@@ -112,6 +112,22 @@ const struct level *search_knee(const struct search *search)
     return knee;
 }
 
+const struct level *search_knee_rival(const struct search *search)
+{
+    const struct level *const knee = search_knee(search);
+    const struct level *rival = NULL;
+    const bool is_known = knee != NULL && knee->lowest_rows_per_s >= 0;
+    for (size_t i = 0; is_known && i < search->count; i++) {
+        const struct level *level = &search->levels[i];
+        if (level->outcome == LEVEL_HELD && level->sessions < knee->sessions &&
+            level->highest_rows_per_s >= knee->lowest_rows_per_s &&
+            (rival == NULL || level->highest_rows_per_s > rival->highest_rows_per_s)) {
+            rival = level;
+        }
+    }
+    return rival;
+}
+
 void search_p99(const struct search *search, const struct level **over, const struct level **within)
 {
     *over = NULL;

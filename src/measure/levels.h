@@ -140,6 +140,10 @@ const struct cause *level_main_cause(const struct level *level);
 const struct level *search_best(const struct search *search);
 const struct level *search_knee(const struct search *search);
 
+/* Why the knee may be noise: of the levels that held with fewer sessions the one with the fastest
+ * part, where that part was no slower than the slowest of the knee's. NULL: there is none. */
+const struct level *search_knee_rival(const struct search *search);
+
 /* The lowest level whose append p99 was over the bound, and the highest level below it that held
  * within the bound; each NULL when there is none. */
 void search_p99(const struct search *search, const struct level **over,

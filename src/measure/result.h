@@ -108,6 +108,7 @@ struct host_result {
     bool is_counted; /* before and after the run; else the reason why not */
     char reason[240];
     uint64_t *rows_before, *rows_after; /* of the table, or of each of the script's; owned */
+    struct server_settings settings;
 };
 
 /* What one of several ranks came to: a row of ranks.csv. */

@@ -684,6 +684,18 @@ bool report_sweep_varies(const struct saved_sweep *sweep)
     return sweep->variants.count > 1;
 }
 
+const struct figure *report_sweep_figure(bool has_script, size_t i)
+{
+    static const struct figure latencies[] = {
+        {.key = "append_p99_ms", .label = "Append p99", .unit = FIGURE_UNIT_MS},
+        {.key = "transaction_p99_ms", .label = "Transaction p99", .unit = FIGURE_UNIT_MS}};
+    size_t headlines = 0;
+    while (report_headline(headlines, has_script) != NULL) {
+        headlines++;
+    }
+    return i == headlines ? &latencies[has_script] : report_headline(i, has_script);
+}
+
 bool report_sweep_shows(const struct saved_sweep *sweep, const struct figure *figure)
 {
     return sweep->records[0] > 0 || figure != &figure_table[FIGURE_THROUGHPUT_ROWS_PER_S];
@@ -783,8 +795,9 @@ bool charts_make(struct report *report)
     const struct figure *figure;
     for (size_t i = 0; i < report->sweep_count; i++) {
         report->sweeps[i].charts.first = list->count;
-        for (size_t f = 0; (figure = report_headline(f, true)) != NULL; f++) {
-            const struct saved_sweep *sweep = &report->sweeps[i].sweep;
+        const struct saved_sweep *sweep = &report->sweeps[i].sweep;
+        const bool has_script = report_sweep_has_script(sweep);
+        for (size_t f = 0; (figure = report_sweep_figure(has_script, f)) != NULL; f++) {
             /* bars say more than a dot each */
             if (report_sweep_shows(sweep, figure) && (!is_beside || sweep->sessions_count > 1)) {
                 add_sweep(report, sweep, i + 1, figure);

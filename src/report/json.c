@@ -227,6 +227,14 @@ static void add_table(struct tree root, const struct table *table)
     }
 }
 
+static void add_settings(struct tree tree, const char *name, const struct server_settings *settings)
+{
+    const struct tree members = tree_object(tree, name);
+    for (size_t i = 0; i < settings->count; i++) {
+        tree_text(members, settings->entries[i].name, settings->entries[i].value);
+    }
+}
+
 /* The server, its limits and how it was reached. */
 static void add_server(struct tree root, const struct result *result)
 {
@@ -234,9 +242,12 @@ static void add_server(struct tree root, const struct result *result)
     const struct connection_info *connection = &result->connection;
     struct tree tree = tree_object(root, "server");
     tree_text(tree, "version", server->version);
-    struct tree settings = tree_object(tree, "settings");
-    for (size_t i = 0; i < result->settings.count; i++) {
-        tree_text(settings, result->settings.entries[i].name, result->settings.entries[i].value);
+    add_settings(tree, "settings", &result->settings);
+    if (result->host_count > 0) {
+        const struct tree hosts = tree_object(tree, "host_settings");
+        for (size_t i = 0; i < result->host_count; i++) {
+            add_settings(hosts, result->hosts[i].name, &result->hosts[i].settings);
+        }
     }
     struct tree limits = tree_array(tree, "session_limits");
     for (size_t i = 0; i < server->count; i++) {
@@ -606,6 +617,8 @@ static void add_search(struct tree root, const struct search *search)
                    lowest >= 0, lowest);
     tree_number_if(inner, is_scripted ? "highest_transactions_per_s" : "highest_rows_per_s",
                    highest >= 0, highest);
+    const struct level *rival = search_knee_rival(search);
+    tree_count_if(inner, "rival_sessions", rival != NULL, rival == NULL ? 0 : rival->sessions);
     tree_count_if(inner, "best_sessions", has_best, best->sessions);
     tree_number_if(inner, is_scripted ? "best_transactions_per_s" : "best_rows_per_s", has_best,
                    best->rows_per_s);

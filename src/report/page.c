@@ -744,6 +744,7 @@ static void add_sweep(struct buffer *html, const struct report *report,
     const struct saved_sweep *sweep = &entry->sweep;
     const size_t pending = saved_sweep_count(sweep, SAVED_PENDING);
     char text[REPORT_WORDS_BYTES], rows[REPORT_WORDS_BYTES + 8], title[SAVED_SWEEP_NAME_BYTES];
+    char words[SAVED_SWEEP_REASON_BYTES];
     buffer_add_text(html, report->sweep_count > 1 ? "<h2>Sweep</h2>\n" : "");
     add_between(html, "<p class=\"sub\">", sweep->folder, "</p>\n");
     const size_t columns_count = saved_sweep_columns(sweep);
@@ -770,7 +771,8 @@ static void add_sweep(struct buffer *html, const struct report *report,
         columns_count * (report_sweep_varies(sweep) ? 2 : 1) > HALF_WIDTH_COLUMNS ? " wide" : "");
     /* sessions down, rows across: the median of each cell, and from where to where its runs went */
     const struct figure *figure;
-    for (size_t f = 0; (figure = report_headline(f, report_sweep_has_script(sweep))) != NULL; f++) {
+    const bool has_script = report_sweep_has_script(sweep);
+    for (size_t f = 0; (figure = report_sweep_figure(has_script, f)) != NULL; f++) {
         if (!report_sweep_shows(sweep, figure)) {
             continue;
         }
@@ -804,6 +806,13 @@ static void add_sweep(struct buffer *html, const struct report *report,
         buffer_add_text(html, "</tbody></table></div>\n");
     }
     buffer_add_text(html, "</div>\n");
+    size_t place;
+    json_t *change;
+    json_array_foreach(json_object_get(sweep->json, "settings_changed"), place, change)
+    {
+        saved_sweep_describe_change(change, words, sizeof words);
+        buffer_add_format(html, "<p class=\"note\">%s</p>\n", REPORT_ESCAPED(words));
+    }
     if (saved_sweep_count(sweep, SAVED_FAILED) == 0) {
         return;
     }

@@ -138,6 +138,10 @@ bool report_sweep_has_script(const struct saved_sweep *sweep);
 /* Whether its runs differ by variant. */
 bool report_sweep_varies(const struct saved_sweep *sweep);
 
+/* What is told of each cell of a sweep, from 0: the headlines, and the p99 of an append or of a
+ * transaction. NULL: there is no more. */
+const struct figure *report_sweep_figure(bool has_script, size_t i);
+
 /* False: it is a figure of rows, and the sweep asks for none. */
 bool report_sweep_shows(const struct saved_sweep *sweep, const struct figure *figure);
 

@@ -108,6 +108,27 @@ static const char *format_elapsed(int64_t ns, char text[UNITS_TEXT_BYTES])
 }
 #define ELAPSED(ns) format_elapsed((ns), (char[UNITS_TEXT_BYTES]){0})
 
+/* The settings that weaken durability: of one of several hosts its name comes first. True: this or
+ * something before was said. */
+static bool say_weak(struct screen *out, const struct settings_words *words,
+                     const struct server_settings *settings, const char *host, bool is_said)
+{
+    bool is_named = host == NULL;
+    for (size_t i = 0; words != NULL && i < settings->count; i++) {
+        const struct server_setting *setting = &settings->entries[i];
+        for (const struct weak_setting *weak = words->weak; weak->name != NULL; weak++) {
+            if (strcmp(weak->name, setting->name) == 0 &&
+                strcasecmp(weak->value, setting->value) == 0) {
+                say(out, "%s", is_said ? "; " : "weakened: ");
+                say_if(out, !is_named, "at %s ", host);
+                say(out, "%s=%s: %s", setting->name, setting->value, weak->why);
+                is_named = is_said = true;
+            }
+        }
+    }
+    return is_said;
+}
+
 /* What serves the sessions and how they append: (MariaDB 10.11.8, bulk, InnoDB). */
 static void put_target(struct screen *out, const struct plan *plan, const struct result *result)
 {
@@ -126,18 +147,12 @@ static void put_target(struct screen *out, const struct plan *plan, const struct
     say_if(out, separator[0] == ',', ")");
     put(out, "Target");
     put_text(out, "Note", result->connection.note);
-    const struct settings_words *words = result->connection.settings;
+    const bool are_hosts = result->host_count > 0;
     bool is_weak = false;
-    for (size_t i = 0; words != NULL && i < result->settings.count; i++) {
-        const struct server_setting *setting = &result->settings.entries[i];
-        for (const struct weak_setting *weak = words->weak; weak->name != NULL; weak++) {
-            if (strcmp(weak->name, setting->name) == 0 &&
-                strcasecmp(weak->value, setting->value) == 0) {
-                say(out, "%s%s=%s: %s", is_weak ? "; " : "weakened: ", setting->name,
-                    setting->value, weak->why);
-                is_weak = true;
-            }
-        }
+    for (size_t i = 0; i < (are_hosts ? result->host_count : 1); i++) {
+        is_weak = say_weak(out, result->connection.settings,
+                           are_hosts ? &result->hosts[i].settings : &result->settings,
+                           are_hosts ? result->hosts[i].name : NULL, is_weak);
     }
     if (is_weak) {
         put(out, "Durable");
@@ -1144,6 +1159,7 @@ static void put_answer(struct screen *out, const struct search *search, const st
     fputc('\n', out->stream);
 
     const struct level *knee = search_knee(search), *best = search_best(search);
+    const struct level *rival = search_knee_rival(search);
     if (knee != NULL) {
         say(out, "%s %s: %s %s", SOME(knee->sessions, "session", "sessions"),
             ROUNDED(knee->rows_per_s), unit_of(knee));
@@ -1153,6 +1169,11 @@ static void put_answer(struct screen *out, const struct search *search, const st
         say_if(out, best == knee, "no other number has more %s", unit_of(knee));
         say_if(out, best != knee, "the fewest within %.0f %% of the best, %s with %s",
                100 * SEARCH_KNEE_SHARE, ROUNDED(best->rows_per_s), UNITS_COUNT(best->sessions));
+        if (rival != NULL) {
+            say(out,
+                ". This may be noise: %s %s had up to %s, too; hold the levels longer (--hold)",
+                SOME(rival->sessions, "session", "sessions"), ROUNDED(rival->highest_rows_per_s));
+        }
         put(out, "Knee");
     }
     if (search->p99_bound_ns > 0) {

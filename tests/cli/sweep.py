@@ -9,8 +9,9 @@ import harness
 
 TABLES = {"max_cpu.csv": "max_cpu_percent", "max_memory.csv": "max_memory_mib",
           "elapsed.csv": "elapsed_s", "throughput.csv": "throughput_rows_per_s"}
-FILES = {"sweep.json", "sweep.csv", *TABLES}
-OF_SCRIPTS = {"transactions_per_s.csv"}
+OF_ROWS = {"append_p99.csv": "append_p99_ms"}
+OF_SCRIPTS = {"transactions_per_s.csv": "transactions_per_s",
+              "transaction_p99.csv": "transaction_p99_ms"}
 
 # Runs of a moment, and some that go on for a second and more after their first interval, which is
 # time enough to interrupt them.
@@ -58,6 +59,12 @@ class Sweep:
     def runs(self):
         return self.json["runs"]
 
+    @property
+    def tables(self):
+        """{file: column of sweep.csv}"""
+        is_script = any(option.startswith("--workload=") for option in self.json["options"])
+        return TABLES | (OF_SCRIPTS if is_script else OF_ROWS)
+
     def rows_of(self, statistic):
         return [row for row in self.rows if row["statistic"] == statistic]
 
@@ -76,7 +83,7 @@ class Sweep:
 
     def shape(self):
         """All that two sweeps with the same options have in common, whatever was measured."""
-        tables = {name: read_csv(self.folder / name) for name in TABLES}
+        tables = {name: read_csv(self.folder / name) for name in self.tables}
         return {
             "names": sorted(str(path.relative_to(self.folder))
                             for path in self.folder.rglob("*")),
@@ -126,10 +133,10 @@ class Sweeping:
             self.check_run_of(sweep, run, row)
         folders = {run["folder"] for run in sweep.runs}
         logs = {name + ".log" for name in folders}
-        self.assertLessEqual({path.name for path in sweep.folder.iterdir()},
-                             FILES | OF_SCRIPTS | folders | logs)
-        self.assertLessEqual(FILES, {path.name for path in sweep.folder.iterdir()})
-        for name, column in TABLES.items():
+        files = {"sweep.json", "sweep.csv", *sweep.tables}
+        self.assertLessEqual({path.name for path in sweep.folder.iterdir()}, files | folders | logs)
+        self.assertLessEqual(files, {path.name for path in sweep.folder.iterdir()})
+        for name, column in sweep.tables.items():
             self.check_table(sweep, name, column, cells)
         for path in sweep.folder.iterdir():
             if path.is_file():
@@ -169,9 +176,9 @@ class Sweeping:
 
     def check_report(self, ended, sweep):
         """The tables, in at most 80 columns where a column fits."""
-        tables = len(set(re.findall("(?m)^Transactions, /s", ended.out))) + 4
+        tables = len(set(re.findall("(?m)^Transactions, /s", ended.out))) + 5
         for title in ("Maximum CPU, %", "Maximum memory, MiB", "Elapsed time, s",
-                      "Throughput, rows/s"):
+                      "Throughput, rows/s", "p99, ms"):
             self.assertIn(title, ended.out)
         for line in ended.out.splitlines():
             if not line.startswith("Files"):

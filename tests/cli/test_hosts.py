@@ -86,7 +86,13 @@ class Hosts(HostsCase):
         self.assertIn("Hosts", page)
         self.assertIn(b, page)
 
-        _, run = self.run_append(4, 400, self.url(a, b), "--host-policy", "first")
+        # Each has its own settings.
+        self.assertNotIn("Durable", ended.out)
+        harness.psql(two.url, "alter database append set synchronous_commit = off")
+        ended, run = self.run_append(4, 400, self.url(a, b), "--host-policy", "first")
+        self.assertEqual({host: settings["synchronous_commit"] for host, settings
+                          in run.json["server"]["host_settings"].items()}, {a: "on", b: "off"})
+        self.assertIn(f"weakened: at {b} synchronous_commit=off", " ".join(ended.out.split()))
         self.assertEqual([int(row["sessions"]) for row in self.hosts(run).values()], [4, 0])
         self.assertEqual([self.count(one), self.count(two)], [700, 300])
 

@@ -1,6 +1,8 @@
 """Which server is measured, and with which settings: what the open connection says decides."""
 
+import json
 import os
+import shutil
 import subprocess
 import unittest
 
@@ -39,6 +41,22 @@ class Settings(harness.Postgresql):
             self.assertEqual(told in " ".join(ended.out.split()), bool(options), ended)
         ended = self.append("compare", runs[0].folder, runs[1].folder, code=None)
         self.assertIn("server.settings.synchronous_commit: off in A, on in B", " ".join(ended.out.split()))
+
+    def test_what_changed_between_the_runs_of_a_sweep(self):
+        out = self.out()
+        arguments = ("sweep", "--sessions", "1,2", "--records", 1000, self.url)
+        ended = self.append(*arguments, "--out", out)
+        self.assertNotIn("Settings", ended.out)
+        self.assertEqual(json.loads((out / "sweep.json").read_text())["settings_changed"], [])
+        shutil.rmtree(out / "2x1000")
+        ended = self.append("sweep", "--resume", out, "--report",
+                            env={"PGOPTIONS": "-c synchronous_commit=off"})
+        said = "setting synchronous_commit of the server changed: on in 1x1000, off in 2x1000"
+        self.assertIn(said, " ".join(ended.out.split()))
+        self.assertIn(said, (out / "report.html").read_text())
+        self.assertEqual(json.loads((out / "sweep.json").read_text())["settings_changed"],
+                         [{"setting": "synchronous_commit", "run": "1x1000", "value": "on",
+                           "other_run": "2x1000", "other_value": "off"}])
 
     def test_what_differs_from_the_default(self):
         self.sql(f"alter database {self.database} set random_page_cost = 1.25")

@@ -64,7 +64,13 @@ class Tables(harness.Case, Sweeping):
                                  ("null", "1000", ""))
                 self.assertEqual(row["started_utc"], "", "no quantity, and never the same")
         self.assertIn("Elapsed time, s: median (lowest-highest)", ended.out)
-        self.assertRegex(ended.out, r"(?m)^ +1 +\S+ \(\S+-\S+\)\*?$")
+        self.assertRegex(ended.out, r"(?m)^ +1 +\S+ \(\S+-\S+\)\*$")
+        self.assertIn(f"* Short   {len(sweep.runs)} of {len(sweep.runs)} runs appended for under 1 s",
+                      ended.out)
+        self.assertIn("\nAppend p99, ms", ended.out)
+        for (sessions, _), text in sweep.table("append_p99.csv").items():
+            median, = (row for row in sweep.rows_of("median") if row["sessions"] == str(sessions))
+            self.assertEqual(text, median["append_p99_ms"])
 
     def test_wide_tables_go_on_below(self):
         records = ",".join(str(1000 + n) for n in range(12))
@@ -74,7 +80,7 @@ class Tables(harness.Case, Sweeping):
                  if line.startswith("sessions \\ rows")]
         # how many fit beside each other is up to the figures
         self.assertGreaterEqual(len(heads), 8)
-        self.assertEqual(sum(heads, []), 4 * [f"{1000 + n:,}" for n in range(12)])
+        self.assertEqual(sum(heads, []), 5 * [f"{1000 + n:,}" for n in range(12)])
 
     def test_json(self):
         ended, sweep = self.sweep(*QUICK, "null:", "--json", "--quiet")
@@ -201,7 +207,7 @@ class Variants(harness.Case, Sweeping):
             plan = json.loads((sweep.folder / run["folder"] / "run.json").read_text())["plan"]
             self.assertEqual(plan["set"], ["batch=50", run["variant"]])
         self.assertEqual(len(re.findall("(?m)^ +sessions  table=normal  table=compressed$",
-                                        ended.out)), 5)
+                                        ended.out)), 6)
         self.assertIn("not run; each of 2,000 rows", ended.out)
         self.assertRegex(ended.err, r"(?m)^run 1 of 4: 1 session x 2,000 rows, table=normal: ")
 

@@ -261,7 +261,8 @@ static void search(struct asked asked, unsigned bound, struct outcome *outcome)
     setup.host_count = plan.host_count;
     setup.hosts = plan.host_count > 0 ? calloc(2, sizeof *setup.hosts) : NULL;
     for (size_t i = 0; i < setup.host_count; i++) {
-        setup.hosts[i] = (struct setup_host){true, calloc(1, sizeof *setup.hosts[i].rows_before)};
+        setup.hosts[i] = (struct setup_host){
+            .is_known = true, .rows_before = calloc(1, sizeof *setup.hosts[i].rows_before)};
     }
     assert_int_equal(generator_create(&generator, &plan, &setup.table, NULL), STATUS_OK);
     struct load load = {.plan = &plan,
@@ -658,6 +659,15 @@ static void test_reading_a_search(void **state)
     search.levels[5].sessions = 18;
     assert_int_equal(search_best(&search)->sessions, 20);
     assert_int_equal(search_knee(&search)->sessions, 19);
+    /* the knee may be noise where fewer sessions had a part as fast as its slowest */
+    assert_null(search_knee_rival(&search)); /* its parts are not known */
+    search.levels[3].lowest_rows_per_s = 105;
+    search.levels[0].highest_rows_per_s = 104;
+    search.levels[5].highest_rows_per_s = 104;
+    search.levels[1].highest_rows_per_s = 150; /* more sessions than the knee */
+    assert_null(search_knee_rival(&search));
+    search.levels[0].highest_rows_per_s = 105;
+    assert_int_equal(search_knee_rival(&search)->sessions, 10);
     search.levels[3].sessions = 30;
     search.levels[5].sessions = 31;
     const struct level *over = NULL;
