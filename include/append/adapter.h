@@ -30,6 +30,7 @@ enum adapter_flag {
     ADAPTER_ONE_DATABASE = 16, /* a server has but one: the target names none */
     ADAPTER_LOADS = 32,        /* start loads the client library: target.client_lib */
     ADAPTER_CLAUSES = 64,      /* behind an engine's name stands what it needs: "MergeTree() ..." */
+    ADAPTER_WATCHED = 128,     /* a thread watches over its connects, one over all of them */
 };
 
 struct adapter_library; /* a client library loaded at run time; defined by its adapter for itself */

@@ -357,6 +357,7 @@ static void inspect(struct adapter_conn *conn, struct connection_info *info)
                                         {"delete from", NO_SQL},
                                         {"create index", "ArangoDB has no CREATE INDEX"},
                                         {0}};
+    http_inspect(conn->http, info);
     snprintf(info->database, sizeof info->database, "%.127s", conn->database);
     info->words = &words;
     info->lacks = lacks;

@@ -263,6 +263,7 @@ static enum status recognise(const char *host, uint16_t port, unsigned timeout_m
 
 static void inspect(struct adapter_conn *conn, struct connection_info *info)
 {
+    http_inspect(conn->http, info);
     snprintf(info->user, sizeof info->user, "%s", conn->user);
     snprintf(info->database, sizeof info->database, "%s", conn->database);
     info->method = methods[conn->method];

@@ -337,6 +337,11 @@ void http_interrupt(struct adapter_conn *conn)
     pthread_mutex_unlock(&http->lock);
 }
 
+void http_inspect(const struct http *http, struct connection_info *info)
+{
+    client_socket_name_peer(http->sock, info->address, sizeof info->address);
+}
+
 /* Records that the connection is gone, and gives it up. */
 static enum status lost(struct http *http, enum error_kind kind, int code, const char *what,
                         struct error *error)

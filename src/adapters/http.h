@@ -127,6 +127,9 @@ void http_append_lost(const struct adapter_conn *conn, struct append_loss *loss)
 /* The kept body of the latest answer, terminated; valid until the next request. */
 const char *http_body(const struct http *http, size_t *length);
 
+/* Where its connection goes. */
+void http_inspect(const struct http *http, struct connection_info *info);
+
 /* The status of the latest answer. */
 unsigned http_status(const struct http *http);
 

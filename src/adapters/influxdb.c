@@ -247,6 +247,7 @@ static enum status recognise(const char *host, uint16_t port, unsigned timeout_m
 
 static void inspect(struct adapter_conn *conn, struct connection_info *info)
 {
+    http_inspect(conn->http, info);
     snprintf(info->database, sizeof info->database, "%s", conn->database);
     info->has_made_database = conn->has_made_database;
     if (conn->is_questdb) {

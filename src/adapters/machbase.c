@@ -655,6 +655,8 @@ static void interrupt_connection(struct adapter_conn *conn)
 static void inspect(struct adapter_conn *conn, struct connection_info *info)
 {
     snprintf(info->host, sizeof info->host, "%s", conn->host);
+    client_socket_name_peer(client_socket_descriptor(&conn->socket), info->address,
+                            sizeof info->address);
     info->port = conn->port;
     snprintf(info->user, sizeof info->user, "%s", conn->user);
     info->declare_column = machbase_declare_column;
@@ -1246,7 +1248,7 @@ static enum status recognise(const char *host, uint16_t port, unsigned timeout_m
 const struct adapter adapter_machbase = {
     .name = "machbase",
     .summary = "Machbase: append (vendor's library)",
-    .flags = ADAPTER_ONE_DATABASE | ADAPTER_LOADS,
+    .flags = ADAPTER_ONE_DATABASE | ADAPTER_LOADS | ADAPTER_WATCHED,
     .default_port = 5656,
     .identifier_quote = '\0', /* quoted, a name keeps its case, and tables have upper-case names */
     .stack_bytes = (size_t)256 * 1024,

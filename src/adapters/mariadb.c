@@ -78,8 +78,8 @@ struct adapter_conn {
     bool is_lost;
     bool is_utc; /* the session's time zone was set */
     bool has_made_database;
-    _Atomic int sock; /* for interrupt, -1 once it is known to be closed; else use the library's */
-    const char *why_no_bulk; /* static; NULL = bulk is in use, or was not asked for */
+    struct client_socket socket; /* its own, for an interrupt from another thread */
+    const char *why_no_bulk;     /* static; NULL = bulk is in use, or was not asked for */
     struct mariadb_append append;
     unsigned long statement; /* number of the bulk statement that the server has prepared */
     const struct table *statement_table; /* for which; NULL = for none */
@@ -474,7 +474,6 @@ static enum status report(struct adapter_conn *conn, unsigned number, const char
     }
     record(&failure, &meaning, error);
     if (mysql_get_socket(&conn->mysql) < 0) {
-        atomic_store(&conn->sock, -1);
         conn->is_lost = true;
     }
     conn->is_lost = conn->is_lost || meaning.status == STATUS_LOST;
@@ -1215,7 +1214,6 @@ static enum status connect_to(struct adapter_conn *conn, const struct target *ta
                                  .target = target,
                                  .until_ns = mono_now_ns() + first_s * MONO_NS_PER_S,
                                  .rest_s = timeout_s - first_s};
-    struct client_socket socket = {0};
     enum status status = set_options(&attempt, target, error);
     if (status != STATUS_OK) {
         return status;
@@ -1227,14 +1225,14 @@ static enum status connect_to(struct adapter_conn *conn, const struct target *ta
     connecting = &attempt;
     /* OpenSSL waits by itself, as often as there is a byte */
     status = attempt.may_use_tls
-                 ? client_socket_connect(&socket, target, connect_and_settle, &attempt, error)
+                 ? client_socket_connect(&conn->socket, target, connect_and_settle, &attempt, error)
                  : connect_and_settle(&attempt, error);
     connecting = NULL;
     if (status == STATUS_OK) {
         /* told to the server by now, and 8 KiB */
         mysql_optionsv(mysql, MYSQL_OPT_CONNECT_ATTR_RESET, NULL);
         const int sock = mysql_get_socket(mysql);
-        atomic_store(&conn->sock, sock);
+        client_socket_note(&conn->socket, sock);
         for (size_t i = 0; attempt.socket == NULL && i < COUNT_OF(watch); i++) {
             setsockopt(sock, IPPROTO_TCP, watch[i][0], &watch[i][1], sizeof watch[i][1]);
         }
@@ -1255,10 +1253,7 @@ static enum status connect_to(struct adapter_conn *conn, const struct target *ta
 /* Not through Connector/C, whose socket the session's thread may be closing at this moment. */
 static void interrupt_connection(struct adapter_conn *conn)
 {
-    const int sock = atomic_load(&conn->sock);
-    if (sock >= 0) {
-        shutdown(sock, SHUT_RDWR);
-    }
+    client_socket_shut(&conn->socket, SHUT_RDWR);
 }
 
 static void close_connection(struct adapter_conn *conn)
@@ -1296,7 +1291,6 @@ static enum status open_connection(const struct target *target, struct adapter_c
         free(made);
         return dialect_memory_error(error);
     }
-    atomic_init(&made->sock, -1);
     made->is_method_given = target->method != NULL;
     made->kept = target->prepared_statements;
     made->uses_insert = target->method != NULL && strcmp(target->method, "insert") == 0;
@@ -1353,6 +1347,7 @@ static void inspect(struct adapter_conn *conn, struct connection_info *info)
     const bool has_addresses =
         mariadb_connection(mysql) && mysql_get_server_version(mysql) >= INET4_VERSION;
     snprintf(info->host, sizeof info->host, "%s", host != NULL ? host : "");
+    client_socket_name_peer(mysql_get_socket(mysql), info->address, sizeof info->address);
     info->port = mysql->unix_socket != NULL ? 0 : (uint16_t)mysql->port;
     snprintf(info->user, sizeof info->user, "%s", mysql->user != NULL ? mysql->user : "");
     snprintf(info->database, sizeof info->database, "%s", mysql->db != NULL ? mysql->db : "");
@@ -1891,6 +1886,7 @@ const struct adapter adapter_mariadb = {
     .summary = "MariaDB, MySQL: bulk, insert",
     .default_port = 3306,
     .identifier_quote = '`',
+    .flags = ADAPTER_WATCHED,
     .engine_clause = " engine=",
     .stack_bytes = (size_t)256 * 1024,
     .files_per_session = 1,

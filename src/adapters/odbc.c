@@ -2075,6 +2075,8 @@ static void odbc_interrupt(struct adapter_conn *conn)
 static void odbc_inspect(struct adapter_conn *conn, struct connection_info *info)
 {
     snprintf(info->host, sizeof info->host, "%s", conn->host != NULL ? conn->host : "");
+    client_socket_name_peer(client_socket_descriptor(&conn->socket), info->address,
+                            sizeof info->address);
     info->port = conn->port;
     snprintf(info->user, sizeof info->user, "%s", conn->user);
     get_info(conn, SQL_DATABASE_NAME, info->database, sizeof info->database);
@@ -2135,7 +2137,7 @@ static void client_version(char *text, size_t size)
 const struct adapter adapter_odbc = {
     .name = "odbc",
     .summary = "an ODBC driver: array, insert, row",
-    .flags = ADAPTER_STRING,
+    .flags = ADAPTER_STRING | ADAPTER_WATCHED,
     .identifier_quote = '"',
     .stack_bytes = (size_t)512 * 1024,
     .files_per_session = 3, /* a socket, or SQLite's database, log and index of the log */

@@ -70,6 +70,7 @@ struct slot {
  * rows are held in it, and statements are built once. */
 struct adapter_conn {
     PGconn *connection;
+    struct client_socket socket;              /* its own, for an interrupt from another thread */
     const char *schema;                       /* that the target names, or NULL; borrowed from it */
     bool uses_insert;                         /* method "insert" */
     bool is_method_given;                     /* by the user: no other will do */
@@ -579,10 +580,7 @@ static void keep_last_words(void *context, const PGresult *notice)
 
 static void interrupt_connection(struct adapter_conn *conn)
 {
-    const int socket = PQsocket(conn->connection);
-    if (socket >= 0) {
-        shutdown(socket, SHUT_RDWR);
-    }
+    client_socket_shut(&conn->socket, SHUT_RDWR);
 }
 
 static void close_connection(struct adapter_conn *conn)
@@ -640,6 +638,7 @@ static enum status open_connection(const struct target *target, struct adapter_c
         return status;
     }
     PQsetErrorVerbosity(made->connection, PQERRORS_DEFAULT);
+    client_socket_note(&made->socket, PQsocket(made->connection));
     *conn = made;
     return STATUS_OK;
 }
@@ -1646,10 +1645,8 @@ static const char *const methods[] = {"copy", "insert", NULL};
 static void inspect(struct adapter_conn *conn, struct connection_info *info)
 {
     snprintf(info->host, sizeof info->host, "%s", text_of(PQhost(conn->connection)));
-    if (info->host[0] !=
-        '/') { /* hostaddr, of the environment or a service file, leads elsewhere */
-        snprintf(info->address, sizeof info->address, "%s", text_of(PQhostaddr(conn->connection)));
-    }
+    /* hostaddr, of the environment or a service file, leads elsewhere */
+    client_socket_name_peer(PQsocket(conn->connection), info->address, sizeof info->address);
     snprintf(info->user, sizeof info->user, "%s", text_of(PQuser(conn->connection)));
     snprintf(info->database, sizeof info->database, "%s", text_of(PQdb(conn->connection)));
     info->port = (uint16_t)strtoul(text_of(PQport(conn->connection)), NULL, 10);

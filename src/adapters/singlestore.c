@@ -264,6 +264,7 @@ static enum status recognise(const char *host, uint16_t port, unsigned timeout_m
 static void inspect(struct adapter_conn *conn, struct connection_info *info)
 {
     (void)conn;
+    http_inspect(conn->http, info);
     dialect_inspect(&dialect_singlestore, info);
     snprintf(info->dialect, sizeof info->dialect, "%s", dialect_singlestore.name);
 }

@@ -1,13 +1,13 @@
 #include "base/client_socket.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -23,14 +23,20 @@ enum {
 };
 #define STACK_BYTES ((size_t)64 * 1024)
 
-/* A connect that is limited. */
+/* A connect that is limited, in the list of all that are under way. */
 struct attempt {
     struct client_socket *socket;
     const struct target *target;
     int64_t until_ns;
-    int wake;              /* an eventfd: it is over */
     enum error_kind ended; /* why it was cut */
+    struct attempt *next;
 };
+
+/* Writable statics: one thread watches over all connects of the process, so that they cost neither
+ * a thread nor a descriptor each. It is there while there are any. */
+static pthread_mutex_t watch_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct attempt *attempts;
+static bool is_watching;
 
 /* A writable static, one a thread: a library calls connect by itself, and nothing but the thread
  * tells for which connection. */
@@ -63,13 +69,17 @@ int client_socket_hook(int descriptor, const struct sockaddr *address, socklen_t
     return (int)syscall(SYS_connect, descriptor, address, length);
 }
 
+void client_socket_note(struct client_socket *socket, int descriptor)
+{
+    atomic_store(&socket->identity, descriptor < 0 ? 0 : identity_of(descriptor));
+}
+
 bool client_socket_is_known(const struct client_socket *socket)
 {
     return atomic_load(&socket->identity) != 0;
 }
 
-/* -1: it is not open any more. */
-static int descriptor_of(const struct client_socket *socket)
+int client_socket_descriptor(const struct client_socket *socket)
 {
     const uint64_t identity = atomic_load(&socket->identity);
     const int descriptor = (int)(identity >> 32);
@@ -78,24 +88,45 @@ static int descriptor_of(const struct client_socket *socket)
 
 void client_socket_shut(const struct client_socket *socket, int direction)
 {
-    const int descriptor = descriptor_of(socket);
-    if (descriptor >= 0) {
-        shutdown(descriptor, direction);
+    const uint64_t identity = atomic_load(&socket->identity);
+    /* a descriptor of our own: the library may close its own at any moment, and another connection
+     * be given the number */
+    const int own = identity == 0 ? -1 : fcntl((int)(identity >> 32), F_DUPFD_CLOEXEC, 0);
+    if (own >= 0) {
+        if ((uint32_t)identity_of(own) == (uint32_t)identity) {
+            shutdown(own, direction);
+        }
+        close(own);
+    } else if (identity != 0 && errno == EMFILE) {
+        shutdown(client_socket_descriptor(socket), direction);
     }
 }
 
 bool client_socket_set_no_delay(const struct client_socket *socket)
 {
     static const int yes = 1;
-    const int descriptor = descriptor_of(socket);
+    const int descriptor = client_socket_descriptor(socket);
     return descriptor >= 0 &&
            setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes) == 0;
+}
+
+void client_socket_name_peer(int descriptor, char *text, size_t size)
+{
+    struct sockaddr_storage peer;
+    socklen_t length = sizeof peer;
+    text[0] = '\0';
+    if (getpeername(descriptor, (struct sockaddr *)&peer, &length) == 0 &&
+        (peer.ss_family == AF_INET || peer.ss_family == AF_INET6) &&
+        getnameinfo((struct sockaddr *)&peer, length, text, (socklen_t)size, NULL, 0,
+                    NI_NUMERICHOST) != 0) {
+        text[0] = '\0';
+    }
 }
 
 bool client_socket_is_ended(const struct client_socket *socket)
 {
     char byte;
-    const int descriptor = descriptor_of(socket);
+    const int descriptor = client_socket_descriptor(socket);
     if (descriptor < 0) {
         return client_socket_is_known(socket);
     }
@@ -103,23 +134,61 @@ bool client_socket_is_ended(const struct client_socket *socket)
     return length == 0 || (length < 0 && errno != EAGAIN && errno != EINTR);
 }
 
-/* The socket is shut down again with every tick: a library may try a second server. */
-static void *watch_over(void *argument)
+/* A socket is shut down again with every tick: a library may try a second server. */
+static void *watch_over(void *unused)
 {
-    struct attempt *attempt = argument;
-    bool (*const is_cancelled)(void) = attempt->target->is_cancelled;
-    struct pollfd wake = {.fd = attempt->wake, .events = POLLIN};
-    while (poll(&wake, 1, TICK_MS) <= 0) {
-        if (attempt->ended == ERROR_NONE) {
-            attempt->ended = is_cancelled != NULL && is_cancelled() ? ERROR_CANCELLED
-                             : mono_now_ns() >= attempt->until_ns   ? ERROR_TIMEOUT
-                                                                    : ERROR_NONE;
+    (void)unused;
+    for (bool is_over = false; !is_over;) {
+        poll(NULL, 0, TICK_MS);
+        pthread_mutex_lock(&watch_lock);
+        for (struct attempt *attempt = attempts; attempt != NULL; attempt = attempt->next) {
+            bool (*const is_cancelled)(void) = attempt->target->is_cancelled;
+            if (attempt->ended == ERROR_NONE) {
+                attempt->ended = is_cancelled != NULL && is_cancelled() ? ERROR_CANCELLED
+                                 : mono_now_ns() >= attempt->until_ns   ? ERROR_TIMEOUT
+                                                                        : ERROR_NONE;
+            }
+            if (attempt->ended != ERROR_NONE) {
+                client_socket_shut(attempt->socket, SHUT_RDWR);
+            }
         }
-        if (attempt->ended != ERROR_NONE) {
-            client_socket_shut(attempt->socket, SHUT_RDWR);
-        }
+        is_over = attempts == NULL;
+        is_watching = !is_over;
+        pthread_mutex_unlock(&watch_lock);
     }
     return NULL;
+}
+
+/* Returns 0, or errno: there is no thread for it. */
+static int begin_watch(struct attempt *attempt)
+{
+    pthread_t thread;
+    int code = 0;
+    pthread_mutex_lock(&watch_lock);
+    if (!is_watching) {
+        code = thread_start(&thread, STACK_BYTES, watch_over, NULL);
+        is_watching = code == 0;
+        if (is_watching) {
+            pthread_detach(thread);
+        }
+    }
+    if (is_watching) {
+        attempt->next = attempts;
+        attempts = attempt;
+    }
+    pthread_mutex_unlock(&watch_lock);
+    return code;
+}
+
+static void end_watch(const struct attempt *attempt)
+{
+    pthread_mutex_lock(&watch_lock);
+    struct attempt **at = &attempts;
+    while (*at != attempt) {
+        at = &(*at)->next;
+    }
+    *at = attempt->next;
+    pthread_mutex_unlock(&watch_lock);
 }
 
 enum status client_socket_connect(struct client_socket *socket, const struct target *target,
@@ -130,16 +199,10 @@ enum status client_socket_connect(struct client_socket *socket, const struct tar
         .socket = socket,
         .target = target,
         .until_ns = mono_now_ns() + target->connect_timeout_s * MONO_NS_PER_S,
-        .wake = eventfd(0, EFD_CLOEXEC),
     };
     struct error failure = {0};
-    pthread_t thread = 0;
-    const int code =
-        attempt.wake < 0 ? errno : thread_start(&thread, STACK_BYTES, watch_over, &attempt);
+    const int code = begin_watch(&attempt);
     if (code != 0) {
-        if (attempt.wake >= 0) {
-            close(attempt.wake);
-        }
         error_set(error, ERROR_SYSTEM, code, NULL, "no thread to watch over the connect: %s",
                   strerror(code));
         return STATUS_FATAL;
@@ -147,9 +210,7 @@ enum status client_socket_connect(struct client_socket *socket, const struct tar
     watched = socket;
     const enum status status = connect(context, &failure);
     watched = NULL;
-    eventfd_write(attempt.wake, 1);
-    pthread_join(thread, NULL);
-    close(attempt.wake);
+    end_watch(&attempt);
     if (attempt.ended == ERROR_CANCELLED) {
         error_set(error, ERROR_CANCELLED, 0, NULL, "interrupted while connecting");
     } else if (attempt.ended == ERROR_TIMEOUT) {

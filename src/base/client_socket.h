@@ -27,10 +27,20 @@ struct client_socket {
 /* Runs connect(context) of a client library within target->connect_timeout_s. The last stream
  * socket that this thread connects meanwhile is noted in *socket; when the time is over, or the
  * target is cancelled, it is shut down, and the result is LOST with ERROR_TIMEOUT or
- * ERROR_CANCELLED. FATAL with ERROR_SYSTEM: this machine has no thread or descriptor left. */
+ * ERROR_CANCELLED. FATAL with ERROR_SYSTEM: this machine has no thread left. One watches
+ * over all connects that are under way. */
 enum status client_socket_connect(struct client_socket *socket, const struct target *target,
                                   enum status (*connect)(void *context, struct error *error),
                                   void *context, struct error *error);
+
+/* Notes the socket of an open connection, which the library tells; -1: there is none any more. */
+void client_socket_note(struct client_socket *socket, int descriptor);
+
+/* -1: it is not known, or not open any more. */
+int client_socket_descriptor(const struct client_socket *socket);
+
+/* The address that a socket is connected to, "10.0.0.7"; "" where it has none. */
+void client_socket_name_peer(int descriptor, char *text, size_t size);
 
 /* False: the library has a connect of its own, or connected to no socket. */
 bool client_socket_is_known(const struct client_socket *socket);

@@ -42,7 +42,8 @@ void limits_ask(struct limits_question *question, const struct plan *plan,
         .server_cgroup = plan->server_cgroup,
         .server = server,
         .other_files = LIMITS_SAMPLER_FILES + opening * plan->connect_concurrency,
-        .other_threads = LIMITS_OTHER_THREADS,
+        .other_threads =
+            LIMITS_OTHER_THREADS + ((adapter->flags & ADAPTER_WATCHED) != 0 ? 1U : 0U),
     };
     question->other_files += is_embedded ? LIMITS_EMBEDDED_FILES : 0;
     if (plan->metrics_port > 0) {

@@ -261,6 +261,7 @@ static void add_server(struct tree root, const struct result *result)
     }
     tree = tree_object(root, "connection");
     tree_text(tree, "host", connection->host);
+    tree_text(tree, "address", connection->address);
     tree_count_if(tree, "port", connection->port > 0, connection->port);
     tree_text(tree, "user", connection->user);
     tree_text(tree, "database", connection->database);

@@ -64,6 +64,15 @@ class Settings(harness.Postgresql):
         self.assertEqual(run.json["server"]["settings"]["random_page_cost"], "1.25")
 
 
+class Address(harness.Postgresql):
+    def test_what_the_open_connection_says(self):
+        for name in ("TEST_POSTGRESQL", "TEST_MARIADB", "TEST_CLICKHOUSE"):
+            url = os.environ[f"APPEND_{name}"].replace("127.0.0.1", "localhost")
+            _, run = self.run_append(1, 100, url)
+            self.assertEqual(run.json["connection"]["host"], "localhost", url)
+            self.assertIn(run.json["connection"]["address"], ("127.0.0.1", "::1"), url)
+
+
 class Refusals(harness.Postgresql):
     def test_who_was_asked_as_whom_and_what_to_do(self):
         place = self.url.split("@")[1].split("/")[0]

@@ -5,6 +5,10 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -89,6 +93,63 @@ static void test_ends(void **state)
     leave(&kept);
 }
 
+/* However many are under way, one thread watches, and no descriptor is opened. */
+enum {
+    MANY = 12
+};
+
+static void *connect_in_a_thread(void *context)
+{
+    struct silence *silence = context;
+    struct error error = {.kind = ERROR_NONE};
+    const struct target target = {.connect_timeout_s = 1, .is_cancelled = no};
+    client_socket_connect(&silence->socket, &target, connect_to_silence, silence, &error);
+    return (void *)(uintptr_t)(error.kind == ERROR_TIMEOUT);
+}
+
+static unsigned count_threads(void)
+{
+    char line[200];
+    unsigned threads = 0;
+    FILE *status = fopen("/proc/self/status", "r");
+    assert_non_null(status);
+    while (fgets(line, sizeof line, status) != NULL) {
+        if (strncmp(line, "Threads:", 8) == 0) {
+            threads = (unsigned)strtoul(line + 8, NULL, 10);
+        }
+    }
+    fclose(status);
+    return threads;
+}
+
+static void test_cost(void **state)
+{
+    struct silence one = {0}, many[MANY] = {0};
+    pthread_t threads[MANY];
+    (void)state;
+    const int lowest = dup(STDIN_FILENO);
+    close(lowest);
+    assert_int_equal(end_of_connect(&one, 3600, no), ERROR_NONE);
+    assert_int_equal(one.listener, lowest);
+    leave(&one);
+    for (size_t i = 0; i < MANY; i++) {
+        many[i].is_waited_for = true;
+        assert_int_equal(pthread_create(&threads[i], NULL, connect_in_a_thread, &many[i]), 0);
+    }
+    for (size_t i = 0; i < MANY; i++) {
+        while (!client_socket_is_known(&many[i].socket)) {
+            sched_yield();
+        }
+    }
+    assert_true(count_threads() <= 1 + MANY + 1);
+    for (size_t i = 0; i < MANY; i++) {
+        void *has_timed_out;
+        assert_int_equal(pthread_join(threads[i], &has_timed_out), 0);
+        assert_non_null(has_timed_out);
+        leave(&many[i]);
+    }
+}
+
 /* The number of a descriptor that was closed belongs to another socket soon. */
 static void test_another_socket(void **state)
 {
@@ -133,6 +194,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_cost),
         cmocka_unit_test(test_another_socket),
         cmocka_unit_test(test_wait),
     };

@@ -66,6 +66,21 @@ static void test_open_files(void **state)
     assert_true(limit->fix[0] != '\0');
 }
 
+/* A thread that watches over connects is counted, once for all sessions. */
+static void test_watched_connects(void **state)
+{
+    (void)state;
+    const struct adapter plain = {.files_per_session = 1};
+    const struct adapter watched = {.files_per_session = 1, .flags = ADAPTER_WATCHED};
+    struct plan plan = {.adapter = &plain, .sessions = 7, .connect_concurrency = 3};
+    struct limits_question without, with;
+    limits_ask(&without, &plan, NULL, NULL);
+    plan.adapter = &watched;
+    limits_ask(&with, &plan, NULL, NULL);
+    assert_int_equal(with.other_threads, without.other_threads + 1);
+    assert_int_equal(with.other_files, without.other_files);
+}
+
 static void test_sides(void **state)
 {
     (void)state;
@@ -171,6 +186,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_first_of_limits),
         cmocka_unit_test(test_open_files),
+        cmocka_unit_test(test_watched_connects),
         cmocka_unit_test(test_sides),
         cmocka_unit_test(test_ports_of_unix_sockets),
         cmocka_unit_test(test_fix_of_a_setting),
