@@ -160,6 +160,12 @@ struct server_settings {
     } entries[SERVER_SETTINGS_MAX];
 };
 
+/* A session as the server can tell it from all others. */
+struct session_name {
+    uint64_t number; /* the server's for it */
+    uint16_t port;   /* of this side of the connection, as the server sees it; 0: it has none */
+};
+
 /* What an open connection knows about itself. "" and 0 mean that it does not know. */
 struct connection_info {
     char host[256]; /* where it goes: name, address, Unix socket or the folder of one */
@@ -291,6 +297,13 @@ struct adapter {
     /* Optional. The one operation for another thread: makes a call that is blocked in this
      * connection return soon, as LOST. The connection is open for the length of the call. */
     void (*interrupt)(struct adapter_conn *conn);
+
+    /* Optional, both or none. name_session: for another thread, as interrupt. end_session, on
+     * another connection: ends the session of this user's that has this name, whatever it is at
+     * work with; *was_there: false where there is none. */
+    void (*name_session)(struct adapter_conn *conn, struct session_name *name);
+    enum status (*end_session)(struct adapter_conn *conn, const struct session_name *name,
+                               bool *was_there, struct error *error);
 
     /* Optional. Changes what is known better than from target and adapter, with which the caller
      * has filled *info. Asks nobody. */

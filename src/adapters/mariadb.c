@@ -1256,6 +1256,39 @@ static void interrupt_connection(struct adapter_conn *conn)
     client_socket_shut(&conn->socket, SHUT_RDWR);
 }
 
+static void name_session(struct adapter_conn *conn, struct session_name *name)
+{
+    *name = (struct session_name){
+        .number = mysql_thread_id(&conn->mysql),
+        .port = client_socket_own_port(client_socket_descriptor(&conn->socket))};
+}
+
+/* Behind a proxy the number and the port are another session's, or nobody's: both have to fit. */
+static enum status end_session(struct adapter_conn *conn, const struct session_name *name,
+                               bool *was_there, struct error *error)
+{
+    char sql[320];
+    int64_t number = 0;
+    struct answer answer = {.take = ask_take_number, .context = &number};
+    snprintf(sql, sizeof sql,
+             "select id from information_schema.processlist where id = %" PRIu64
+             " and user = substring_index(user(), '@', 1)"
+             " and if(instr(host, ':') > 0, substring_index(host, ':', -1), '0') = '%u'",
+             name->number, name->port);
+    enum status status = ask_rows(&adapter_mariadb, conn, sql, NULL, &answer, error);
+    *was_there = status == STATUS_OK && number > 0;
+    if (*was_there) {
+        snprintf(sql, sizeof sql, "kill %" PRId64, number);
+        status = run_text(conn, sql, error);
+        if (status == STATUS_REJECTED && error->native_code == ER_NO_SUCH_THREAD) {
+            error_clear(error);
+            *was_there = false;
+            status = STATUS_OK;
+        }
+    }
+    return status;
+}
+
 static void close_connection(struct adapter_conn *conn)
 {
     if (conn == NULL) {
@@ -1898,6 +1931,8 @@ const struct adapter adapter_mariadb = {
     .open = open_connection,
     .close = close_connection,
     .interrupt = interrupt_connection,
+    .name_session = name_session,
+    .end_session = end_session,
     .inspect = inspect,
     .execute = execute,
     .describe = describe,

@@ -6,6 +6,7 @@
  */
 #include <endian.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -581,6 +582,30 @@ static void keep_last_words(void *context, const PGresult *notice)
 static void interrupt_connection(struct adapter_conn *conn)
 {
     client_socket_shut(&conn->socket, SHUT_RDWR);
+}
+
+static void name_session(struct adapter_conn *conn, struct session_name *name)
+{
+    *name = (struct session_name){
+        .number = (uint64_t)PQbackendPID(conn->connection),
+        .port = client_socket_own_port(client_socket_descriptor(&conn->socket))};
+}
+
+/* A pooler makes up the number, and a process's may be used again: the port has to fit, too. */
+static enum status end_session(struct adapter_conn *conn, const struct session_name *name,
+                               bool *was_there, struct error *error)
+{
+    char sql[320];
+    int64_t count = 0;
+    struct answer answer = {.take = ask_take_number, .context = &count};
+    snprintf(sql, sizeof sql,
+             "select count(*) from (select pg_catalog.pg_terminate_backend(pid) as is_told"
+             " from pg_catalog.pg_stat_activity where pid = %" PRIu64
+             " and usename = current_user and client_port = %d) as ended where is_told",
+             name->number, name->port > 0 ? (int)name->port : -1);
+    const enum status status = ask_rows(&adapter_postgresql, conn, sql, NULL, &answer, error);
+    *was_there = status == STATUS_OK && count > 0;
+    return status;
 }
 
 static void close_connection(struct adapter_conn *conn)
@@ -1672,6 +1697,8 @@ const struct adapter adapter_postgresql = {
     .open = open_connection,
     .close = close_connection,
     .interrupt = interrupt_connection,
+    .name_session = name_session,
+    .end_session = end_session,
     .inspect = inspect,
     .execute = execute,
     .describe = describe,

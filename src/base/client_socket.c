@@ -7,6 +7,7 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -108,6 +109,19 @@ bool client_socket_set_no_delay(const struct client_socket *socket)
     const int descriptor = client_socket_descriptor(socket);
     return descriptor >= 0 &&
            setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes) == 0;
+}
+
+uint16_t client_socket_own_port(int descriptor)
+{
+    struct sockaddr_storage own;
+    socklen_t length = sizeof own;
+    char port[8];
+    return getsockname(descriptor, (struct sockaddr *)&own, &length) == 0 &&
+                   (own.ss_family == AF_INET || own.ss_family == AF_INET6) &&
+                   getnameinfo((struct sockaddr *)&own, length, NULL, 0, port, sizeof port,
+                               NI_NUMERICSERV) == 0
+               ? (uint16_t)strtoul(port, NULL, 10)
+               : 0;
 }
 
 void client_socket_name_peer(int descriptor, char *text, size_t size)

@@ -39,6 +39,9 @@ void client_socket_note(struct client_socket *socket, int descriptor);
 /* -1: it is not known, or not open any more. */
 int client_socket_descriptor(const struct client_socket *socket);
 
+/* The port of this side; 0: it has none. */
+uint16_t client_socket_own_port(int descriptor);
+
 /* The address that a socket is connected to, "10.0.0.7"; "" where it has none. */
 void client_socket_name_peer(int descriptor, char *text, size_t size);
 

@@ -696,6 +696,7 @@ static enum exit_code load(struct job *job, struct error *error)
         .context = job,
         .search = job->search,
         .patience_ns = PATIENCE_NS,
+        .cut = &job->cut,
         .on_begin = job->on_begin,
         .on_level = job->on_level,
     };
@@ -815,7 +816,9 @@ static void judge(struct job *job, const char *why_not)
     if (why_not != NULL) {
         verify_not(result, why_not);
     } else {
+        job->setup.cut = &job->cut;
         verify_result(&job->setup, &job->plan, result);
+        result->sessions_ended = job->cut.ended;
     }
     const struct judge_context context = judge_by(job);
     result_judge(result, &context);
@@ -1170,6 +1173,7 @@ static void release(struct job *job)
     run_files_destroy(job->files, !job->has_begun);
     recorder_destroy(job->recorder);
     generator_destroy(job->generator);
+    free(job->cut.entries);
     setup_fini(&job->setup);
     if (job->has_library) {
         setup_stop_library(job->library, &job->plan);

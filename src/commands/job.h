@@ -32,6 +32,7 @@ struct job {
     struct adapter_library *library; /* owned; NULL for adapters that load none */
     bool has_library;                /* it was begun */
     struct setup setup;
+    struct cut_list cut; /* entries owned */
     struct generator *generator;
     struct recorder *recorder;
     struct sampler *sampler;

@@ -16,13 +16,33 @@ void session_add(struct session *session, enum recorder_counter counter, uint64_
     recorder_add(session->load->recorder, session->place, counter, n);
 }
 
+/* Cuts the session's connection; under connections_lock. Without memory for its name the server is
+ * left to find out by itself. */
+static void cut(struct session *session, bool is_first)
+{
+    struct cut_list *list = session->load->cut;
+    const struct adapter *adapter = session->load->plan->adapter;
+    const bool is_named = is_first && list != NULL && adapter->name_session != NULL;
+    if (is_named && list->count == list->room) {
+        const size_t room = 2 * list->room + 16;
+        struct cut_session *more = reallocarray(list->entries, room, sizeof *more);
+        list->entries = more == NULL ? list->entries : more;
+        list->room = more == NULL ? list->room : room;
+    }
+    if (is_named && list->count < list->room) {
+        struct cut_session *entry = &list->entries[list->count++];
+        entry->host = session->host;
+        adapter->name_session(session->shared_conn, &entry->name);
+    }
+    adapter->interrupt(session->shared_conn);
+}
+
 void session_interrupt(struct session *session)
 {
     const struct adapter *adapter = session->load->plan->adapter;
     pthread_mutex_lock(&session->load->connections_lock);
     if (session->shared_conn != NULL && adapter->interrupt != NULL) {
-        atomic_store(&session->was_cut, true);
-        adapter->interrupt(session->shared_conn);
+        cut(session, !atomic_exchange(&session->was_cut, true));
     }
     pthread_mutex_unlock(&session->load->connections_lock);
 }
@@ -55,7 +75,7 @@ void session_cut_overdue(struct session *session, int64_t now_ns)
     pthread_mutex_lock(&session->load->connections_lock);
     if (session->shared_conn != NULL &&
         atomic_compare_exchange_strong(&session->call_ns, &call_ns, -now_ns)) {
-        plan->adapter->interrupt(session->shared_conn);
+        cut(session, true);
     }
     pthread_mutex_unlock(&session->load->connections_lock);
 }

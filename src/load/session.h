@@ -134,6 +134,8 @@ struct load {
     void (*on_done)(void *context, int64_t done_ns);
     void *context;
 
+    struct cut_list *cut; /* filled by the fleet, under connections_lock; of the caller */
+
     struct ranks *ranks; /* that share the run; NULL: there is this process alone */
 
     /* Of a search for the most sessions; NULL: a run. The caller has set the bounds and hold_ns. */

@@ -1449,6 +1449,25 @@ static void verify_rows(const struct setup *setup, const struct plan *plan, stru
     buffer_fini(&scan.sql);
 }
 
+/* Ends at the server what was cut there and is at work still. Once each: one that cannot be ended
+ * ends by itself. */
+static void end_cut(struct probe *probe, struct adapter_conn *conn)
+{
+    struct cut_list *list = probe->setup->cut;
+    const bool has_hosts = probe->plan->host_count > 0;
+    for (size_t i = 0; list != NULL && i < list->count; i++) {
+        struct cut_session *entry = &list->entries[i];
+        if (entry->name.number > 0 && (!has_hosts || entry->host == probe->host)) {
+            bool was_there = false;
+            probe->plan->adapter->end_session(conn, &entry->name, &was_there,
+                                              &(struct error){.kind = ERROR_NONE});
+            note_answer(probe);
+            list->ended += was_there ? 1 : 0;
+            entry->name.number = 0;
+        }
+    }
+}
+
 /* Asks for counts again, on a connection of its own. */
 static enum status recount(const struct setup *setup, const struct plan *plan,
                            const struct result *result, struct probe probe, struct error *error)
@@ -1487,12 +1506,14 @@ static int64_t measure_storage(const struct setup *setup, const struct plan *pla
 
 static enum status count_again(struct probe *probe, struct adapter_conn *conn, struct error *error)
 {
+    end_cut(probe, conn);
     return count_rows(probe, probe->setup, conn, &probe->setup->count, probe->context, error);
 }
 
 static enum status count_host_again(struct probe *probe, struct adapter_conn *conn,
                                     struct error *error)
 {
+    end_cut(probe, conn);
     return count_tables_at(probe, conn, probe->context, error);
 }
 
@@ -1562,6 +1583,7 @@ static enum status count_dataset(struct probe *probe, struct adapter_conn *conn,
                                  struct error *error)
 {
     const struct table_count *table = probe->context;
+    end_cut(probe, conn);
     return count_rows(probe, probe->setup, conn, table->count, table->rows, error);
 }
 

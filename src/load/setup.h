@@ -38,6 +38,16 @@ struct setup_made {
     int64_t load_ns;
 };
 
+/* Sessions whose calls were cut on this side: the server may be at work on them still. */
+struct cut_list {
+    struct cut_session {
+        struct session_name name;
+        unsigned host; /* of several */
+    } * entries;       /* owned */
+    size_t count, room;
+    uint64_t ended; /* of these, at the server */
+};
+
 /* One of several hosts. */
 struct setup_host {
     bool is_known;         /* it answered, and: */
@@ -64,6 +74,7 @@ struct setup {
     struct storage storage;
     unsigned host; /* of several: the first that answered */
     size_t host_count;
+    struct cut_list *cut;     /* when rows are counted again these are ended; NULL: none */
     struct setup_host *hosts; /* by number; owned; NULL: there is one host */
 };
 

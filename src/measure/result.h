@@ -160,6 +160,7 @@ struct result {
     unsigned resource_rank;                /* whose CPU and I/O `resources` has */
     int64_t gate_late_ns;                  /* as in struct rank_result, of this process */
     uint64_t sessions_cut;   /* sessions whose connection append cut: no end in time after STOP */
+    uint64_t sessions_ended; /* that append cut, and ended at the server, which was at work still */
     uint64_t worst_lag_rows; /* most rows that a count was behind the session's own */
     uint64_t batches_late;   /* with a rate: batches that started over 100 ms after their time */
 

@@ -423,6 +423,7 @@ static void add_troubles(struct tree root, const struct result *result)
     tree_text(root, "events_note", events->note);
     tree_text(root, "metrics_note", result->metrics_note);
     tree_text(root, "removal", result->removal);
+    tree_count(root, "sessions_ended_at_server", result->sessions_ended);
 }
 
 static void add_histogram(struct tree tree, const char *key, const struct histogram *histogram)

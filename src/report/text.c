@@ -1043,6 +1043,13 @@ void report_write_text(FILE *stream, const struct plan *plan, const struct resul
     put_causes(&out, &result->causes);
     put_findings(&out, &result->findings);
     put_text(&out, "Ended", stop_text(result));
+    if (result->sessions_ended > 0) {
+        say(&out,
+            "the server was still at work for %s %s whose connection append cut: "
+            "they were ended there",
+            SOME(result->sessions_ended, "session", "sessions"));
+        put(&out, "Cut");
+    }
     put_text(&out, "Events", result->events.note);
     put_text(&out, "Metrics", result->metrics_note);
     put_text(&out, "To undo", plan->owned_path == NULL ? result->removal : "");

@@ -1,6 +1,7 @@
 """Servers that die and come back, the same for each kind of server: a mixin of test cases."""
 
 import signal
+import threading
 import time
 
 import harness
@@ -178,3 +179,28 @@ class Faults:
             ended = self.end(process, 1)
             reason = self.check_run(out, 1).json["row_verification"]["reason"]
             self.assertRegex(reason, r"gave up waiting for the rows: .+ \(--timeout\)$")
+
+
+class CutCalls:
+    """What append cuts does not go on at the server; what others have asked for does. For a Case with a
+    database, its `sql`, a query that SLEEPs, one that does while the table has rows, and one that counts
+    those that go on."""
+
+    SLEEP = SLEEP_WITH_ROWS = GOING_ON = None
+
+    def test_calls_that_were_cut(self):
+        other = threading.Thread(target=self.sql, args=(self.SLEEP.format(15 * harness.SLOW),))
+        other.start()
+        self.addCleanup(other.join)
+        harness.wait_until(lambda: self.going_on() == 1, "the other's call")
+        ended, run = self.run_append(3, 300, self.url, "--read", self.SLEEP_WITH_ROWS, "--timeout",
+                                     f"{harness.SLOW}s", code=None)
+        self.assertEqual(run.json["counters"]["timeouts"], 3)
+        self.assertEqual(run.json["sessions_ended_at_server"], 3, ended)
+        self.assertIn("the server was still at work for 3 sessions whose connection append cut",
+                      " ".join(ended.out.split()))
+        harness.wait_until(lambda: self.going_on() <= 1, "the end of the calls")
+        self.assertTrue(other.is_alive() and self.going_on() == 1, "the other's call was ended, too")
+
+    def going_on(self):
+        return int(self.sql(self.GOING_ON))

@@ -16,6 +16,12 @@ class Restarts(faults.Faults, harness.Case):
         return [f"set global read_only = {int(is_on)}"]
 
 
+class Cut(faults.CutCalls, harness.Mariadb):
+    SLEEP = "select sleep({})"
+    SLEEP_WITH_ROWS = "select sleep(if(exists (select 1 from syslog_table), 600, 0))"
+    GOING_ON = "select count(*) from information_schema.processlist where info like 'select sleep(%'"
+
+
 class Shapes(harness.Mariadb):
     def connections(self):
         return int(self.sql("show global status like 'Connections'").split()[-1])

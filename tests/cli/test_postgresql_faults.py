@@ -99,5 +99,13 @@ class Restarts(faults.Faults, harness.Case):
         self.check_rows(server, run)
 
 
+class Cut(faults.CutCalls, harness.Postgresql):
+    SLEEP = "select pg_sleep({})"
+    SLEEP_WITH_ROWS = ("select pg_sleep(case when exists (select from syslog_table) then 600 else 0"
+                       " end)")
+    GOING_ON = ("select count(*) from pg_stat_activity where state = 'active' and"
+                " query like 'select pg_sleep(%'")
+
+
 if __name__ == "__main__":
     harness.main()
