@@ -1160,6 +1160,7 @@ enum exit_code job_finish(struct job *job, enum exit_code code, struct error *er
 
 static void release(struct job *job)
 {
+    const bool is_in_use = job->result != NULL && job->result->sessions_left > 0;
     result_free(job->result);
     if (job->junit != NULL) {
         fclose(job->junit);
@@ -1178,7 +1179,9 @@ static void release(struct job *job)
     if (job->has_library) {
         setup_stop_library(job->library, &job->plan);
     }
-    plan_fini(&job->plan);
+    if (!is_in_use) {
+        plan_fini(&job->plan);
+    }
     together_fini(&job->together);
 }
 

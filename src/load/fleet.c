@@ -140,6 +140,9 @@ static void fleet_interrupt(struct fleet *fleet, bool only_leaving)
         if (session->is_live && (!only_leaving || atomic_load(&session->is_leaving))) {
             session_interrupt(session);
         }
+        if (session->is_live && gate_is_stopped(&fleet->load->gate)) {
+            session_leave(session);
+        }
     }
 }
 
@@ -164,7 +167,12 @@ static void count_outcome(struct session_ledger *ledger, enum session_outcome ou
 
 static void join(struct fleet *fleet, struct session *session, struct session_ledger *ledger)
 {
-    pthread_join(session->thread, NULL);
+    if (session->is_left) {
+        pthread_detach(session->thread);
+    } else {
+        pthread_join(session->thread, NULL);
+    }
+    fleet->result->sessions_left += session->is_left ? 1 : 0;
     session->is_live = false;
     fleet->live--;
     fleet->cut += atomic_load(&session->was_cut) ? 1 : 0;

@@ -609,3 +609,38 @@ void *session_run(void *argument)
     gate_session_ends(&load->gate);
     return NULL;
 }
+
+void session_leave(struct session *session)
+{
+    struct load *load = session->load;
+    clockid_t clock;
+    bool is_at_work = false;
+    int64_t since_ns = 0;
+    if (session->transactions == NULL || atomic_load(&session->has_ended) ||
+        pthread_getcpuclockid(session->thread, &clock) != 0) {
+        return;
+    }
+    /* one that only waits for a CPU is late, too */
+    const int64_t cpu_ns = mono_clock_ns(clock);
+    session->script_cpu_ns = session->script_cpu_ns == 0 ? cpu_ns : session->script_cpu_ns;
+    if (cpu_ns - session->script_cpu_ns < SESSION_LATE_CPU_NS ||
+        !transactions_leave(session, &is_at_work, &since_ns)) {
+        return;
+    }
+    session->is_left = true;
+    close_connection(session);
+    session->sum.outcome = is_at_work ? SESSION_DROPPED : SESSION_NOT_STARTED;
+    if (is_at_work) {
+        count_session(session, RECORDER_SESSIONS_DROPPED, &load->sessions_dropped);
+        recorder_set_working(load->recorder, session->place, 0);
+        session->work_end_ns = since_ns;
+        raise_to(&load->last_work_ns, since_ns);
+        gate_finish_work(&load->gate, false);
+        session_add(session, RECORDER_SESSIONS_ENDED, 1);
+    } else {
+        gate_release_slot(&load->gate);
+    }
+    raise_to(&load->last_end_ns, mono_now_ns());
+    atomic_store(&session->has_ended, true);
+    gate_session_ends(&load->gate);
+}

@@ -198,6 +198,9 @@ struct session {
     atomic_bool is_leaving; /* told by the main thread to leave before its share is done */
     atomic_bool has_ended;  /* by its thread, when all else is written */
     bool is_live;           /* main thread: its thread was started and not joined */
+    bool is_left;           /* main thread: its thread was left behind, and is never joined */
+    int64_t
+        script_cpu_ns; /* CPU time of its thread as it was first seen to be late; 0: it was not */
 };
 
 /* Calls of the session's thread: calls.c. */
@@ -271,17 +274,28 @@ enum status transactions_connected(struct session *session, struct error *error)
 /* One transaction, with all its tries; due at intended_ns, 0: no rate is asked for. */
 enum status transactions_turn(struct session *session, int64_t intended_ns);
 
+/* Main thread, once the run was stopped. True: the session's thread is in its script's own code and
+ * is left behind there; the transaction under way, if it is at work, has failed, and the script is
+ * blamed. What the thread still reads, the plan's script among it, may not be freed any more.
+ * *since_ns: it has been there since. */
+bool transactions_leave(struct session *session, bool *is_at_work, int64_t *since_ns);
+
 /* Main thread, after the join: adds what was done to tables to result->datasets, and frees. */
 void transactions_destroy(struct session *session, struct result *result);
 
 /* How long a session may take to finish its call after STOP before its connection is cut. */
 #define SESSION_GRACE_NS (INT64_C(10) * 1000000000)
+#define SESSION_LATE_CPU_NS INT64_C(1000000000)
 
 /* The thread's function; the argument is a struct session. Returns NULL. */
 void *session_run(void *argument);
 
 /* Main thread: makes a call that is blocked in the session's connection return. */
 void session_interrupt(struct session *session);
+
+/* Main thread, again and again once sessions are late: ends a session for its thread, which is in a
+ * function of its script that computes for ever. */
+void session_leave(struct session *session);
 
 /* Main thread: the same to a call that has taken longer than --timeout allows; again every second
  * until it returns. */

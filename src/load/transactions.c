@@ -7,9 +7,11 @@
  * the try was acknowledged. What begins in the warm-up has a ledger of its own, and is in no
  * figure; the rows that it adds to tables and takes from them count like all others.
  */
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/param.h>
+#include <unistd.h>
 
 #include "base/ask.h"
 #include "base/mono.h"
@@ -47,6 +49,14 @@ enum part {
     PART_TRANSACTION, /* between BEGIN and COMMIT */
 };
 
+/* Where the session's thread is. In the script's own code, which may compute for ever in a function
+ * of C, the main thread can leave it behind: from then on it changes nothing. */
+enum where {
+    OUTSIDE,
+    IN_SCRIPT,
+    LEFT_BEHIND,
+};
+
 /* What the claims of a try came to. */
 struct claims {
     uint64_t checks, checks_failed, found, not_found;
@@ -55,6 +65,7 @@ struct claims {
 
 struct transactions {
     struct session *session;
+    atomic_int where; /* enum where */
     const struct script *script;
     struct script_host host;
     struct script_state *state; /* NULL: the session's thread has not begun, or has ended */
@@ -113,15 +124,33 @@ static struct transaction_ledger *ledger_of(const struct transactions *own)
     return own->is_warm ? &session->warm_up : &session->transactions_done;
 }
 
+/* The thread that was left behind has come out of its function, when nobody waits for it any more.
+ */
+static void stop_if_left(const struct transactions *own)
+{
+    while (atomic_load(&own->where) == LEFT_BEHIND) {
+        pause();
+    }
+}
+
 static bool is_stopped(void *context)
 {
     const struct transactions *own = context;
+    stop_if_left(own);
     return gate_is_stopped(&own->session->load->gate);
 }
 
-/* A call of the script begins or has ended: its own time does not go on, or goes on again. */
+/* A call of the script begins or has ended: its own time does not go on, or goes on again. Nobody
+ * is left behind before the run was stopped. */
 static int64_t leave_script(struct transactions *own)
 {
+    stop_if_left(own);
+    int where = IN_SCRIPT;
+    if (!gate_is_stopped(&own->session->load->gate)) {
+        atomic_store_explicit(&own->where, OUTSIDE, memory_order_relaxed);
+    } else if (!atomic_compare_exchange_strong(&own->where, &where, OUTSIDE)) {
+        stop_if_left(own);
+    }
     const int64_t now_ns = mono_now_ns();
     own->script_ns += now_ns - own->since_ns;
     return now_ns;
@@ -130,6 +159,7 @@ static int64_t leave_script(struct transactions *own)
 static int64_t enter_script(struct transactions *own)
 {
     own->since_ns = mono_now_ns();
+    atomic_store_explicit(&own->where, IN_SCRIPT, memory_order_release);
     return own->since_ns;
 }
 
@@ -486,10 +516,13 @@ void transactions_destroy(struct session *session, struct result *result)
         into->added_in_doubt += account->added_in_doubt;
         into->taken_in_doubt += account->taken_in_doubt;
     }
+    session->transactions = NULL;
+    if (atomic_load(&own->where) == LEFT_BEHIND) {
+        return;
+    }
     free(own->accounts);
     free(own->writes);
     free(own);
-    session->transactions = NULL;
 }
 
 /* A mistake in the script ends the run; one that the database found is said with its place. */
@@ -553,6 +586,7 @@ enum status transactions_connected(struct session *session, struct error *error)
     begin_part(own, PART_NONE);
     enter_script(own);
     const enum script_end end = script_connected(own->state, error);
+    leave_script(own);
     memset(own->calls, 0, sizeof own->calls);
     switch (end) {
     case SCRIPT_DONE:
@@ -921,4 +955,26 @@ enum status transactions_turn(struct session *session, int64_t intended_ns)
         session_blame(session, CAUSE_STATEMENT, NULL, STATUS_LOST, &own->error);
     }
     return session->is_overdue ? STATUS_LOST : own->has_failed ? own->status : STATUS_OK;
+}
+
+bool transactions_leave(struct session *session, bool *is_at_work, int64_t *since_ns)
+{
+    struct transactions *own = session->transactions;
+    struct error error = {.kind = ERROR_NONE};
+    int where = IN_SCRIPT;
+    if (own == NULL || !atomic_compare_exchange_strong(&own->where, &where, LEFT_BEHIND)) {
+        return false;
+    }
+    *is_at_work = own->part != PART_NONE;
+    *since_ns = own->since_ns;
+    error_set(&error, ERROR_USAGE, 0, NULL, "%s: this did not return when the run had ended",
+              script_place_of(own->state));
+    if (*is_at_work) {
+        settle_rows(own, TRY_WRONG);
+        settle_claims(own, false);
+        settle(own, TRY_WRONG);
+    }
+    own->has_failed = false;
+    stop_for(own, &error);
+    return true;
 }

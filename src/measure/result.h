@@ -159,6 +159,7 @@ struct result {
     struct rank_result *ranks;             /* by number, owned */
     unsigned resource_rank;                /* whose CPU and I/O `resources` has */
     int64_t gate_late_ns;                  /* as in struct rank_result, of this process */
+    uint64_t sessions_left;  /* whose threads were left behind in their script, and read it still */
     uint64_t sessions_cut;   /* sessions whose connection append cut: no end in time after STOP */
     uint64_t sessions_ended; /* that append cut, and ended at the server, which was at work still */
     uint64_t worst_lag_rows; /* most rows that a count was behind the session's own */

@@ -118,6 +118,7 @@ struct script_state {
     bool is_connecting;               /* on_session: the run may not have begun */
     enum script_end end; /* what ended the try, be it that pcall caught it; DONE: nothing yet */
     char why[ERROR_TEXT_BYTES]; /* of a rollback, or of SCRIPT_WRONG */
+    char slow_place[80];        /* "x.lua:3", of the call of a pattern that may take long */
 
     /* What was declared so far; in a session it must be the same again. */
     size_t params, datasets, counters, statement_count, transactions, functions, hooks_of_session;
@@ -1918,6 +1919,7 @@ static int call_rep(lua_State *lua)
 /* Steps that a match may take before it is hopeless: each repetition of a pattern can be tried at
  * each place of the text for each try of the one before. Most patterns take far fewer. */
 #define PATTERN_STEPS_MAX 1e20
+#define PATTERN_STEPS_LONG 1e8 /* about a second's */
 #define PLAIN_STEPS_MAX 1e12
 
 /* The end of the set or item of a pattern that begins at `at`. */
@@ -1932,8 +1934,20 @@ static const char *skip_item(const char *at, const char *end)
     return close != NULL ? close + 1 : at + 1;
 }
 
-/* find, match, gmatch and gsub, whose time in C nothing ends: what would never return is refused.
- * The upvalues are the library's function and whether it takes PLAIN. */
+/* Keeps the line for script_place_of, which another thread may ask for when this does not end. */
+static void note_place(lua_State *lua)
+{
+    struct script_state *state = state_of(lua);
+    luaL_where(lua, 1);
+    const char *place = lua_tostring(lua, -1);
+    snprintf(state->slow_place, sizeof state->slow_place, "%.*s",
+             place[0] == '\0' ? 0 : (int)strlen(place) - 2, place); /* "x.lua:3: " */
+    lua_pop(lua, 1);
+}
+
+/* find, match, gmatch and gsub, whose time in C nothing ends: what would never return is refused,
+ * and what is slower than the run leaves its thread behind. The upvalues are the library's function
+ * and whether it takes PLAIN. */
 static int call_pattern(lua_State *lua)
 {
     size_t length, pattern_length;
@@ -1955,6 +1969,9 @@ static int call_pattern(lua_State *lua)
                           "a pattern of %d bytes with %d repetitions may never be done with a text "
                           "of %d bytes: match a shorter text",
                           (int)pattern_length, (int)repetitions, (int)length);
+    }
+    if (steps > PATTERN_STEPS_LONG) {
+        note_place(lua);
     }
     lua_pushvalue(lua, lua_upvalueindex(1));
     lua_insert(lua, 1);
@@ -2801,6 +2818,11 @@ enum script_end script_try(struct script_state *state, size_t transaction, uint6
     state->stream = (struct draw_stream){
         .base = base_of(state, turn), .row = turn * state->place.sessions + state->place.session};
     return call(state, state->transaction_refs[transaction], error);
+}
+
+const char *script_place_of(const struct script_state *state)
+{
+    return state->slow_place[0] != '\0' ? state->slow_place : state->script->name;
 }
 
 void script_settle(struct script_state *state)

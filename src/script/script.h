@@ -221,6 +221,10 @@ enum script_end script_try(struct script_state *state, size_t transaction, uint6
 /* The transaction of the latest try has ended for good: what it took of counters is known now. */
 void script_settle(struct script_state *state);
 
+/* "x.lua:3", the place of the latest call that may compute for very long, else the script's name.
+ * For another thread, while that call goes on. */
+const char *script_place_of(const struct script_state *state);
+
 /* After each connect: the functions given to on_session. */
 enum script_end script_connected(struct script_state *state, struct error *error);
 

@@ -1,6 +1,7 @@
 """Scripts that are wrong, or hostile: a clear line, the right exit code, nothing left behind."""
 
 import pathlib
+import re
 import signal
 import sqlite3
 import subprocess
@@ -175,8 +176,26 @@ class Wrong(workload_faults.Case):
                 self.assertLess(time.monotonic() - start, 20 * harness.SLOW)
                 self.assertEqual(run.json["transactions"]["committed"], 0)
 
+    # some 4 x 10^15 steps in a function of C, which sees no end of the run
+    ENDLESS_PATTERN = 'local a = ("a"):rep(40) a:find(("a*"):rep(20) .. "b")'
+
+    def test_ctrl_c_at_a_pattern_before_the_run(self):
+        script = self.script(TABLE + GET + f"on_session(function() {self.ENDLESS_PATTERN} end)\n"
+                             'transaction("x", function() get:run(1) end)\n')
+        out = self.out()
+        process = self.start(2, self.url(), "--workload", script, "--duration", "1s", "--out", out)
+        stat = pathlib.Path(f"/proc/{process.pid}/stat")
+        harness.wait_until(lambda: int(stat.read_text().split()[13]) > 50, "the pattern")
+        process.send_signal(signal.SIGINT)
+        self.end(process, 130)
+        run = self.check_run(out, 130)
+        self.assertEqual(run.sessions["not_started"], 2)
+        self.assertTrue(any(re.search(r"script\.lua:\d+: this did not return", cause["text"])
+                            for cause in run.causes), run.causes)
+
     def test_the_line_that_does_not_return(self):
-        for body in ("while true do pcall(function() while true do end end) end", "while true do end"):
+        for body in ("while true do pcall(function() while true do end end) end", "while true do end",
+                     self.ENDLESS_PATTERN):
             with self.subTest(body):
                 script = self.script(TABLE + GET + 'local n = 0\ntransaction("x", function()\n'
                                      "n = n + 1 get:run(1)\nif n > 5 and session.id == 1 then\n"
