@@ -128,12 +128,18 @@ struct storage_words {
 };
 
 /* How a database keeps a short text with a table, which goes when the table goes: the mark by which
- * append knows the tables that it made. $0 stands for the table's name, $6 for the text as a
- * literal, $7 for the table's first column, $8 and $9 for the new and the old text as names. */
+ * append knows the tables that it made. $0 stands for the table's name, $1 for that as a literal,
+ * $6 for the text as a literal, $7 for the table's first column, $8 and $9 for the new and the old
+ * text as names. */
 #define TABLE_MARK_PREFIX "made by append: "
 struct table_mark_words {
-    const char *read;  /* the text, one cell; ? is the table's name */
-    const char *write; /* in place of the text that is there */
+    const char *read;  /* the text, one cell; ? is the table's name, here and in the next two */
+    const char *place; /* one cell: the name with what tells the table from a copy that took the
+                          text along: its database, and its number where tables have one */
+    const char *const *others; /* what of others hangs on the table, a cell each, "orders refers to
+                                  it"; each is asked; NULL-terminated */
+    const char *write;         /* in place of the text that is there */
+    const char *write_parts;   /* to the parts of a table that append has just made; NULL: none */
     const char *erase; /* NULL: write replaces; else sent before write where there is an old text */
 };
 

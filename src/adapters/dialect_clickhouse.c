@@ -307,6 +307,8 @@ static const struct storage_words storage = {
 static const struct table_mark_words table_mark = {
     .read = "select comment from system.columns"
             " where database = currentDatabase() and table = ? limit 1",
+    .place = "select concat(currentDatabase(), '.', ?)",
+    .others = (const char *const[]){NULL},
     .write = "alter table $0 comment column $7 $6",
 };
 

@@ -663,6 +663,17 @@ static const struct storage_words storage = {
 static const struct table_mark_words table_mark = {
     .read = "select table_comment from information_schema.tables"
             " where table_schema = database() and table_name = ?",
+    .place = "select concat(database(), '.', ?)",
+    .others =
+        (const char *const[]){
+            "select concat(k.table_schema, '.', k.table_name, ' refers to it') from"
+            " information_schema.key_column_usage k join information_schema.tables t on"
+            " t.table_schema = k.table_schema and t.table_name = k.table_name where"
+            " k.referenced_table_schema = database() and k.referenced_table_name = ? and"
+            " t.table_comment not like 'made by append: %' limit 1",
+            "select concat(trigger_name, ' is a trigger of it') from information_schema.triggers"
+            " where event_object_schema = database() and event_object_table = ? limit 1",
+            NULL},
     .write = "alter table $0 comment = $6",
 };
 

@@ -482,7 +482,39 @@ static const struct storage_words storage = {
 static const struct table_mark_words table_mark = {
     .read = "select pg_catalog.obj_description(pg_catalog.to_regclass(pg_catalog.quote_ident(?)),"
             " 'pg_class')",
+    .place = "select pg_catalog.current_database() || '.' || c.relnamespace || '.' || c.oid from"
+             " pg_catalog.pg_class c where c.oid ="
+             " pg_catalog.to_regclass(pg_catalog.quote_ident(?))",
+    .others =
+        (const char *const[]){
+            "with recursive own(id) as (select"
+            " pg_catalog.to_regclass(pg_catalog.quote_ident(?))::oid), part(id) as (select"
+            " i.inhrelid from pg_catalog.pg_inherits i join own on i.inhparent = own.id union "
+            "select"
+            " i.inhrelid from pg_catalog.pg_inherits i join part on i.inhparent = part.id), "
+            "other(id,"
+            " does) as (select part.id, ' is a part of it' from part union all select c.conrelid,"
+            " ' refers to it' from pg_catalog.pg_constraint c join own on c.confrelid = own.id "
+            "where"
+            " c.contype = 'f' and c.conrelid <> own.id) select other.id::pg_catalog.regclass ||"
+            " other.does from other where"
+            " coalesce(pg_catalog.obj_description(other.id, 'pg_class'), '') not like"
+            " 'made by append: %'"
+            " union all select t.tgname || ' is a trigger of it' from pg_catalog.pg_trigger t join "
+            "own"
+            " on t.tgrelid = own.id where not t.tgisinternal"
+            " union all select r.rulename || ' is a rule of it' from pg_catalog.pg_rewrite r join "
+            "own"
+            " on r.ev_class = own.id where r.rulename <> '_RETURN'",
+            NULL},
     .write = "comment on table $0 is $6",
+    .write_parts =
+        "do $$$$ declare part regclass; begin for part in with recursive part(id) as (select"
+        " inhrelid from pg_catalog.pg_inherits where inhparent = $1::regclass union select"
+        " i.inhrelid from pg_catalog.pg_inherits i join part on i.inhparent = part.id) select id "
+        "from"
+        " part loop execute pg_catalog.format('comment on table %s is %L', part,"
+        " 'made by append: a part'); end loop; end $$$$",
 };
 
 /* Those that differ from the default, without what is of one installation only or may hold a

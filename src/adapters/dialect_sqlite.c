@@ -361,6 +361,17 @@ enum status dialect_check_transaction(enum status status, bool is_open, struct e
 static const struct table_mark_words table_mark = {
     .read = "select name from sqlite_schema where type = 'index' and tbl_name = ? collate nocase"
             " and name glob 'made by append:*'",
+    .place = "select file || '.' || ? from pragma_database_list where name = 'main'",
+    .others =
+        (const char *const[]){
+            "with own(name) as (select ?) select m.name || ' refers to it' from own, sqlite_schema "
+            "m,"
+            " pragma_foreign_key_list(m.name) f where m.type = 'table' and f.\"table\" = own.name"
+            " collate nocase and m.name <> own.name collate nocase and not exists (select 1 from"
+            " sqlite_schema i where i.type = 'index' and i.tbl_name = m.name and i.name glob"
+            " 'made by append:*') union all select m.name || ' is a trigger of it' from own,"
+            " sqlite_schema m where m.type = 'trigger' and m.tbl_name = own.name collate nocase",
+            NULL},
     .write = "create index $8 on $0 ($7) where 0",
     .erase = "drop index $9",
 };

@@ -97,6 +97,7 @@ struct sweep {
     bool is_stopped; /* by a signal to a rank, or because one is lost */
     bool has_begun;  /* some run was started: the table of TABLE_MADE is the sweep's */
     bool has_made;   /* the same, by this call: it found no table before its first run */
+    bool has_marks;  /* the database keeps the mark of a table that append makes */
     json_t *changes; /* of the server's settings, once all runs are over; owned */
     char started_utc[40];
     int lock; /* descriptor of the folder, locked; -1 = none */
@@ -1048,15 +1049,15 @@ static enum exit_code choose_table(struct sweep *sweep, struct error *error)
         sweep->table = sweep->given.is_recreate ? TABLE_RECREATED : TABLE_SCRIPT;
         return EXIT_CODE_OK;
     }
-    bool is_there = false;
+    struct setup_found found = {.is_there = false};
     struct adapter_library *library;
     enum exit_code code = setup_start_library(&library, &plan, error);
     if (code == EXIT_CODE_OK) {
         const size_t count = script == NULL ? 1 : script->dataset_count;
-        for (size_t i = 0; i < count && !is_there && code == EXIT_CODE_OK; i++) {
+        for (size_t i = 0; i < count && !found.is_there && code == EXIT_CODE_OK; i++) {
             if (script == NULL || script->datasets[i].is_declared) {
                 plan.table_name = script == NULL ? plan.table_name : script->datasets[i].name;
-                code = setup_find_table(&plan, &is_there, error);
+                code = setup_find_table(&plan, &found, error);
             }
         }
         setup_stop_library(library, &plan);
@@ -1067,12 +1068,13 @@ static enum exit_code choose_table(struct sweep *sweep, struct error *error)
     sweep->table = sweep->given.is_recreate       ? TABLE_RECREATED
                    : sweep->given.is_keeping_rows ? TABLE_KEPT
                                                   : TABLE_MADE;
+    sweep->has_marks = found.has_marks;
     /* only a table that the sweep makes itself may be recreated; once begun, it is its own */
     const bool can_make = script != NULL || plan.is_default_table || plan.ddl != NULL;
     if (sweep->table != TABLE_MADE || sweep->has_begun) {
         return EXIT_CODE_OK;
     }
-    if (is_there) {
+    if (found.is_there) {
         return usage_refuse(error, "table '%.60s' is there already: %s%s%s", plan.table_name,
                             can_make ? "--recreate lets the sweep drop it before each run" : "",
                             can_make && sweep->other_shape == 0 ? ", " : "",
@@ -1318,8 +1320,9 @@ static enum exit_code run_program(struct sweep *sweep, size_t index, struct chil
     return EXIT_CODE_OK;
 }
 
-/* Names the tables that a run may drop whoever made them: those that the user named, or those that
- * were missing before the sweep's first run. Where neither is so the run looks at their marks. */
+/* Names the tables that a run may drop whoever made them: those that the user named, or, where the
+ * database keeps no marks, those that were missing before the sweep's first run. Else the run looks
+ * at their marks. */
 static bool name_recreated(const struct sweep *sweep, struct buffer *text)
 {
     const struct script *script = plan_has_own_rows(&sweep->plan) ? NULL : sweep->plan.script;
@@ -1327,9 +1330,10 @@ static bool name_recreated(const struct sweep *sweep, struct buffer *text)
     const size_t bare = text->length;
     if (sweep->given.recreate_names != NULL) {
         buffer_add_text(text, sweep->given.recreate_names);
-    } else if (sweep->table == TABLE_MADE && sweep->has_made && script == NULL) {
+    } else if (sweep->table == TABLE_MADE && sweep->has_made && !sweep->has_marks &&
+               script == NULL) {
         buffer_add_text(text, sweep->plan.table_name);
-    } else if (sweep->table == TABLE_MADE && sweep->has_made) {
+    } else if (sweep->table == TABLE_MADE && sweep->has_made && !sweep->has_marks) {
         for (size_t i = 0; i < script->dataset_count; i++) {
             buffer_add_format(text, "%s%s", text->length > bare ? "," : "",
                               script->datasets[i].is_declared ? script->datasets[i].name : "");

@@ -227,12 +227,12 @@ static enum status read_mark(const struct datasets_place *place, const char *tab
 
 static enum status write_mark(const struct plan *plan, const struct setup *setup,
                               struct adapter_conn *conn, const struct script_dataset *dataset,
-                              bool is_loading, struct error *error)
+                              bool is_new, bool is_loading, struct error *error)
 {
     struct buffer what = {0};
     const struct table_mark_place place = mark_place(plan, setup, conn, dataset->name, &what);
     const enum status status =
-        table_mark_write(&place, dataset->table.columns[0].name, is_loading, error);
+        table_mark_write(&place, dataset->table.columns[0].name, is_new, is_loading, error);
     buffer_fini(&what);
     return status;
 }
@@ -244,13 +244,14 @@ static const char *remedy_for(const struct table_mark *mark, const char *table_n
     if (mark->is_there) {
         return "append cleanup drops it, --recreate makes it again";
     }
-    snprintf(text, size, "append did not make it and leaves it as it is; --recreate=%.60s drops it",
-             table_name);
+    snprintf(text, size, "%s%s leaves it as it is; --recreate=%.60s drops it",
+             mark->is_made ? mark->why : "append did not make it",
+             mark->is_made ? ": append" : " and", table_name);
     return text;
 }
 
 enum {
-    REMEDY_BYTES = 160
+    REMEDY_BYTES = 280
 };
 #define REMEDY(mark, name) remedy_for(mark, name, (char[REMEDY_BYTES]){""}, REMEDY_BYTES)
 
@@ -532,7 +533,7 @@ static enum status check_rows(const struct datasets_place *place, struct work *w
         char remedy[REMEDY_BYTES];
         snprintf(remedy, sizeof remedy, "%.40s declares %s rows; --recreate=%.60s drops the table",
                  script, UNITS_COUNT(dataset->rows), dataset->name);
-        return table_mark_refuse(table, dataset->name, (int64_t)rows, remedy, error);
+        return table_mark_refuse(&work->mark, table, dataset->name, (int64_t)rows, remedy, error);
     }
     const bool was_cut_off = work->mark.is_loading && work->mark.has_rows_of && work->key != NULL;
     const bool can_go_on = rows < dataset->rows && (rows == 0 || was_cut_off);
@@ -605,7 +606,7 @@ static enum status check_drop(const struct datasets_place *place, const struct w
     }
     char remedy[REMEDY_BYTES];
     snprintf(remedy, sizeof remedy, "--recreate=%.60s drops it all the same", name);
-    return table_mark_refuse(table, name, count_there(place, name), remedy, error);
+    return table_mark_refuse(&work->mark, table, name, count_there(place, name), remedy, error);
 }
 
 static enum status examine_table(const struct datasets_place *place, struct work *work,
@@ -803,8 +804,8 @@ static enum status make_table(const struct datasets_place *place, struct work *w
     } else {
         const struct script_dataset *dataset = work->dataset;
         work->mark.is_there = true;
-        status =
-            write_mark(place->plan, place->setup, place->conn, dataset, dataset->rows > 0, error);
+        status = write_mark(place->plan, place->setup, place->conn, dataset, true,
+                            dataset->rows > 0, error);
         status = status == STATUS_OK ? check_columns(place, dataset, &table, &work->mark, error)
                                      : status;
         status = status == STATUS_OK ? adopt(place, work->number, &table, error) : status;
@@ -865,8 +866,12 @@ void datasets_undo(const struct datasets_place *place, const struct datasets *da
 {
     for (size_t i = 0; i < datasets->count; i++) {
         const struct work *work = &datasets->works[i];
-        if (work->is_made) {
-            drop(place, work->dataset->name, &(struct error){.kind = ERROR_NONE});
+        struct error error = {.kind = ERROR_NONE};
+        struct table_mark mark;
+        /* the name may be another table's by now */
+        if (work->is_made && read_mark(place, work->dataset->name, &mark, &error) == STATUS_OK &&
+            (mark.is_there || place->setup->connection.table_mark == NULL)) {
+            drop(place, work->dataset->name, &error);
         }
     }
 }
@@ -1238,7 +1243,7 @@ static enum status finish_table(struct hand *hand, const struct work *work, stru
         return STATUS_REJECTED;
     }
     return status == STATUS_OK && dataset->rows > 0
-               ? write_mark(plan, hand->loader->setup, hand->conn, dataset, false, error)
+               ? write_mark(plan, hand->loader->setup, hand->conn, dataset, false, false, error)
                : status;
 }
 
@@ -1522,7 +1527,7 @@ static enum status find_doomed(const struct datasets_place *place, struct doomed
                 char remedy[REMEDY_BYTES];
                 snprintf(remedy, sizeof remedy, "--drop=%.60s drops it all the same",
                          dataset->name);
-                status = table_mark_refuse(&table, dataset->name, rows, remedy, error);
+                status = table_mark_refuse(&mark, &table, dataset->name, rows, remedy, error);
             }
         }
         table_fini(&table);

@@ -440,8 +440,8 @@ static enum status check_drop(struct adapter_conn *conn, const struct plan *plan
     if (is_counted && rows == 0 && table->takes_any_column) {
         return STATUS_OK; /* without rows there is no such table */
     }
-    return table_mark_refuse(table, plan->table_name, is_counted ? (int64_t)rows : -1, remedy,
-                             error);
+    return table_mark_refuse(&mark, table, plan->table_name, is_counted ? (int64_t)rows : -1,
+                             remedy, error);
 }
 
 /* Leaves the table described in *table, made if there was none and there is DDL for it: then
@@ -503,7 +503,7 @@ static enum status find_or_create(struct adapter_conn *conn, const struct plan *
         *is_made = status == STATUS_OK;
         if (*is_made && table->column_count > 0) {
             const struct table_mark_place place = mark_place(conn, plan, connection);
-            status = table_mark_write(&place, table->columns[0].name, false, error);
+            status = table_mark_write(&place, table->columns[0].name, true, false, error);
         }
         return status;
     }
@@ -1255,18 +1255,26 @@ void setup_count_io(const struct setup *setup, const struct plan *plan,
 
 static enum status find_table(struct probe *probe, struct adapter_conn *conn, struct error *error)
 {
-    bool *is_there = probe->context;
+    const struct adapter *adapter = probe->plan->adapter;
+    struct setup_found *found = probe->context;
     struct table table = {0};
-    const enum status status =
-        probe->plan->adapter->describe(conn, probe->plan->table_name, &table, error);
+    struct connection_info connection = {0};
+    const enum status status = adapter->describe(conn, probe->plan->table_name, &table, error);
     table_fini(&table);
-    *is_there = status == STATUS_OK;
+    target_fill_connection(probe->plan, &connection);
+    if (adapter->inspect != NULL) {
+        adapter->inspect(conn, &connection);
+    }
+    found->is_there = status == STATUS_OK;
+    found->has_marks = connection.table_mark != NULL;
     return status == STATUS_REJECTED && error->kind == ERROR_NOT_FOUND ? STATUS_OK : status;
 }
 
-enum exit_code setup_find_table(const struct plan *plan, bool *is_there, struct error *error)
+enum exit_code setup_find_table(const struct plan *plan, struct setup_found *found,
+                                struct error *error)
 {
-    *is_there = false;
+    /* a file that is not there will be SQLite's, which keeps them */
+    *found = (struct setup_found){.has_marks = (plan->adapter->flags & ADAPTER_FILE) != 0};
     if ((plan->adapter->flags & ADAPTER_FILE) != 0 && access(plan->target.path, F_OK) != 0 &&
         errno == ENOENT) {
         return EXIT_CODE_OK;
@@ -1275,7 +1283,7 @@ enum exit_code setup_find_table(const struct plan *plan, bool *is_there, struct 
         .plan = plan,
         .open = PROBE_FIRST,
         .work = find_table,
-        .context = is_there,
+        .context = found,
         .what = "the table",
         .notice = "waiting for the server to tell about the table",
     };

@@ -83,10 +83,17 @@ struct setup {
  * print, and the latter two are as far as they are known without a connection. */
 enum exit_code setup_inquire(struct setup *setup, const struct plan *plan, struct error *error);
 
-/* Whether the table of the plan is there. Else than OK: *error is the line to print. A database
- * file that does not exist has no table, and is not made; a default database that the runs would
- * make is. */
-enum exit_code setup_find_table(const struct plan *plan, bool *is_there, struct error *error);
+/* What is found of a table before any run. */
+struct setup_found {
+    bool is_there;
+    bool
+        has_marks; /* the database keeps the mark of a table that append makes: load/table_mark.h */
+};
+
+/* Looks for the table of the plan. Else than OK: *error is the line to print. A database file that
+ * does not exist has no table, and is not made; a default database that the runs would make is. */
+enum exit_code setup_find_table(const struct plan *plan, struct setup_found *found,
+                                struct error *error);
 
 /* The table without columns in the plan's script, if there is one, becomes the plan's: it has to be
  * there, or is made as the built-in one. Else than OK: there are several; *error is the line to

@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/ask.h"
 #include "base/random.h"
@@ -29,66 +28,88 @@ static uint64_t hash_text(const char *text)
     return random_mix(hash);
 }
 
-static void write_hashes(const struct table_mark_place *place, char *text, size_t size)
+/* `where` is the answer to words->place; `other` are the words before the mark. */
+static void write_hashes(const struct table_mark_place *place, const char *where, const char *other,
+                         char *text, size_t size)
 {
-    snprintf(text, size, "%016" PRIx64 "-%016" PRIx64, hash_text(place->table_name),
+    snprintf(text, size, "%016" PRIx64 "-%016" PRIx64,
+             random_mix(hash_text(place->table_name) ^ random_mix(hash_text(where))) ^
+                 hash_text(other),
              hash_text(place->rows));
 }
 
 /* Splits a comment into the mark and the rest, and says what the mark means. */
-static void read_comment(const struct table_mark_place *place, const char *comment,
-                         struct table_mark *mark)
+static void read_comment(const struct table_mark_place *place, const char *where,
+                         const char *comment, struct table_mark *mark)
 {
     char hashes[2 * HASH_DIGITS + 2];
     const char *const begin = strstr(comment, TABLE_MARK_PREFIX);
-    const char *const end = begin == NULL ? NULL : begin + strcspn(begin, "\"'`");
-    const size_t length = begin == NULL ? 0 : (size_t)(end - begin);
-    write_hashes(place, hashes, sizeof hashes);
-    const size_t hashed = sizeof hashes - 1;
+    const size_t length = begin == NULL ? 0 : strlen(begin);
     snprintf(mark->other, sizeof mark->other, "%.*s",
              (int)(begin == NULL ? strlen(comment) : (size_t)(begin - comment)), comment);
+    write_hashes(place, where, mark->other, hashes, sizeof hashes);
+    const size_t hashed = sizeof hashes - 1;
     if (length < strlen(TABLE_MARK_PREFIX) + hashed || length >= sizeof mark->text ||
-        strncmp(end - hashed, hashes, HASH_DIGITS + 1) != 0) {
+        strncmp(begin + length - hashed, hashes, HASH_DIGITS + 1) != 0) {
         return;
     }
-    snprintf(mark->text, sizeof mark->text, "%.*s", (int)length, begin);
-    mark->is_there = true;
+    snprintf(mark->text, sizeof mark->text, "%s", begin);
+    mark->is_there = mark->is_made = true;
     mark->is_loading = strncmp(begin + strlen(TABLE_MARK_PREFIX), LOADING, strlen(LOADING)) == 0;
-    mark->has_rows_of = strncmp(end - hashed, hashes, hashed) == 0;
+    mark->has_rows_of = strncmp(begin + length - hashed, hashes, hashed) == 0;
 }
 
-static bool take_comment(void *context, const struct cell *cells, size_t count)
+static bool take_text(void *context, const struct cell *cells, size_t count)
 {
-    char *comment = context;
+    char *text = context;
     if (count > 0) {
-        ask_text(&cells[0], comment, 2 * TABLE_MARK_BYTES);
+        ask_text(&cells[0], text, 2 * TABLE_MARK_BYTES);
     }
     return false;
+}
+
+/* Asks for one text about the table; "" where there is none. LOST: the connection is. */
+static enum status ask_about(const struct table_mark_place *place, const char *words,
+                             char text[2 * TABLE_MARK_BYTES], struct error *error)
+{
+    struct answer answer = {.take = take_text, .context = text};
+    text[0] = '\0';
+    const enum status status =
+        ask_rows(place->adapter, place->conn, words, place->table_name, &answer, error);
+    if (status == STATUS_LOST) {
+        return status;
+    }
+    text[0] = status == STATUS_OK ? text[0] : '\0';
+    error_clear(error);
+    return STATUS_OK;
 }
 
 enum status table_mark_read(const struct table_mark_place *place, struct table_mark *mark,
                             struct error *error)
 {
     const struct table_mark_words *words = place->connection->table_mark;
-    char comment[2 * TABLE_MARK_BYTES] = "";
-    struct answer answer = {.take = take_comment, .context = comment};
+    char text[2 * TABLE_MARK_BYTES], where[2 * TABLE_MARK_BYTES];
     *mark = (struct table_mark){.is_there = false};
     if (words == NULL) {
         return STATUS_OK;
     }
-    const enum status status =
-        ask_rows(place->adapter, place->conn, words->read, place->table_name, &answer, error);
-    if (status == STATUS_LOST) {
+    enum status status = ask_about(place, words->place, where, error);
+    status = status == STATUS_OK ? ask_about(place, words->read, text, error) : status;
+    if (status != STATUS_OK) {
         return status;
     }
-    error_clear(error);
-    if (status == STATUS_OK) {
-        read_comment(place, comment, mark);
+    read_comment(place, where, text, mark);
+    for (size_t i = 0; mark->is_there && words->others[i] != NULL; i++) {
+        status = ask_about(place, words->others[i], text, error);
+        if (status != STATUS_OK || text[0] != '\0') {
+            snprintf(mark->why, sizeof mark->why, "%s", text);
+            mark->is_there = mark->is_loading = mark->has_rows_of = false;
+        }
     }
-    return STATUS_OK;
+    return status;
 }
 
-/* Replaces $0, $6 to $9 in the words: see struct table_mark_words. */
+/* Replaces $0, $1, $6 to $9 and $$ in the words: see struct table_mark_words. */
 static void write_words(struct buffer *sql, const char *words, const struct table_mark_place *place,
                         const char *column, const struct table_mark *old, const char *text)
 {
@@ -102,6 +123,18 @@ static void write_words(struct buffer *sql, const char *words, const struct tabl
         case '0':
             buffer_add_identifier(sql, place->table_name, quote);
             break;
+        case '1': { /* the same as a literal */
+            struct buffer name = {0};
+            buffer_add_identifier(&name, place->table_name, quote);
+            buffer_add_text(sql, "'");
+            for (const char *at = buffer_text(&name); *at != '\0'; at++) {
+                buffer_add_text(sql, *at == '\'' ? "'" : "");
+                buffer_add(sql, at, 1);
+            }
+            buffer_add_text(sql, "'");
+            buffer_fini(&name);
+            break;
+        }
         case '6': /* no backslash is in it: see mark_write */
             buffer_add_text(sql, "'");
             for (const char *at = old->other; *at != '\0'; at++) {
@@ -118,6 +151,9 @@ static void write_words(struct buffer *sql, const char *words, const struct tabl
             break;
         case '9':
             buffer_add_identifier(sql, old->text, quote);
+            break;
+        case '$':
+            buffer_add_text(sql, "$");
             break;
         default:
             break;
@@ -139,15 +175,21 @@ static enum status execute(const struct table_mark_place *place, struct buffer *
     return status;
 }
 
-enum status table_mark_write(const struct table_mark_place *place, const char *column,
+enum status table_mark_write(const struct table_mark_place *place, const char *column, bool is_new,
                              bool is_loading, struct error *error)
 {
     const struct table_mark_words *words = place->connection->table_mark;
     char hashes[2 * HASH_DIGITS + 2], what[WHAT_BYTES] = "", text[TABLE_MARK_BYTES];
+    char where[2 * TABLE_MARK_BYTES] = "";
     struct table_mark old;
     size_t length = 0;
     enum status status = table_mark_read(place, &old, error);
-    if (words == NULL || status != STATUS_OK || strchr(old.other, '\\') != NULL) {
+    if (words == NULL || status != STATUS_OK || strchr(old.other, '\\') != NULL ||
+        !(is_new || old.is_made)) {
+        return status;
+    }
+    status = ask_about(place, words->place, where, error);
+    if (status != STATUS_OK) {
         return status;
     }
     for (const char *at = place->what; *at != '\0' && length + 1 < sizeof what; at++) {
@@ -155,10 +197,10 @@ enum status table_mark_write(const struct table_mark_place *place, const char *c
             what[length++] = *at;
         }
     }
-    write_hashes(place, hashes, sizeof hashes);
+    write_hashes(place, where, old.other, hashes, sizeof hashes);
     snprintf(text, sizeof text, "%s%s%s, %s", TABLE_MARK_PREFIX, is_loading ? LOADING : LOADED,
              what, hashes);
-    if (old.is_there && words->erase != NULL) {
+    if (old.is_made && words->erase != NULL) {
         struct buffer sql = {0};
         write_words(&sql, words->erase, place, column, &old, text);
         status = execute(place, &sql, error);
@@ -166,6 +208,11 @@ enum status table_mark_write(const struct table_mark_place *place, const char *c
     if (status != STATUS_LOST) {
         struct buffer sql = {0};
         write_words(&sql, words->write, place, column, &old, text);
+        status = execute(place, &sql, error);
+    }
+    if (status != STATUS_LOST && is_new && words->write_parts != NULL) {
+        struct buffer sql = {0};
+        write_words(&sql, words->write_parts, place, column, &old, text);
         status = execute(place, &sql, error);
     }
     return status == STATUS_LOST ? status : STATUS_OK;
@@ -178,7 +225,7 @@ bool table_mark_allows_drop(const struct table_mark *mark, const struct plan *pl
     const char *at = plan->recreate_names;
     while (at != NULL && *at != '\0') {
         const size_t part = strcspn(at, ",");
-        if (part == length && strncasecmp(at, table_name, length) == 0) {
+        if (part == length && strncmp(at, table_name, length) == 0) {
             return true;
         }
         at += part + (at[part] == ',' ? 1 : 0);
@@ -186,8 +233,9 @@ bool table_mark_allows_drop(const struct table_mark *mark, const struct plan *pl
     return mark->is_there;
 }
 
-enum status table_mark_refuse(const struct table *table, const char *name, int64_t rows,
-                              const char *remedy, struct error *error)
+enum status table_mark_refuse(const struct table_mark *mark, const struct table *table,
+                              const char *name, int64_t rows, const char *remedy,
+                              struct error *error)
 {
     char columns[COLUMNS_SHOWN] = "", count[48] = "";
     size_t length = 0, shown = 0;
@@ -206,7 +254,11 @@ enum status table_mark_refuse(const struct table *table, const char *name, int64
     }
     error_clear(error);
     error_set(error, ERROR_USAGE, 0, NULL,
-              "append did not make table '%.60s' (%scolumns %s%s) and leaves it as it is: %s", name,
-              count, columns, shown < table->column_count ? ", ..." : "", remedy);
+              mark->is_made
+                  ? "append made table '%.60s' (%scolumns %s%s), but %s, and leaves it as "
+                    "it is: %s"
+                  : "append did not make table '%.60s' (%scolumns %s%s)%s and leaves it as "
+                    "it is: %s",
+              name, count, columns, shown < table->column_count ? ", ..." : "", mark->why, remedy);
     return STATUS_FATAL;
 }

@@ -44,6 +44,13 @@ transaction("look", function() check(get:one(id) ~= nil) end, {autocommit = true
 """
 
 
+TRIGGERS = {
+    "sqlite": ("create trigger watch after delete on log1 for each row begin delete from log2; end",),
+    "mariadb": ("create trigger watch after delete on log1 for each row delete from log2",),
+    "postgresql": ("create function told() returns trigger language plpgsql as 'begin return old; end'",
+                   "create trigger watch after delete on log1 for each row execute function told()")}
+
+
 class Others:
     """Tables of somebody else's, and that they are left as they are. Subclasses as of Prepare."""
 
@@ -140,6 +147,45 @@ class Others:
         self.prepare("--workload", self.script(OTHERS.replace("log1", "log2"), "two.lua"))
         self.sql(self.RENAME.format("log2", "log1"))
         self.refused_others("--workload", self.script(OTHERS, "others.lua"), "--set", "rows=200", rows=100)
+
+    REFERRED = ("create table orders (o int, acc int, foreign key (acc) references log1 (id) on delete cascade)",)
+    TRIGGER = TRIGGERS["sqlite"]
+
+    def test_what_hangs_on_a_table(self):
+        """append made it, but somebody's rows would go with it, or somebody's statements would run."""
+        script = ("--workload", self.script(OTHERS, "others.lua"))
+        for statements, why, undo in ((self.REFERRED, "orders refers to it", "drop table orders"),
+                                      (self.TRIGGER, "watch is a trigger of it", None)):
+            if statements is None:  # this database has no such thing
+                continue
+            with self.subTest(why):
+                self.prepare(*script)
+                self.sql(*statements)
+                told = r"append made table 'log1' \(100 rows; columns id, msg\), but .*" + why
+                self.refused_prepare(*script, "--recreate", pattern=told)
+                self.refused_run(*script, "--recreate", pattern=told)
+                self.refused("cleanup", self.url, *script, code=2, pattern=told)
+                self.refused_prepare(*script, "--set", "rows=200", pattern=why)
+                self.assertEqual(self.counts("log1"), [100])
+                if undo:
+                    self.sql(undo)
+
+    def test_names_have_a_case(self):
+        script = ("--workload", self.script(OTHERS, "others.lua"))
+        self.others_table()
+        for option in ("--drop=LOG1", "--drop=log", "--drop=log1x"):
+            self.refused("cleanup", self.url, *script, option, code=2, pattern="append did not make table 'log1'")
+        self.assertEqual(self.counts("log1"), [50])
+
+    def test_the_table_of_a_sweep_is_replaced_meanwhile(self):
+        out = self.out()
+        process = self.start("sweep", "--sessions", "1,2", "--records", "3k", "--rate", 1000, self.url,
+                             "--out", out)
+        self.wait_for_rows(process, out / "1x3000")
+        self.sql(self.RENAME.format("syslog_table", "kept"), self.CREATE.format("syslog_table"),
+                 "insert into syslog_table values (7, 'mine')")
+        self.end(process, None)
+        self.assertEqual(self.sql("select msg from syslog_table"), "mine")
 
     def test_the_default_table(self):
         """syslog_table: rows are added, and --recreate drops it only where append made it."""

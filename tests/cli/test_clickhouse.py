@@ -132,6 +132,7 @@ class Runs(Clickhouse):
 class Tables(Others, Clickhouse):
     CREATE = "create table {} (id Int32, msg String) engine = MergeTree() order by id"
     RENAME = "rename table {} to {}"
+    REFERRED = TRIGGER = None
 
     def tables(self):
         return set(self.sql("select name from system.tables where database = currentDatabase()").split())

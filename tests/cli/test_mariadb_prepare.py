@@ -3,7 +3,7 @@
 import re
 
 import harness
-from prepare import OTHERS, Prepare
+from prepare import OTHERS, TRIGGERS, Prepare
 
 
 class Tables(Prepare, harness.Mariadb):
@@ -18,11 +18,25 @@ class Tables(Prepare, harness.Mariadb):
     def indexes(self):
         return self.names("statistics", "index_name")
 
+    TRIGGER = TRIGGERS["mariadb"]
+
     def test_comments_of_others(self):
         self.others_table()
         self.sql("alter table log1 comment = 'made by append, they say'")
         self.refused_others("--workload", self.script(OTHERS, "others.lua"))
         self.assertIn("they say", self.sql("show create table log1"))
+
+    def test_a_copy_in_another_database(self):
+        """LIKE takes the comment along."""
+        script = ("--workload", self.script(OTHERS, "others.lua"))
+        self.prepare(*script)
+        other = self.database + "_copy"
+        self.sql(f"create database {other}", f"create table {other}.log1 like log1",
+                 f"insert into {other}.log1 select * from log1")
+        self.addCleanup(self.sql, f"drop database {other}")
+        self.refused("cleanup", self.url.replace(self.database, other), *script, code=2,
+                     pattern="append did not make table 'log1'")
+        self.assertEqual(self.counts(f"{other}.log1"), [100])
 
     def test_a_database_that_a_run_made(self):
         """Who names no database works in one of append's own."""

@@ -6,7 +6,7 @@ import sqlite3
 
 import harness
 from odbc_strings import DRIVERS, parts, string
-from prepare import Others
+from prepare import TRIGGERS, Others
 
 class OdbcCase:
     """What the tests of every driver share."""
@@ -211,11 +211,11 @@ class OthersTables:
 
 
 class PostgresqlTables(OthersTables, Others, harness.Postgresql):
-    pass
+    TRIGGER = TRIGGERS["postgresql"]
 
 
 class MariadbTables(OthersTables, Others, harness.Mariadb):
-    pass
+    TRIGGER = TRIGGERS["mariadb"]
 
 
 class Sqlite(OdbcCase, harness.Case):

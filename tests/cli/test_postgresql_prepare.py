@@ -4,7 +4,7 @@ import signal
 import subprocess
 
 import harness
-from prepare import OTHERS, Prepare
+from prepare import OTHERS, TRIGGERS, Prepare
 
 
 class Tables(Prepare, harness.Postgresql):
@@ -56,6 +56,51 @@ class Tables(Prepare, harness.Postgresql):
         self.sql("drop view log1", "alter table kept rename to log1", "comment on table log1 is 'made by append: loaded, mine, 0123456789abcdef-0123456789abcdef'")
         self.refused_others(*script)
         self.assertIn("0123456789abcdef", self.sql("select obj_description('log1'::regclass)"))
+
+    TRIGGER = TRIGGERS["postgresql"]
+
+    def test_parts_that_are_somebody_elses(self):
+        """A partition that was attached, and a table that inherits: their rows would go, too."""
+        script = ("--workload", self.script(OTHERS.replace("}})\n", """}}, {create = {postgresql = [[
+            create table log1 (id int, msg varchar(40)) partition by range (id);
+            create table first partition of log1 for values from (0) to (1000)]]}})\n""", 1), "parts.lua"))
+        self.prepare(*script)
+        self.prepare(*script, "--recreate")  # the partition that it made goes with it
+        self.others_table("mine")
+        self.sql("update mine set id = id + 1000", "alter table log1 attach partition mine for values from (1000) to (2000)")
+        told = r"append made table 'log1' .*, but mine is a part of it"
+        self.refused("cleanup", self.url, *script, code=2, pattern=told)
+        self.refused_prepare(*script, "--recreate", pattern=told)
+        self.assertEqual(self.counts("mine"), [50])
+
+    def test_a_copy_in_another_schema(self):
+        script = ("--workload", self.script(OTHERS, "others.lua"))
+        self.prepare(*script)
+        self.sql("create schema archive", "alter table log1 set schema archive")
+        self.refused("cleanup", self.url + "?options=-csearch_path%3Darchive", *script, code=2,
+                     pattern="append did not make table 'log1'")
+        self.assertEqual(self.counts("archive.log1"), [100])
+
+    def test_a_comment_that_was_changed(self):
+        script = ("--workload", self.script(OTHERS, "others.lua"))
+        self.prepare(*script)
+        mark = self.sql("select obj_description('log1'::regclass)")
+        for comment in (f"mine now. Was {mark}", f"{mark}\" - ours", f"{mark}'' do not drop", f"{mark} "):
+            self.sql(f"comment on table log1 is '{comment}'")
+            self.refused("cleanup", self.url, *script, code=2, pattern="append did not make table 'log1'")
+        self.sql(f"comment on table log1 is '{mark}'")
+        self.append("cleanup", self.url, *script)
+
+    def test_a_load_that_fails_beside_another_table_of_its_name(self):
+        """What is dropped then is append's own table, and no other."""
+        script = ("--workload", self.script(OTHERS, "others.lua"), "--set", "rows=5000000")
+        process = self.start("prepare", 1, self.url, *script)
+        there = "select count(*) from pg_class where relname = 'log1' and relpages > 0"
+        harness.wait_until(lambda: self.sql(there) == "1" and self.counts("log1")[0] > 0, "rows")
+        self.sql("begin; alter table log1 rename to loaded; create table log1 (id int primary key, msg varchar(40)"
+                 " check (id < 0)); insert into log1 values (-1, 'mine'); commit")
+        self.end(process, None)
+        self.assertEqual(self.sql("select msg from log1"), "mine")
 
     def test_a_table_that_cannot_be_dropped(self):
         script = ("--workload", self.script(OTHERS, "others.lua"))

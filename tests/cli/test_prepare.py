@@ -1,9 +1,10 @@
 """append prepare and cleanup on SQLite, and what concerns no database."""
 
+import shutil
 import sqlite3
 
 import harness
-from prepare import OLTP, Prepare
+from prepare import OLTP, OTHERS, Prepare
 
 
 class Sqlite(Prepare, harness.Case):
@@ -32,6 +33,13 @@ class Sqlite(Prepare, harness.Case):
 
     def indexes(self):
         return self.names("index")
+
+    def test_a_copy_of_the_file(self):
+        script = ("--workload", self.script(OTHERS, "others.lua"))
+        self.prepare(*script)
+        copy = self.folder / "copy.db"
+        shutil.copy(self.path, copy)
+        self.refused("cleanup", f"sqlite:{copy}", *script, code=2, pattern="append did not make table 'log1'")
 
     def test_file_that_is_not_there(self):
         path = self.folder / "no.db"

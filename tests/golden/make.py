@@ -200,7 +200,8 @@ class Masker:
 
     def csv(self, name, text):
         head, *rows = csv.reader(text.splitlines())
-        if name in ("elapsed.csv", "max_cpu.csv", "max_memory.csv", "throughput.csv"):
+        if name in ("elapsed.csv", "max_cpu.csv", "max_memory.csv", "throughput.csv",
+                    "append_p99.csv"):
             rows = [[row[0], *("~" for _ in row[1:])] for row in rows]
         elif name in ("intervals.csv", "samples.csv"):
             # How many there are depends on the time; what they add up to does not.
@@ -273,7 +274,7 @@ def sections(name, folder, url):
             printed = masker.json(json.loads(printed))
         else:
             # A table of a sweep or a search: the size stays.
-            printed = re.sub(r"^( +\d+)((?: +(?:[\d,.]+|unknown))+)$", r"\1 # #", printed, flags=re.M)
+            printed = re.sub(r"^( +\d+)((?: +(?:[\d,.]+\*?|unknown\*?))+)$", r"\1 # #", printed, flags=re.M)
             if command[:1] == ["compare"]:
                 # Of the figures side by side those that are always there; the ratio is measured.
                 printed = re.sub(r"^CAUTION +other programs used.*\n(?: {10}\S.*\n)*", "", printed, flags=re.M)
