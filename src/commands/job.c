@@ -831,8 +831,6 @@ static void judge(struct job *job, const char *why_not)
         search_judge(search, result, context.is_local, context.was_interrupted);
         return;
     }
-    expectations_judge(&job->expectations, &job->plan, result);
-    result->expectations = &job->expectations;
     /* what the user wrote into the run's folder meanwhile */
     error_clear(&error);
     event_list_fini(&result->events); /* read before, when the run is judged again */
@@ -842,13 +840,22 @@ static void judge(struct job *job, const char *why_not)
     }
 }
 
+/* Adds what is wrong with the files by now; then nothing can change the verdict any more, on which
+ * there may be an expectation. */
 static void note_files(struct job *job)
 {
+    struct result *result = job->result;
     const char *shortage = run_files_shortage(job->files);
     if (shortage[0] != '\0') {
-        job->result->problems[PROBLEM_FILES].code = EXIT_CODE_OK; /* there may be more by now */
-        result_add_problem(job->result, PROBLEM_FILES, EXIT_CODE_CLIENT_LIMIT,
-                           "files are short: %.200s", shortage);
+        result->problems[PROBLEM_FILES].code = EXIT_CODE_OK; /* there may be more by now */
+        result_add_problem(result, PROBLEM_FILES, EXIT_CODE_CLIENT_LIMIT, "files are short: %.200s",
+                           shortage);
+        result_conclude(result);
+    }
+    if (job->search == NULL) {
+        result->problems[PROBLEM_EXPECTATION].code = EXIT_CODE_OK;
+        expectations_judge(&job->expectations, &job->plan, result);
+        result->expectations = &job->expectations;
     }
 }
 
@@ -1080,6 +1087,7 @@ static enum exit_code conclude(struct job *job)
         /* mpirun kills this program soon: what is known is written before rows are counted */
         judge(job, are_ended ? "a rank was lost, and the others are being ended"
                              : "mpirun ended this program before they were counted");
+        note_files(job);
         settle(job, true, late);
         job->is_told = false; /* but not all of it */
     }

@@ -253,7 +253,8 @@ __attribute__((format(printf, 4, 5))) void result_add_problem(struct result *res
                                                               enum exit_code code,
                                                               const char *format, ...);
 
-/* Sets exit_code and exit_reason from the problems. */
+/* Sets exit_code and exit_reason from the problems. A run that was VALID is DEGRADED where files
+ * are short. */
 void result_conclude(struct result *result);
 
 #endif

@@ -18,9 +18,9 @@
  *
  * DEGRADED: sessions or rows are short, nothing was acknowledged, connections were lost, the server
  * was read-only for a time, rows were not verified, a count did not show acknowledged rows, the
- * rate asked for was not reached, another writer was active in the table, or this machine's CPUs
- * were busy and other programs had most of them, or kept sessions from them while they had more
- * than this program.
+ * rate asked for was not reached, another writer was active in the table, files of the run are
+ * short or gone, or this machine's CPUs were busy and other programs had most of them, or kept
+ * sessions from them while they had more than this program.
  *
  * With a script transactions take the place of rows: DEGRADED, too, when some failed or are in
  * doubt, a check failed, its tables have too few or too many rows, or the script's own code took
@@ -156,9 +156,17 @@ void result_add_problem(struct result *result, enum problem_kind kind, enum exit
 void result_conclude(struct result *result)
 {
     const struct row_ledger *rows = &result->rows;
+    const struct problem *files = &result->problems[PROBLEM_FILES];
     char *line = result->exit_reason;
     const size_t bytes = sizeof result->exit_reason;
     size_t used = 0;
+    if (files->code != EXIT_CODE_OK && result->verdict == VERDICT_VALID) {
+        char valid[sizeof result->verdict_reason];
+        memcpy(valid, result->verdict_reason, sizeof valid);
+        result->verdict = VERDICT_DEGRADED;
+        snprintf(result->verdict_reason, sizeof result->verdict_reason, "%.120s; %.110s",
+                 files->text, valid);
+    }
     line[0] = '\0';
     result->exit_code = EXIT_CODE_OK;
     for (size_t kind = 0; kind < PROBLEM_KINDS && used < bytes; kind++) {

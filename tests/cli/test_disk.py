@@ -60,6 +60,7 @@ class Disk(Told):
         # the room that the run held from its start is enough to say how it ended
         self.assert_told(out, ended, 3, "all rows were acknowledged, but files are short: "
                          "samples.csv: No space left")
+        self.assertRegex(ended.out, r"(?m)^DEGRADED +files are short: samples.csv: No space left")
         self.assertRegex(re.sub(r"\D", "", ended.out), "15000", "the rows are reported all the same")
         # What is there is whole as far as it goes.
         for name in ("intervals.csv", "samples.csv"):

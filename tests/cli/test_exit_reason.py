@@ -99,6 +99,19 @@ class ExitReason(Told):
         self.assert_told(moved, self.end(process, 130), 130, "; also files are short: the folder was "
                          "removed or renamed")
 
+    def test_the_folder_is_gone_and_all_rows_are_in(self):
+        """Not VALID: what the figures are made of cannot be read."""
+        out = self.out()
+        process = self.start("2", "3000", "null:", "--rate", "1000", "--out", out, "--sample-interval",
+                             "0.2", "--expect", "verdict==VALID")
+        self.wait_for_rows(process, out)
+        moved = self.folder / "moved"
+        out.rename(moved)
+        ended = self.end(process, 5)
+        self.assert_told(moved, ended, 5, "expectations not met: verdict==VALID: DEGRADED; also files are "
+                         "short: the folder was removed or renamed")
+        self.assertRegex(ended.out, r"(?m)^DEGRADED +files are short: the folder was removed or renamed")
+
     if harness.SLOW == 1:  # ThreadSanitizer holds signals back while a call blocks
         def test_a_late_signal(self):
             """While the report waits for a reader: the run was whole, the program was interrupted."""

@@ -716,6 +716,30 @@ static void test_no_row_was_acknowledged(void **state)
     free(r);
 }
 
+/* The figures may be good, but not all that they were made of is there. */
+static void test_files_are_short(void **state)
+{
+    (void)state;
+    struct result *r = make_good();
+    const struct judge_context context = {.is_local = true};
+    expect(r, &context, VERDICT_VALID, EXIT_CODE_OK, "every row was acknowledged");
+    result_add_problem(r, PROBLEM_FILES, EXIT_CODE_CLIENT_LIMIT, "files are short: io.csv: full");
+    for (int i = 0; i < 2; i++) {
+        result_conclude(r);
+        assert_int_equal(r->verdict, VERDICT_DEGRADED);
+        assert_string_equal(r->verdict_reason, "files are short: io.csv: full; every row was "
+                                               "acknowledged, and the table grew by as many");
+        assert_int_equal(r->exit_code, EXIT_CODE_CLIENT_LIMIT);
+    }
+    /* what else is wrong weighs more */
+    r->rows.acknowledged--;
+    result_judge(r, &context);
+    result_add_problem(r, PROBLEM_FILES, EXIT_CODE_CLIENT_LIMIT, "files are short");
+    result_conclude(r);
+    assert_string_equal(r->verdict_reason, "999 of 1,000 rows were acknowledged");
+    free(r);
+}
+
 static void test_a_bound_is_a_result(void **state)
 {
     (void)state;
@@ -920,6 +944,7 @@ int main(void)
         cmocka_unit_test(test_a_maximum_is_a_result),
         cmocka_unit_test(test_a_search_beside_other_programs),
         cmocka_unit_test(test_no_row_was_acknowledged),
+        cmocka_unit_test(test_files_are_short),
         cmocka_unit_test(test_a_bound_is_a_result),
         cmocka_unit_test(test_whose_limit_when_nothing_held),
         cmocka_unit_test(test_ended_before_anything_held),
