@@ -157,12 +157,18 @@ class Faults:
             ended = self.end(process, None)
             run = self.check_run(out, ended.code)
             self.assertEqual(run.sessions["finished"], 8, ended)
-            self.assertEqual(run.json["counters"]["timeouts"], 8)
-            self.assertEqual(run.json["counters"]["reconnects"], 8)
+            # On a slow machine the server may be late with an answer: such a call is cut like the eight
+            # that the link swallowed.
+            counters = run.json["counters"]
+            cut, lost = counters["timeouts"], counters["connections_lost"]
+            self.assertTrue(8 <= lost <= cut <= lost + counters["reconnects_failed"], counters)
+            self.assertEqual(counters["reconnects"], lost)
             self.assertEqual(run.json["plan"]["timeout_s"], harness.SLOW)
             self.assertEqual(run.rows["rejected"] + run.rows["not_sent"], 0)
-            self.assertRegex(ended.out, r"(?m)^Lost +8 connections, 8 reconnected, 8 calls cut by --timeout")
-            self.assertRegex(ended.out, r"8 x append, timeout: append cut the connection: no answer")
+            self.assertRegex(ended.out, rf"(?m)^Lost +{lost} connections, {lost} reconnected, "
+                             rf"{cut} calls cut by --timeout")
+            self.assertRegex(ended.out,
+                             rf"{lost} x append, timeout: append cut the connection: no answer")
             self.check_rows(server, run)
         with self.subTest("the sessions are lost, and the count has no answer"):
             process, out = begin("--verify", "rows", rows=1_000_000)
