@@ -522,11 +522,14 @@ class Report(harness.Case):
         self.assertEqual(seen["errors"], [])
         first = run.table("intervals.csv")[0]
         rows, append = seen["charts"][0], seen["charts"][1]
-        self.assertRegex(rows["first"], r"^0\.\d+ s \| [\d,]+ rows/s$")
+        self.assertRegex(rows["first"], r"^[\d.]+ s \| [\d,]+ rows/s$")
+        # on a busy machine the first interval may be longer than a second
+        self.assertAlmostEqual(float(rows["first"].split()[0]),
+                               (float(first["start_s"]) + float(first["end_s"])) / 2, delta=0.01)
         self.assertAlmostEqual(float(rows["first"].split("| ")[1].split()[0].replace(",", "")),
                                float(first["rows_per_s"]), delta=1)
-        self.assertRegex(append["first"], r"^0\.\d+ s \| p50 [\d.]+ [mu]?s \| p99 [\d.]+ [mu]?s$")
-        self.assertRegex(append["off"], r"^0\.\d+ s \| p99 [\d.]+ [mu]?s$")
+        self.assertRegex(append["first"], r"^[\d.]+ s \| p50 [\d.]+ [mu]?s \| p99 [\d.]+ [mu]?s$")
+        self.assertRegex(append["off"], r"^[\d.]+ s \| p99 [\d.]+ [mu]?s$")
         self.assertNotEqual(rows["next"], rows["first"])
         self.assertEqual(rows["back"], rows["first"])
         self.assertNotEqual(rows["zoomed"], rows["ticks"])
