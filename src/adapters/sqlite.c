@@ -1,5 +1,6 @@
 /*
- * SQLite, inside this process: one prepared INSERT, one transaction an append, WAL mode.
+ * SQLite, inside this process: one prepared INSERT, one transaction an append, a new file in WAL
+ * mode.
  *
  * Writers take turns: append_open takes the write lock, and gives up after a second (REJECTED,
  * ERROR_BUSY), so that waiting is seen and counted by the session.
@@ -119,6 +120,16 @@ static enum status execute_ddl(struct adapter_conn *conn, const char *sql, struc
     return end_transaction(conn, execute(conn, sql, error), error);
 }
 
+/* A database that is there already keeps its mode, which is kept in the file. */
+static bool is_new(sqlite3 *database)
+{
+    sqlite3_stmt *statement = NULL;
+    bool is = sqlite3_prepare_v2(database, "pragma page_count", -1, &statement, NULL) == SQLITE_OK;
+    is = is && sqlite3_step(statement) == SQLITE_ROW && sqlite3_column_int64(statement, 0) == 0;
+    sqlite3_finalize(statement);
+    return is;
+}
+
 /* Asking first takes no lock that a writer holds; only the very first session changes the mode. One
  * that meets it changing finds it changed. */
 static enum status use_wal(sqlite3 *database, const char *path, struct error *error)
@@ -167,7 +178,7 @@ static enum status open_connection(const struct target *target, struct adapter_c
     if (status == STATUS_OK) {
         sqlite3_extended_result_codes(made->database, 1);
         sqlite3_busy_timeout(made->database, BUSY_TIMEOUT_MS);
-        status = use_wal(made->database, target->path, error);
+        status = is_new(made->database) ? use_wal(made->database, target->path, error) : STATUS_OK;
     }
     if (status == STATUS_OK) {
         status = execute(made, cache_sql, error);

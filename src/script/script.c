@@ -45,6 +45,9 @@ enum {
 #define ENDING_NS MONO_NS_PER_S
 #define ENDING_CPU_NS (10 * MONO_NS_PER_MS)
 
+/* That functions of C go through between two looks at the time: some milliseconds' worth. */
+#define BYTES_BETWEEN 1e7
+
 /* Their addresses: what a function of the script is ended with where it is no message, null, and
  * names in the registry. */
 static char signal, null_value, table_sort;
@@ -118,6 +121,7 @@ struct script_state {
     bool is_connecting;               /* on_session: the run may not have begun */
     enum script_end end; /* what ended the try, be it that pcall caught it; DONE: nothing yet */
     char why[ERROR_TEXT_BYTES]; /* of a rollback, or of SCRIPT_WRONG */
+    double bytes_seen;          /* by functions of C, since the time was looked at */
     char slow_place[80];        /* "x.lua:3", of the call of a pattern that may take long */
 
     /* What was declared so far; in a session it must be the same again. */
@@ -1886,6 +1890,17 @@ static int call_pcall(lua_State *lua)
     return lua_gettop(lua);
 }
 
+/* Functions of C that go through many bytes look at the time as instructions do. */
+static void note_bytes(lua_State *lua, double bytes)
+{
+    struct script_state *state = state_of(lua);
+    state->bytes_seen += bytes > 0 ? bytes : 0;
+    if (state->bytes_seen > BYTES_BETWEEN) {
+        state->bytes_seen = 0;
+        check_time(lua, 1);
+    }
+}
+
 /* A function of the table library, the first upvalue, which goes through the elements from the
  * argument `from` to the argument `to`, or through all of the table: not for ever. */
 static int call_bounded(lua_State *lua)
@@ -1913,6 +1928,7 @@ static int call_rep(lua_State *lua)
         lua_pushliteral(lua, "");
         return 1;
     }
+    note_bytes(lua, (double)(length + between) * (double)luaL_checkinteger(lua, 2));
     return lua_tocfunction(lua, lua_upvalueindex(1))(lua);
 }
 
@@ -1959,7 +1975,8 @@ static int call_pattern(lua_State *lua)
     double steps = is_plain ? bytes * (double)pattern_length : 1;
     unsigned repetitions = 0;
     for (const char *at = pattern; !is_plain && at < end; at = skip_item(at, end)) {
-        if (at > pattern && strchr("*+-?", *at) != NULL && *at != '\0') {
+        const bool is_balance = at[0] == '%' && end - at > 1 && at[1] == 'b';
+        if (is_balance || (at > pattern && strchr("*+-?", *at) != NULL && *at != '\0')) {
             repetitions++;
             steps *= bytes / repetitions;
         }
@@ -1970,6 +1987,7 @@ static int call_pattern(lua_State *lua)
                           "of %d bytes: match a shorter text",
                           (int)pattern_length, (int)repetitions, (int)length);
     }
+    note_bytes(lua, bytes);
     if (steps > PATTERN_STEPS_LONG) {
         note_place(lua);
     }

@@ -34,6 +34,14 @@ class Sqlite(Prepare, harness.Case):
     def indexes(self):
         return self.names("index")
 
+    def test_the_mode_of_a_file_of_others(self):
+        self.others_table()
+        self.assertEqual(self.sql("pragma journal_mode"), "delete")
+        self.append("cleanup", self.url, *OLTP)
+        _, run = self.run_append(2, 200, self.url, code=None)
+        self.assertEqual(run.json["server"]["settings"]["journal_mode"], "delete")
+        self.assertEqual(self.sql("pragma journal_mode"), "delete")
+
     def test_a_copy_of_the_file(self):
         script = ("--workload", self.script(OTHERS, "others.lua"))
         self.prepare(*script)
