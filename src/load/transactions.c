@@ -80,6 +80,7 @@ struct transactions {
     int64_t think_ns;  /* in this try */
     int64_t script_ns; /* in the script's own code, in this try */
     int64_t since_ns;  /* when that went on, last */
+    int64_t latest_ns; /* when a call, or the script's function, ended last: the next one begins */
     bool has_written;  /* in this try, and that was acknowledged */
     bool has_changed;  /* a write of this try stands, be the transaction rolled back */
     bool has_ended;    /* a statement may have ended the open transaction */
@@ -151,16 +152,21 @@ static int64_t leave_script(struct transactions *own)
     } else if (!atomic_compare_exchange_strong(&own->where, &where, OUTSIDE)) {
         stop_if_left(own);
     }
-    const int64_t now_ns = mono_now_ns();
-    own->script_ns += now_ns - own->since_ns;
-    return now_ns;
+    own->latest_ns = mono_now_ns();
+    own->script_ns += own->latest_ns - own->since_ns;
+    return own->latest_ns;
+}
+
+static int64_t enter_script_at(struct transactions *own, int64_t now_ns)
+{
+    own->since_ns = now_ns;
+    atomic_store_explicit(&own->where, IN_SCRIPT, memory_order_release);
+    return own->since_ns;
 }
 
 static int64_t enter_script(struct transactions *own)
 {
-    own->since_ns = mono_now_ns();
-    atomic_store_explicit(&own->where, IN_SCRIPT, memory_order_release);
-    return own->since_ns;
+    return enter_script_at(own, mono_now_ns());
 }
 
 /* A call failed; own->error says why. After a call that was cut the connection is of no use. */
@@ -617,11 +623,16 @@ enum try_end {
     TRY_WRONG, /* a mistake in the script */
 };
 
-/* Counts and times a BEGIN, COMMIT or ROLLBACK that succeeded. */
-static void note_call(struct transactions *own, enum operation_id operation, int64_t start_ns)
+/* A BEGIN, COMMIT or ROLLBACK has ended, which began when what was before it ended. One that
+ * succeeded is counted and timed. */
+static void note_call(struct transactions *own, enum operation_id operation, enum status status)
 {
-    own->calls[SCRIPT_OTHER]++;
-    record(own, operation, mono_now_ns() - start_ns);
+    const int64_t start_ns = own->latest_ns;
+    own->latest_ns = mono_now_ns();
+    if (status == STATUS_OK) {
+        own->calls[SCRIPT_OTHER]++;
+        record(own, operation, own->latest_ns - start_ns);
+    }
 }
 
 /* Ends a transaction by COMMIT or ROLLBACK. */
@@ -632,13 +643,12 @@ static enum status call(struct transactions *own, enum operation_id operation)
     const bool is_commit = operation == OPERATION_COMMIT;
     const char *name = is_commit ? "COMMIT" : "ROLLBACK";
     struct error error = {.kind = ERROR_NONE};
-    const int64_t start_ns = mono_now_ns();
     session_begin_call(session);
     const enum status status = is_commit ? adapter->commit(session->conn, &error)
                                          : adapter->rollback(session->conn, &error);
     session_end_call(session);
+    note_call(own, operation, status);
     if (status == STATUS_OK) {
-        note_call(own, operation, start_ns);
         return STATUS_OK;
     }
     if (own->has_failed && status != STATUS_LOST) {
@@ -656,13 +666,12 @@ static enum status begin(struct transactions *own)
     const struct transaction transaction = {.isolation =
                                                 own->script->transactions[own->number].isolation,
                                             .writes = own->writes[own->number]};
-    const int64_t start_ns = mono_now_ns();
     session_begin_call(session);
     const enum status status =
         session->load->plan->adapter->begin(session->conn, &transaction, &own->error);
     session_end_call(session);
+    note_call(own, OPERATION_BEGIN, status);
     if (status == STATUS_OK) {
-        note_call(own, OPERATION_BEGIN, start_ns);
         return STATUS_OK;
     }
     own->line = own->script->transactions[own->number].line;
@@ -729,7 +738,7 @@ static enum try_end try_once(struct transactions *own)
         return judge_failure(own);
     }
     struct error error = {.kind = ERROR_NONE};
-    enter_script(own);
+    enter_script_at(own, own->latest_ns);
     const enum script_end end = script_try(own->state, own->number, own->session->turn, &error);
     leave_script(own);
     own->writes[own->number] |= own->has_written;
@@ -913,9 +922,9 @@ enum status transactions_turn(struct session *session, int64_t intended_ns)
     own->tried = 0;
     count_begun(own, intended_ns, start_ns);
     do {
-        try_ns = own->tried == 0 ? start_ns : mono_now_ns();
+        try_ns = own->latest_ns = own->tried == 0 ? start_ns : mono_now_ns();
         end = try_once(own);
-        end_ns = mono_now_ns();
+        end_ns = own->latest_ns;
         think_ns += own->think_ns;
         settle_rows(own, end);
         add(own, RECORDER_TRY_NS, (uint64_t)MAX(end_ns - try_ns - own->think_ns, 0));
