@@ -740,7 +740,38 @@ static void put_nodes(struct screen *out, const struct result *result, bool has_
 }
 
 /* Where the time of the server's reads, writes and fsyncs goes. */
-static void put_trace(struct screen *out, const struct result *result)
+/* Is the disk what the run waited for? How much of its time, and of that of its commits or appends,
+ * syncs were under way, and where they were meanwhile. */
+static void put_syncs(struct screen *out, const struct figure_set *set, const struct result *result)
+{
+    const struct trace_sum *trace = result->trace;
+    const struct histogram *layers = trace->modes[IO_SYNC].layers;
+    const bool is_commit = set->latencies[OPERATION_COMMIT].count > 0;
+    const struct figure_latency *calls =
+        &set->latencies[is_commit ? OPERATION_COMMIT : OPERATION_APPEND];
+    const double calls_ms = calls->points_ms[0] * (double)calls->count;
+    const double run_ms = figures_ms(trace->done_ns - trace->gate_ns);
+    double layer_ms[TRACE_LAYERS];
+    for (size_t layer = 0; layer < TRACE_LAYERS; layer++) {
+        layer_ms[layer] = histogram_mean_ns(&layers[layer]) * (double)layers[layer].total /
+                          (double)MONO_NS_PER_MS;
+    }
+    const double total_ms = layer_ms[TRACE_TOTAL];
+    if (trace->level != IO_TRACE_FULL || total_ms <= 0 || run_ms <= 0 || calls_ms <= 0) {
+        return;
+    }
+    say(out, "fsync took %.2f s, %.0f %% of the run's time and %.0f %% of that of all %s",
+        total_ms / 1e3, 100 * total_ms / run_ms, 100 * total_ms / calls_ms,
+        is_commit ? "commits" : "appends");
+    say(out,
+        "; of it %.0f %% at the device, %.0f %% queued for it, %.0f %% in the file system or "
+        "waiting for another thread's I/O",
+        100 * layer_ms[TRACE_DEVICE] / total_ms, 100 * layer_ms[TRACE_QUEUE] / total_ms,
+        100 * layer_ms[TRACE_VFS] / total_ms);
+    put(out, "Syncs");
+}
+
+static void put_trace(struct screen *out, const struct figure_set *set, const struct result *result)
 {
     const struct trace_sum *trace = result->trace;
     const struct trace_times *times;
@@ -775,6 +806,7 @@ static void put_trace(struct screen *out, const struct result *result)
         }
     }
     put_nodes(out, result, has_requests);
+    put_syncs(out, set, result);
     say(out, "%s %s of the server, %s of write-back",
         SOME(trace->requests[IO_OWN].count, "request", "requests"),
         UNITS_COUNT(trace->requests[IO_WRITEBACK].count));
@@ -1039,7 +1071,7 @@ void report_write_text(FILE *stream, const struct plan *plan, const struct resul
     put_sessions(&out, &set, result);
     put_io(&out, &set);
     fputc('\n', stream);
-    put_trace(&out, result);
+    put_trace(&out, &set, result);
     put_causes(&out, &result->causes);
     put_findings(&out, &result->findings);
     put_text(&out, "Ended", stop_text(result));

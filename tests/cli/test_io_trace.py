@@ -1,5 +1,6 @@
 """--io-trace of the embedded database, and what is said where it cannot be."""
 
+import re
 import subprocess
 
 import harness
@@ -34,6 +35,17 @@ class Embedded(io_trace.Traced):
             float(summary["trace_fsync_mean_ms"]),
             sum(float(summary[f"trace_fsync_{layer}_ms"]) for layer in ("vfs", "queue", "device")),
             delta=1e-5)
+        # the answer in a line
+        syncs_ms = int(summary["trace_fsyncs"]) * float(summary["trace_fsync_mean_ms"])
+        appends_ms = int(summary["appends"]) * float(summary["append_mean_ms"])
+        told = re.search(r"Syncs fsync took ([\d.]+) s, (\d+) % of the run's time and (\d+) % of that of all appends; "
+                         r"of it (\d+) % at the device, (\d+) % queued for it, (\d+) % in the file system or",
+                         " ".join(ended.out.split()))
+        took_s, of_run, of_appends, *layers = map(float, told.groups())
+        self.assertAlmostEqual(took_s, syncs_ms / 1000, delta=0.006)
+        self.assertAlmostEqual(of_run, 100 * syncs_ms / 1000 / float(summary["append_s"]), delta=1)
+        self.assertAlmostEqual(of_appends, 100 * syncs_ms / appends_ms, delta=1)
+        self.assertAlmostEqual(sum(layers), 100, delta=1.5)
 
     def test_page_and_expectations(self):
         out = self.folder / "run"
