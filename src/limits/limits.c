@@ -42,8 +42,7 @@ void limits_ask(struct limits_question *question, const struct plan *plan,
         .server_cgroup = plan->server_cgroup,
         .server = server,
         .other_files = LIMITS_SAMPLER_FILES + opening * plan->connect_concurrency,
-        .other_threads =
-            LIMITS_OTHER_THREADS + ((adapter->flags & ADAPTER_WATCHED) != 0 ? 1U : 0U),
+        .other_threads = LIMITS_OTHER_THREADS + ((adapter->flags & ADAPTER_WATCHED) != 0 ? 1U : 0U),
     };
     question->other_files += is_embedded ? LIMITS_EMBEDDED_FILES : 0;
     if (plan->metrics_port > 0) {
@@ -796,9 +795,10 @@ static void warn_unknown(struct reading *reading, enum limit_side side, const ch
                           .side = side,
                           .where = "/proc",
                           .unit = "threads",
+                          .is_unknown = true,
                           .allowed = LIMIT_NONE};
     snprintf(limit.name, sizeof limit.name, "%s", name);
-    snprintf(limit.note, sizeof limit.note, "not known: %.140s", note);
+    snprintf(limit.note, sizeof limit.note, "%.140s", note);
     warn(reading, &limit);
 }
 

@@ -1311,7 +1311,7 @@ static void declare_columns(lua_State *lua, struct table *load, struct script_da
 static int declare_dataset(lua_State *lua)
 {
     struct script_state *state = state_of(lua);
-    const char *name = luaL_checkstring(lua, 1);
+    const char *name = check_name(lua, 1, "dataset");
     check_top_level(lua, "dataset()");
     const size_t number = state->datasets++;
     struct script *made = state->made;

@@ -37,6 +37,7 @@ class BadInput(harness.Case):
             ('dataset("t", 1, {{"a", "int32", row(), 5}})', "a column has no option '4'"),
             (f'dataset("t", 1, {{{column}}}, {{indx = {{"a"}}}})', "a dataset has no option 'indx'"),
             (f'dataset("t", 1, {{{column}}}, {{index = "a"}})', "index is a list of columns"),
+            ('dataset("t\\"; DROP", 1, {{"a", "int32", row()}})', "'t\"; DROP' is no name of a dataset: letters, digits, _ and -"),
             ('keys("zipfian", 1, 10, {thetta = 1})', "keys has no option 'thetta'"),
         ):
             with self.subTest(text):

@@ -81,6 +81,27 @@ static void test_watched_connects(void **state)
     assert_int_equal(with.other_files, without.other_files);
 }
 
+/* What cannot be read is not known, which is not the same as no limit. */
+static void test_a_process_that_is_not_found(void **state)
+{
+    (void)state;
+    const struct limits_question question = {.sessions = 1,
+                                             .stack_bytes = 65536,
+                                             .has_server = true,
+                                             .uses_tcp = true,
+                                             .host = "127.0.0.1",
+                                             .port = 1};
+    struct limit_list list;
+    limits_read(&question, &list);
+    bool is_told = false;
+    for (size_t i = 0; i < list.count; i++) {
+        if (strcmp(list.entries[i].name, "limits of its process") == 0) {
+            is_told = list.entries[i].is_unknown && list.entries[i].note[0] != '\0';
+        }
+    }
+    assert_true(is_told);
+}
+
 static void test_sides(void **state)
 {
     (void)state;
@@ -187,6 +208,7 @@ int main(void)
         cmocka_unit_test(test_first_of_limits),
         cmocka_unit_test(test_open_files),
         cmocka_unit_test(test_watched_connects),
+        cmocka_unit_test(test_a_process_that_is_not_found),
         cmocka_unit_test(test_sides),
         cmocka_unit_test(test_ports_of_unix_sockets),
         cmocka_unit_test(test_fix_of_a_setting),
