@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/mono.h"
+#include "base/random.h"
 #include "ranks/merge.h"
 #include "ranks/module.h"
 
@@ -79,6 +80,7 @@ struct end {
 
 struct hello {
     char version[VERSION_BYTES];
+    uint64_t command; /* a hash of its command line, without the program; 0: a run of a sweep */
     char machine[MACHINE_BYTES];
 };
 
@@ -615,10 +617,27 @@ static const struct ranks_module *load_module(struct error *error)
     return NULL;
 }
 
-/* Rank 0 hears of all, and says who they are. */
-static enum exit_code meet(struct ranks *ranks, struct error *error)
+/* Options are rank 0's: others that were meant otherwise would be left out without a word. */
+static uint64_t hash_command(bool is_of_sweep)
 {
-    struct hello own = {.machine = ""};
+    uint64_t hash = 1;
+    size_t words = 0;
+    FILE *line = is_of_sweep ? NULL : fopen("/proc/self/cmdline", "re");
+    if (line == NULL) {
+        return 0;
+    }
+    for (int byte; (byte = getc(line)) != EOF;) {
+        hash = words > 0 ? random_mix(hash + (unsigned)byte) : hash;
+        words += byte == '\0' ? 1 : 0;
+    }
+    fclose(line);
+    return hash;
+}
+
+/* Rank 0 hears of all, and says who they are. */
+static enum exit_code meet(struct ranks *ranks, bool is_of_sweep, struct error *error)
+{
+    struct hello own = {.command = hash_command(is_of_sweep)};
     snprintf(own.version, sizeof own.version, "append %s, layout %zu", APPEND_VERSION,
              merge_layout());
     gethostname(own.machine, sizeof own.machine - 1);
@@ -642,6 +661,13 @@ static enum exit_code meet(struct ranks *ranks, struct error *error)
                                     "install the same one everywhere",
                                     hello.machine, hello.version, own.version, own.machine);
             }
+            if (code == EXIT_CODE_OK && hello.command != own.command) {
+                code =
+                    usage_refuse(error,
+                                 "rank %u on machine %s was started with other options than rank "
+                                 "0 on %s: start all ranks with the same command line",
+                                 message->from, hello.machine, own.machine);
+            }
             free_message(message);
         }
         for (unsigned i = 0; i < ranks->count; i++) {
@@ -663,6 +689,7 @@ static enum exit_code begin(struct ranks **made, bool is_of_runs, struct error *
 {
     char why[ERROR_TEXT_BYTES] = "";
     const struct ranks_module *module = relay_of_program();
+    const bool is_of_sweep = module != NULL;
     *made = NULL;
     if (module == NULL && !is_rank()) {
         return EXIT_CODE_OK;
@@ -703,7 +730,7 @@ static enum exit_code begin(struct ranks **made, bool is_of_runs, struct error *
         return EXIT_CODE_OK;
     }
     *made = ranks;
-    return meet(ranks, error);
+    return meet(ranks, is_of_sweep, error);
 }
 
 enum exit_code ranks_begin(struct ranks **made, struct error *error)

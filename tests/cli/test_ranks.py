@@ -126,6 +126,15 @@ class Null(Ranks, Searching):
         ended = self.append("4", "400", "null:", "--weights", "1,1", code=2)
         self.assertIn("--weights is for several ranks: start append with mpirun", ended.reason)
 
+    def test_other_options_at_a_rank(self):
+        out = self.out()
+        ended = self.end_ranks(self.start(
+            *self.MPIRUN, "-n", 1, harness.BINARY, 2, 200, "null:", "--out", out, ":", "-n", 1, harness.BINARY,
+            2, 999, "null:", "--out", out, program="mpirun"), 2)
+        self.assertRegex(ended.err, r"append: rank 1 on machine \S+ was started with other options than rank 0 on "
+                         r"\S+: start all ranks with the same command line")
+        self.assertFalse(out.exists())
+
     def test_help_is_printed_once(self):
         ended = self.ranks(3, "--version")
         self.assertEqual(ended.out.count("append "), 1)
