@@ -148,10 +148,12 @@ struct table_mark_words {
 struct settings_words {
     const char *const *queries; /* names and values, a row each; the first that is answered counts;
                                    NULL-terminated */
+    const char *of_table;       /* the same of a table, ? is its name: a row where its rows are not
+                                   durable,       its value the name; NULL: all are */
     const struct weak_setting {
-        const char *name, *value;
-        const char *why; /* what can be lost */
-    } * weak;            /* ends with a zeroed one */
+        const char *name, *value; /* NULL: any */
+        const char *why;          /* what can be lost */
+    } * weak;                     /* ends with a zeroed one */
 };
 
 enum {

@@ -694,7 +694,11 @@ static const struct settings_words settings = {
             " and variable_name not like '%password%' and variable_name not like '%ssl%'"
             " order by variable_name limit 64",
             "show variables where variable_name in" NAMED_SETTINGS, NULL},
+    .of_table =
+        "select 'tables_in_memory', table_name from information_schema.tables where"
+        " table_schema = database() and table_name = ? and engine in ('MEMORY', 'BLACKHOLE')",
     .weak = (const struct weak_setting[]){
+        {"tables_in_memory", NULL, "their rows are gone when the server ends"},
         {"innodb_flush_log_at_trx_commit", "0", "a crash can lose the commits of a second"},
         {"innodb_flush_log_at_trx_commit", "2", "a crash of the machine can lose commits"},
         {"innodb_doublewrite", "OFF", "a crash of the machine can corrupt pages"},

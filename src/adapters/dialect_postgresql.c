@@ -534,7 +534,10 @@ static const struct settings_words settings = {
             " and name not in ('restore_command', 'archive_command', 'archive_cleanup_command',"
             " 'recovery_end_command', 'archive_library', 'search_path') order by name limit 64",
             NULL},
+    .of_table = "select 'unlogged_tables', relname from pg_catalog.pg_class where relpersistence ="
+                " 'u' and oid = pg_catalog.to_regclass(pg_catalog.quote_ident(?))",
     .weak = (const struct weak_setting[]){
+        {"unlogged_tables", NULL, "a crash empties them"},
         {"synchronous_commit", "off", "a crash can lose acknowledged commits"},
         {"fsync", "off", "a crash of the machine can lose or corrupt all data"},
         {"full_page_writes", "off", "a crash of the machine can corrupt pages"},

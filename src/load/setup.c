@@ -646,6 +646,37 @@ static void ask_settings(const struct setup *setup, struct adapter_conn *conn,
     }
 }
 
+/* Adds what is told of a table: of several tables one setting. */
+static bool take_table_setting(void *context, const struct cell *cells, size_t count)
+{
+    struct server_settings *settings = context;
+    struct server_setting told = {.name = "", .value = ""}, *entry = settings->entries;
+    ask_text(&cells[0], told.name, sizeof told.name);
+    ask_text(&cells[count > 1 ? 1 : 0], told.value, sizeof told.value);
+    const struct server_setting *const end = entry + settings->count;
+    while (entry < end && strcmp(entry->name, told.name) != 0) {
+        entry++;
+    }
+    if (entry < end) {
+        const size_t length = strlen(entry->value);
+        snprintf(entry->value + length, sizeof entry->value - length, ", %s", told.value);
+    } else if (settings->count < SERVER_SETTINGS_MAX) {
+        settings->entries[settings->count++] = told;
+    }
+    return false;
+}
+
+static void ask_table_settings(struct setup *setup, struct adapter_conn *conn,
+                               const struct adapter *adapter, const char *table_name)
+{
+    const struct settings_words *words = setup->connection.settings;
+    struct answer answer = {.take = take_table_setting, .context = &setup->settings};
+    if (words != NULL && words->of_table != NULL) {
+        ask_rows(adapter, conn, words->of_table, table_name, &answer,
+                 &(struct error){.kind = ERROR_NONE});
+    }
+}
+
 static enum status ask_limits(struct setup *setup, struct adapter_conn *conn,
                               const struct adapter *adapter, struct error *error)
 {
@@ -807,6 +838,13 @@ static enum status prepare(struct probe *probe, struct adapter_conn *conn, struc
     if (status == STATUS_OK && plan->script != NULL) {
         status = datasets_make(&place, preparation->datasets, error);
     }
+    for (size_t i = 0; status == STATUS_OK && i < setup->dataset_count; i++) {
+        ask_table_settings(setup, conn, adapter, plan->script->datasets[i].name);
+    }
+    if (status == STATUS_OK && plan->script == NULL) {
+        ask_table_settings(setup, conn, adapter, setup->table.name);
+    }
+    note_answer(probe);
     if (status == STATUS_OK && plan->script == NULL && plan->read_mode == READ_QUERY) {
         /* a query that cannot work is better known now than from every session */
         const struct statement query = {.sql = plan->read_sql};

@@ -118,7 +118,7 @@ static bool say_weak(struct screen *out, const struct settings_words *words,
         const struct server_setting *setting = &settings->entries[i];
         for (const struct weak_setting *weak = words->weak; weak->name != NULL; weak++) {
             if (strcmp(weak->name, setting->name) == 0 &&
-                strcasecmp(weak->value, setting->value) == 0) {
+                (weak->value == NULL || strcasecmp(weak->value, setting->value) == 0)) {
                 say(out, "%s", is_said ? "; " : "weakened: ");
                 say_if(out, !is_named, "at %s ", host);
                 say(out, "%s=%s: %s", setting->name, setting->value, weak->why);

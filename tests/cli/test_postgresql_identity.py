@@ -58,6 +58,19 @@ class Settings(harness.Postgresql):
                          [{"setting": "synchronous_commit", "run": "1x1000", "value": "on",
                            "other_run": "2x1000", "other_value": "off"}])
 
+    def test_tables_that_a_crash_empties(self):
+        self.run_append(1, 100, self.url)
+        self.sql("alter table syslog_table set unlogged")
+        ended, run = self.run_append(1, 100, self.url)
+        self.assertEqual(run.json["server"]["settings"]["unlogged_tables"], "syslog_table")
+        self.assertIn("weakened: unlogged_tables=syslog_table: a crash empties them", " ".join(ended.out.split()))
+        url = os.environ["APPEND_TEST_MARIADB"]
+        name = f"memory{os.getpid()}"
+        harness.mariadb(url, f"create table {name} (n1 int, msg varchar(20)) engine=MEMORY")
+        self.addCleanup(harness.mariadb, url, f"drop table {name}")
+        ended, run = self.run_append(1, 100, url, "--table", name)
+        self.assertIn(f"weakened: tables_in_memory={name}: their rows are gone", " ".join(ended.out.split()))
+
     def test_what_differs_from_the_default(self):
         self.sql(f"alter database {self.database} set random_page_cost = 1.25")
         _, run = self.run_append(1, 100, self.url)
