@@ -63,7 +63,7 @@ class Counted(workload_faults.Case):
                 runs = {}
                 for turns in (10, 60):  # what a run does beside its transactions is the same
                     before = {word: count(word) for word in expected}
-                    _, run = self.run_script(2, words[0], "oltp", *words[3:], "--transactions",
+                    _, run = self.run_script(1, words[0], "oltp", *words[3:], "--transactions",
                                              turns)
                     runs[run.json["transactions"]["tries"]] = {
                         word: count(word) - before[word] for word in expected}
