@@ -1187,9 +1187,10 @@ static void release(struct job *job)
     if (job->has_library) {
         setup_stop_library(job->library, &job->plan);
     }
-    if (!is_in_use) {
-        plan_fini(&job->plan);
+    if (is_in_use) {
+        job->plan.script = NULL; /* stays */
     }
+    plan_fini(&job->plan);
     together_fini(&job->together);
 }
 

@@ -102,7 +102,7 @@ enum status table_mark_read(const struct table_mark_place *place, struct table_m
     for (size_t i = 0; mark->is_there && words->others[i] != NULL; i++) {
         status = ask_about(place, words->others[i], text, error);
         if (status != STATUS_OK || text[0] != '\0') {
-            snprintf(mark->why, sizeof mark->why, "%s", text);
+            snprintf(mark->why, sizeof mark->why, "%.*s", TABLE_MARK_WHY_BYTES - 1, text);
             mark->is_there = mark->is_loading = mark->has_rows_of = false;
         }
     }

@@ -134,24 +134,42 @@ static void stop_if_left(const struct transactions *own)
     }
 }
 
-static bool is_stopped(void *context)
+/* The session's thread comes out of the script's code, or goes in: in between it touches nothing
+ * but the script. Nobody is left behind before the run was stopped. */
+static void come_out(struct transactions *own)
 {
-    const struct transactions *own = context;
-    stop_if_left(own);
-    return gate_is_stopped(&own->session->load->gate);
-}
-
-/* A call of the script begins or has ended: its own time does not go on, or goes on again. Nobody
- * is left behind before the run was stopped. */
-static int64_t leave_script(struct transactions *own)
-{
-    stop_if_left(own);
     int where = IN_SCRIPT;
+    stop_if_left(own);
     if (!gate_is_stopped(&own->session->load->gate)) {
         atomic_store_explicit(&own->where, OUTSIDE, memory_order_relaxed);
     } else if (!atomic_compare_exchange_strong(&own->where, &where, OUTSIDE)) {
         stop_if_left(own);
     }
+}
+
+static void go_in(struct transactions *own)
+{
+    atomic_store_explicit(&own->where, IN_SCRIPT, memory_order_release);
+}
+
+/* Asked by functions that make rows, too, which run inside of a call. */
+static bool is_stopped(void *context)
+{
+    struct transactions *own = context;
+    const bool was_in = atomic_load(&own->where) != OUTSIDE;
+    if (was_in) {
+        come_out(own);
+    }
+    const bool is = gate_is_stopped(&own->session->load->gate);
+    if (was_in) {
+        go_in(own);
+    }
+    return is;
+}
+
+/* A call of the script begins or has ended: its own time does not go on, or goes on again. */
+static int64_t leave_script(struct transactions *own)
+{
     own->latest_ns = mono_now_ns();
     own->script_ns += own->latest_ns - own->since_ns;
     return own->latest_ns;
@@ -160,7 +178,6 @@ static int64_t leave_script(struct transactions *own)
 static int64_t enter_script_at(struct transactions *own, int64_t now_ns)
 {
     own->since_ns = now_ns;
-    atomic_store_explicit(&own->where, IN_SCRIPT, memory_order_release);
     return own->since_ns;
 }
 
@@ -219,8 +236,8 @@ static bool changes_rows(const struct transactions *own, const struct script_sta
            (rows > 0 || statement->kind == SCRIPT_OTHER || !knows_rows);
 }
 
-static enum status run(void *context, size_t number, const struct batch *parameters,
-                       struct answer *answer)
+static enum status do_run(void *context, size_t number, const struct batch *parameters,
+                          struct answer *answer)
 {
     struct transactions *own = context;
     struct session *session = own->session;
@@ -275,7 +292,7 @@ static enum status run(void *context, size_t number, const struct batch *paramet
 }
 
 /* Between BEGIN and COMMIT nothing but ROLLBACK is valid after a failure. */
-static bool forgive(void *context)
+static bool do_forgive(void *context)
 {
     struct transactions *own = context;
     if (!own->has_failed || own->error.kind != ERROR_DUPLICATE || own->part == PART_TRANSACTION) {
@@ -286,7 +303,7 @@ static bool forgive(void *context)
     return true;
 }
 
-static enum status append(void *context, size_t dataset, uint64_t rows)
+static enum status do_append(void *context, size_t dataset, uint64_t rows)
 {
     struct transactions *own = context;
     struct session *session = own->session;
@@ -366,7 +383,7 @@ static bool is_taken_from(const struct script *script, size_t dataset)
     return false;
 }
 
-static enum status count_rows(void *context, size_t dataset, uint64_t *rows)
+static enum status do_count_rows(void *context, size_t dataset, uint64_t *rows)
 {
     struct transactions *own = context;
     struct session *session = own->session;
@@ -395,7 +412,7 @@ static enum status count_rows(void *context, size_t dataset, uint64_t *rows)
     return STATUS_OK;
 }
 
-static enum status think(void *context, int64_t ns)
+static enum status do_think(void *context, int64_t ns)
 {
     struct transactions *own = context;
     const int64_t start_ns = leave_script(own);
@@ -410,7 +427,7 @@ static bool keeps_rows(const struct transactions *own)
     return (own->session->load->plan->adapter->flags & ADAPTER_DISCARDS) == 0;
 }
 
-static void check(void *context, bool is_good, const char *text)
+static void do_check(void *context, bool is_good, const char *text)
 {
     struct transactions *own = context;
     if (!keeps_rows(own)) {
@@ -423,7 +440,7 @@ static void check(void *context, bool is_good, const char *text)
     }
 }
 
-static void found(void *context, bool is_found)
+static void do_found(void *context, bool is_found)
 {
     struct transactions *own = context;
     if (keeps_rows(own)) {
@@ -451,10 +468,44 @@ static void settle_claims(struct transactions *own, bool is_again)
     }
 }
 
-static bool can_roll_back(void *context)
+static bool do_can_roll_back(void *context)
 {
     const struct transactions *own = context;
     return !own->has_changed;
+}
+
+/* The same, as the script calls them. */
+#define FROM_SCRIPT(type, name, parameters, arguments)                                             \
+    static type name parameters                                                                    \
+    {                                                                                              \
+        come_out(context);                                                                         \
+        const type result = do_##name arguments;                                                   \
+        go_in(context);                                                                            \
+        return result;                                                                             \
+    }
+FROM_SCRIPT(enum status, run,
+            (void *context, size_t number, const struct batch *parameters, struct answer *answer),
+            (context, number, parameters, answer))
+FROM_SCRIPT(bool, forgive, (void *context), (context))
+FROM_SCRIPT(enum status, append, (void *context, size_t dataset, uint64_t rows),
+            (context, dataset, rows))
+FROM_SCRIPT(enum status, count_rows, (void *context, size_t dataset, uint64_t *rows),
+            (context, dataset, rows))
+FROM_SCRIPT(enum status, think, (void *context, int64_t ns), (context, ns))
+FROM_SCRIPT(bool, can_roll_back, (void *context), (context))
+
+static void check(void *context, bool is_good, const char *text)
+{
+    come_out(context);
+    do_check(context, is_good, text);
+    go_in(context);
+}
+
+static void found(void *context, bool is_found)
+{
+    come_out(context);
+    do_found(context, is_found);
+    go_in(context);
 }
 
 enum status transactions_begin(struct session *session, struct error *error)
@@ -591,8 +642,9 @@ enum status transactions_connected(struct session *session, struct error *error)
     own->is_warm = true;
     begin_part(own, PART_NONE);
     enter_script(own);
+    go_in(own);
     const enum script_end end = script_connected(own->state, error);
-    leave_script(own);
+    come_out(own);
     memset(own->calls, 0, sizeof own->calls);
     switch (end) {
     case SCRIPT_DONE:
@@ -739,7 +791,9 @@ static enum try_end try_once(struct transactions *own)
     }
     struct error error = {.kind = ERROR_NONE};
     enter_script_at(own, own->latest_ns);
+    go_in(own);
     const enum script_end end = script_try(own->state, own->number, own->session->turn, &error);
+    come_out(own);
     leave_script(own);
     own->writes[own->number] |= own->has_written;
     switch (end) {

@@ -1990,6 +1990,7 @@ static int call_pattern(lua_State *lua)
     note_bytes(lua, bytes);
     if (steps > PATTERN_STEPS_LONG) {
         note_place(lua);
+        check_time(lua, 1); /* and so the place is known to others */
     }
     lua_pushvalue(lua, lua_upvalueindex(1));
     lua_insert(lua, 1);
