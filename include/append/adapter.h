@@ -173,6 +173,9 @@ struct session_name {
     uint64_t number; /* the server's for it */
     uint16_t port;   /* of this side of the connection, as the server sees it; 0: it has none */
 };
+enum {
+    SESSION_NAMES_MAX = 500 /* that end_sessions is given at a time */
+};
 
 /* What an open connection knows about itself. "" and 0 mean that it does not know. */
 struct connection_info {
@@ -306,12 +309,14 @@ struct adapter {
      * connection return soon, as LOST. The connection is open for the length of the call. */
     void (*interrupt)(struct adapter_conn *conn);
 
-    /* Optional, both or none. name_session: for another thread, as interrupt. end_session, on
-     * another connection: ends the session of this user's that has this name, whatever it is at
-     * work with; *was_there: false where there is none. */
+    /* Optional, both or none. name_session: for another thread, as interrupt. end_sessions, on
+     * another connection: ends those sessions of this user's that have these names, whatever they
+     * are at work with, as far as there is time until a moment of mono_now_ns, and adds to *ended
+     * how many there were. */
     void (*name_session)(struct adapter_conn *conn, struct session_name *name);
-    enum status (*end_session)(struct adapter_conn *conn, const struct session_name *name,
-                               bool *was_there, struct error *error);
+    enum status (*end_sessions)(struct adapter_conn *conn, const struct session_name *names,
+                                size_t count, int64_t until_ns, uint64_t *ended,
+                                struct error *error);
 
     /* Optional. Changes what is known better than from target and adapter, with which the caller
      * has filled *info. Asks nobody. */

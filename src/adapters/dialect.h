@@ -12,6 +12,7 @@
 
 #include "append/adapter.h"
 #include "base/client_socket.h"
+#include "base/text.h"
 
 /* A failed call, as far as the client library tells. */
 struct dialect_failure {
@@ -180,6 +181,11 @@ void *dialect_grow_slots(void *slots, unsigned *count, unsigned number, size_t b
 
 /* Records that this program has no memory: FATAL. */
 enum status dialect_memory_error(struct error *error);
+
+/* Adds '12:4711', '13:4712', ...: number and port of each; `no_port` is how the server writes none.
+ */
+void dialect_add_sessions(struct buffer *sql, const struct session_name *names, size_t count,
+                          int no_port);
 
 /* Whether a statement that is to be prepared has as many ? as types for them; no: FATAL. */
 enum status dialect_check_parameters(const struct statement *statement, size_t marks,

@@ -4,6 +4,7 @@
  * names are those of the other databases, too.
  */
 #include <ctype.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -324,6 +325,15 @@ enum status dialect_memory_error(struct error *error)
 {
     error_set(error, ERROR_MEMORY, 0, NULL, "out of memory");
     return STATUS_FATAL;
+}
+
+void dialect_add_sessions(struct buffer *sql, const struct session_name *names, size_t count,
+                          int no_port)
+{
+    for (size_t i = 0; i < count; i++) {
+        buffer_add_format(sql, "%s'%" PRIu64 ":%d'", i > 0 ? ", " : "", names[i].number,
+                          names[i].port > 0 ? (int)names[i].port : no_port);
+    }
 }
 
 enum status dialect_check_parameters(const struct statement *statement, size_t marks,

@@ -1263,26 +1263,44 @@ static void name_session(struct adapter_conn *conn, struct session_name *name)
         .port = client_socket_own_port(client_socket_descriptor(&conn->socket))};
 }
 
-/* Behind a proxy the number and the port are another session's, or nobody's: both have to fit. */
-static enum status end_session(struct adapter_conn *conn, const struct session_name *name,
-                               bool *was_there, struct error *error)
+struct found_sessions {
+    int64_t numbers[SESSION_NAMES_MAX];
+    size_t count;
+};
+
+static bool take_session(void *context, const struct cell *cells, size_t count)
 {
-    char sql[320];
-    int64_t number = 0;
-    struct answer answer = {.take = ask_take_number, .context = &number};
-    snprintf(sql, sizeof sql,
-             "select id from information_schema.processlist where id = %" PRIu64
-             " and user = substring_index(user(), '@', 1)"
-             " and if(instr(host, ':') > 0, substring_index(host, ':', -1), '0') = '%u'",
-             name->number, name->port);
-    enum status status = ask_rows(&adapter_mariadb, conn, sql, NULL, &answer, error);
-    *was_there = status == STATUS_OK && number > 0;
-    if (*was_there) {
-        snprintf(sql, sizeof sql, "kill %" PRId64, number);
-        status = run_text(conn, sql, error);
-        if (status == STATUS_REJECTED && error->native_code == ER_NO_SUCH_THREAD) {
+    struct found_sessions *found = context;
+    found->numbers[found->count++] = count > 0 ? ask_number(&cells[0]) : 0;
+    return found->count < SESSION_NAMES_MAX;
+}
+
+/* Behind a proxy the number and the port are another session's, or nobody's: both have to fit. The
+ * list of sessions is read once for all, as it is long where there are many. */
+static enum status end_sessions(struct adapter_conn *conn, const struct session_name *names,
+                                size_t count, int64_t until_ns, uint64_t *ended,
+                                struct error *error)
+{
+    struct found_sessions found = {.count = 0};
+    struct answer answer = {.take = take_session, .context = &found};
+    struct buffer sql = {0};
+    buffer_add_text(&sql, "select id from information_schema.processlist where user ="
+                          " substring_index(user(), '@', 1) and concat(id, ':', if(instr(host, ':')"
+                          " > 0, substring_index(host, ':', -1), '0')) in (");
+    dialect_add_sessions(&sql, names, count, 0);
+    buffer_add_text(&sql, ")");
+    enum status status = buffer_failed(&sql) ? dialect_memory_error(error)
+                                             : ask_rows(&adapter_mariadb, conn, buffer_text(&sql),
+                                                        NULL, &answer, error);
+    buffer_fini(&sql);
+    for (size_t i = 0; i < found.count && status == STATUS_OK && mono_now_ns() < until_ns; i++) {
+        char kill[40];
+        snprintf(kill, sizeof kill, "kill %" PRId64, found.numbers[i]);
+        status = run_text(conn, kill, error);
+        const bool is_gone = status == STATUS_REJECTED && error->native_code == ER_NO_SUCH_THREAD;
+        *ended += status == STATUS_OK ? 1 : 0;
+        if (is_gone) {
             error_clear(error);
-            *was_there = false;
             status = STATUS_OK;
         }
     }
@@ -1932,7 +1950,7 @@ const struct adapter adapter_mariadb = {
     .close = close_connection,
     .interrupt = interrupt_connection,
     .name_session = name_session,
-    .end_session = end_session,
+    .end_sessions = end_sessions,
     .inspect = inspect,
     .execute = execute,
     .describe = describe,

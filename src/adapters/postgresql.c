@@ -592,19 +592,25 @@ static void name_session(struct adapter_conn *conn, struct session_name *name)
 }
 
 /* A pooler makes up the number, and a process's may be used again: the port has to fit, too. */
-static enum status end_session(struct adapter_conn *conn, const struct session_name *name,
-                               bool *was_there, struct error *error)
+static enum status end_sessions(struct adapter_conn *conn, const struct session_name *names,
+                                size_t count, int64_t until_ns, uint64_t *ended,
+                                struct error *error)
 {
-    char sql[320];
-    int64_t count = 0;
-    struct answer answer = {.take = ask_take_number, .context = &count};
-    snprintf(sql, sizeof sql,
-             "select count(*) from (select pg_catalog.pg_terminate_backend(pid) as is_told"
-             " from pg_catalog.pg_stat_activity where pid = %" PRIu64
-             " and usename = current_user and client_port = %d) as ended where is_told",
-             name->number, name->port > 0 ? (int)name->port : -1);
-    const enum status status = ask_rows(&adapter_postgresql, conn, sql, NULL, &answer, error);
-    *was_there = status == STATUS_OK && count > 0;
+    int64_t number = 0;
+    struct answer answer = {.take = ask_take_number, .context = &number};
+    struct buffer sql = {0};
+    (void)until_ns; /* the server only sends signals */
+    buffer_add_text(&sql, "select count(*) from (select pg_catalog.pg_terminate_backend(pid) as"
+                          " is_told from pg_catalog.pg_stat_activity where usename = current_user"
+                          " and pid || ':' || client_port in (");
+    dialect_add_sessions(&sql, names, count, -1);
+    buffer_add_text(&sql, ")) as ended where is_told");
+    const enum status status =
+        buffer_failed(&sql)
+            ? dialect_memory_error(error)
+            : ask_rows(&adapter_postgresql, conn, buffer_text(&sql), NULL, &answer, error);
+    buffer_fini(&sql);
+    *ended += status == STATUS_OK ? (uint64_t)number : 0;
     return status;
 }
 
@@ -1698,7 +1704,7 @@ const struct adapter adapter_postgresql = {
     .close = close_connection,
     .interrupt = interrupt_connection,
     .name_session = name_session,
-    .end_session = end_session,
+    .end_sessions = end_sessions,
     .inspect = inspect,
     .execute = execute,
     .describe = describe,

@@ -1495,22 +1495,34 @@ static void verify_rows(const struct setup *setup, const struct plan *plan, stru
     buffer_fini(&scan.sql);
 }
 
-/* Ends at the server what was cut there and is at work still. Once each: one that cannot be ended
- * ends by itself. */
+/* How long the server may take to end sessions; each costs MariaDB a wait for the session's thread.
+ */
+#define END_CUT_NS (2 * MONO_NS_PER_S)
+
+/* Ends at the server what was cut there and is at work still. Once each: one that cannot be ended,
+ * or not in time, ends by itself. */
 static void end_cut(struct probe *probe, struct adapter_conn *conn)
 {
     struct cut_list *list = probe->setup->cut;
-    const bool has_hosts = probe->plan->host_count > 0;
+    struct session_name names[SESSION_NAMES_MAX];
+    size_t count = 0;
+    const int64_t limit_ns = probe->limit_ns;
+    const int64_t until_ns =
+        mono_now_ns() + (limit_ns > 0 ? MIN(END_CUT_NS, limit_ns / 2) : END_CUT_NS);
     for (size_t i = 0; list != NULL && i < list->count; i++) {
         struct cut_session *entry = &list->entries[i];
-        if (entry->name.number > 0 && (!has_hosts || entry->host == probe->host)) {
-            bool was_there = false;
-            probe->plan->adapter->end_session(conn, &entry->name, &was_there,
-                                              &(struct error){.kind = ERROR_NONE});
-            note_answer(probe);
-            list->ended += was_there ? 1 : 0;
+        if (entry->name.number > 0 &&
+            (probe->plan->host_count == 0 || entry->host == probe->host)) {
+            names[count++] = entry->name;
             entry->name.number = 0;
         }
+        if ((count == SESSION_NAMES_MAX || (count > 0 && i + 1 == list->count)) &&
+            mono_now_ns() < until_ns) {
+            probe->plan->adapter->end_sessions(conn, names, count, until_ns, &list->ended,
+                                               &(struct error){.kind = ERROR_NONE});
+            note_answer(probe);
+        }
+        count = count == SESSION_NAMES_MAX ? 0 : count;
     }
 }
 

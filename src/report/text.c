@@ -1332,16 +1332,19 @@ void check_conclusion(uint64_t sessions, uint64_t fitting, const struct limit *f
 
 void check_conclude(const struct check_report *report, char line[CHECK_LINE_BYTES])
 {
-    const struct limit *unknown = NULL;
-    for (size_t i = report->list->count; i > 0; i--) {
-        const struct limit *limit = &report->list->entries[i - 1];
-        unknown = limit->is_unknown ? limit : unknown;
+    size_t unknown = 0, told = 0;
+    for (size_t i = 0; i < report->list->count; i++) {
+        unknown += report->list->entries[i].is_unknown ? 1 : 0;
     }
-    conclude(report->sessions, report->fitting, report->first, unknown == NULL ? "" : "known ",
-             line);
-    if (unknown != NULL) {
+    conclude(report->sessions, report->fitting, report->first, unknown == 0 ? "" : "known ", line);
+    for (size_t i = 0; i < report->list->count; i++) {
+        const struct limit *limit = &report->list->entries[i];
         const size_t used = strlen(line);
-        snprintf(line + used, CHECK_LINE_BYTES - used, "; the %s are not known", unknown->name);
+        if (limit->is_unknown) {
+            const char *before = told++ == 0 ? "; the " : " and the ";
+            snprintf(line + used, CHECK_LINE_BYTES - used, "%s%s%s", before, limit->name,
+                     told == unknown ? " are not known" : "");
+        }
     }
 }
 

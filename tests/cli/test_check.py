@@ -76,8 +76,9 @@ class Check(harness.Case):
         """The client's side is shown, and why the database was not asked."""
         ended = self.append("check", "10", "postgresql://a@127.0.0.1:1/a", code=4)
         self.assertRegex(ended.out, r"(?m)^PASS  RLIMIT_NOFILE")
+        self.assertRegex(ended.out, r"(?m)^WARN  limits of its process +- +not known +-")
         self.assertRegex(ended.out, r"(?m)^WARN  database's limits +- +not known +-")
-        self.assertRegex(" ".join(ended.out.split()), r"the first known limit is .*\); the database's limits are not known$")
+        self.assertRegex(" ".join(ended.out.split()), r"the first known limit is .*\); the limits of its process and the database's limits are not known$")
         self.assertRegex(ended.reason, "not asked: .*refused")
 
 

@@ -110,7 +110,7 @@ class Limits(harness.Case, Sweeping):
             if run["sessions"] == 40:
                 self.assertIn("max_connections", run["reason"])
         self.assertEqual(sweep.table("throughput.csv")[40, 1000], "")
-        self.assertEqual(len(re.findall(r"(?m)^ +40 +server\* +server\*$", ended.out)), 4)
+        self.assertEqual(len(re.findall(r"(?m)^ +40 +server\* +server\*$", ended.out)), 5)
         self.assertRegex(ended.reason, r"2 of 6 runs failed: 40x1000: .*max_connections")
 
     def test_a_server_that_goes(self):

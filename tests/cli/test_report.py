@@ -265,7 +265,7 @@ class Report(harness.Case):
         for figure in ("Maximum CPU", "Maximum memory", "Elapsed time", "Throughput"):
             self.assertIn(f"{figure} against sessions", page.text)
         self.assertEqual(text.count('<details class="run">'), 6)
-        self.assertEqual(page.names["figure"], 4)
+        self.assertEqual(page.names["figure"], 5)
         self.assertNotIn("<small>", text[text.index("Tables"):text.index("All runs")])
         self.assertFalse((out / "1x1000" / "report.html").exists())
         shown = self.append("report", out, "--text").out
