@@ -113,7 +113,7 @@ bool client_socket_set_no_delay(const struct client_socket *socket)
 
 uint16_t client_socket_own_port(int descriptor)
 {
-    struct sockaddr_storage own;
+    struct sockaddr_storage own = {.ss_family = AF_UNSPEC};
     socklen_t length = sizeof own;
     char port[8];
     return getsockname(descriptor, (struct sockaddr *)&own, &length) == 0 &&
@@ -126,7 +126,7 @@ uint16_t client_socket_own_port(int descriptor)
 
 void client_socket_name_peer(int descriptor, char *text, size_t size)
 {
-    struct sockaddr_storage peer;
+    struct sockaddr_storage peer = {.ss_family = AF_UNSPEC};
     socklen_t length = sizeof peer;
     text[0] = '\0';
     if (getpeername(descriptor, (struct sockaddr *)&peer, &length) == 0 &&

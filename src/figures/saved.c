@@ -517,9 +517,9 @@ json_t *saved_sweep_changes(const struct saved_sweep *sweep)
     json_t *changes = json_array(), *said = json_object(), *first = NULL;
     const char *first_run = "";
     for (size_t i = 0; i < sweep->run_count; i++) {
-        char path[PATH_BYTES + sizeof "/run.json"];
-        saved_sweep_run_folder(sweep, &sweep->runs[i], path);
-        strcat(path, "/run.json");
+        char folder[PATH_BYTES], path[PATH_BYTES + sizeof "/run.json"];
+        saved_sweep_run_folder(sweep, &sweep->runs[i], folder);
+        snprintf(path, sizeof path, "%s/run.json", folder);
         json_t *run = sweep->runs[i].state == SAVED_DONE ? json_load_file(path, 0, NULL) : NULL;
         json_t *settings = json_object_get(json_object_get(run, "server"), "settings");
         if (first == NULL && json_object_size(settings) > 0) {

@@ -26,8 +26,10 @@ static void cut(struct session *session, bool is_first)
     if (is_named && list->count == list->room) {
         const size_t room = 2 * list->room + 16;
         struct cut_session *more = reallocarray(list->entries, room, sizeof *more);
-        list->entries = more == NULL ? list->entries : more;
-        list->room = more == NULL ? list->room : room;
+        if (more != NULL) {
+            list->entries = more;
+            list->room = room;
+        }
     }
     if (is_named && list->count < list->room) {
         struct cut_session *entry = &list->entries[list->count++];

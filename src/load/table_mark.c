@@ -79,7 +79,9 @@ static enum status ask_about(const struct table_mark_place *place, const char *w
     if (status == STATUS_LOST) {
         return status;
     }
-    text[0] = status == STATUS_OK ? text[0] : '\0';
+    if (status != STATUS_OK) {
+        text[0] = '\0';
+    }
     error_clear(error);
     return STATUS_OK;
 }

@@ -147,7 +147,7 @@ static void put_target(struct screen *out, const struct plan *plan, const struct
     say_if(out, separator[0] == ',', ")");
     put(out, "Target");
     put_text(out, "Note", result->connection.note);
-    const bool are_hosts = result->host_count > 0;
+    const bool are_hosts = result->host_count > 0 && result->hosts != NULL;
     bool is_weak = false;
     for (size_t i = 0; i < (are_hosts ? result->host_count : 1); i++) {
         is_weak = say_weak(out, result->connection.settings,

@@ -104,7 +104,7 @@ static void *connect_in_a_thread(void *context)
     struct error error = {.kind = ERROR_NONE};
     const struct target target = {.connect_timeout_s = 1, .is_cancelled = no};
     client_socket_connect(&silence->socket, &target, connect_to_silence, silence, &error);
-    return (void *)(uintptr_t)(error.kind == ERROR_TIMEOUT);
+    return error.kind == ERROR_TIMEOUT ? silence : NULL;
 }
 
 static unsigned count_threads(void)
