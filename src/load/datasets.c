@@ -227,8 +227,9 @@ static enum status read_mark(const struct datasets_place *place, const char *tab
 
 static enum status write_mark(const struct plan *plan, const struct setup *setup,
                               struct adapter_conn *conn, const struct script_dataset *dataset,
-                              bool is_new, bool is_loading, struct error *error)
+                              bool is_new, struct error *error)
 {
+    const bool is_loading = is_new && dataset->rows > 0;
     struct buffer what = {0};
     const struct table_mark_place place = mark_place(plan, setup, conn, dataset->name, &what);
     const enum status status =
@@ -804,8 +805,7 @@ static enum status make_table(const struct datasets_place *place, struct work *w
     } else {
         const struct script_dataset *dataset = work->dataset;
         work->mark.is_there = true;
-        status = write_mark(place->plan, place->setup, place->conn, dataset, true,
-                            dataset->rows > 0, error);
+        status = write_mark(place->plan, place->setup, place->conn, dataset, true, error);
         status = status == STATUS_OK ? check_columns(place, dataset, &table, &work->mark, error)
                                      : status;
         status = status == STATUS_OK ? adopt(place, work->number, &table, error) : status;
@@ -1243,7 +1243,7 @@ static enum status finish_table(struct hand *hand, const struct work *work, stru
         return STATUS_REJECTED;
     }
     return status == STATUS_OK && dataset->rows > 0
-               ? write_mark(plan, hand->loader->setup, hand->conn, dataset, false, false, error)
+               ? write_mark(plan, hand->loader->setup, hand->conn, dataset, false, error)
                : status;
 }
 
