@@ -654,8 +654,7 @@ static const struct storage_words storage = {
             "select cast(data_length + index_length as signed) from information_schema.tables "
             "where table_schema = database() and table_name = $5 and engine in ('MyISAM', 'Aria')",
             NULL},
-    .right = "the size of an InnoDB table is told to users with the right PROCESS: GRANT PROCESS "
-             "ON *.* TO ...",
+    .right = "the size of an InnoDB table is told to users with the right PROCESS (GRANT PROCESS)",
     .counters = "show global status where Variable_name in"
                 " ('Innodb_log_writes', 'Innodb_data_fsyncs')",
 };

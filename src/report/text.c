@@ -973,7 +973,7 @@ static void put_io(struct screen *out, const struct figure_set *set)
         say(out, ", %.0f B a row", number);
     }
     if (figure_get(set, FIGURE_WRITE_AMPLIFICATION, &number)) {
-        say(out, "; %.1f B written to the disk for each byte of the rows", number);
+        say(out, "; %.1f B written to the disk so far for each byte of the rows", number);
     }
     put(out, "On disk");
 }
