@@ -21,6 +21,9 @@ class Cut(faults.CutCalls, harness.Mariadb):
     SLEEP_WITH_ROWS = "select sleep(if(exists (select 1 from syslog_table), 600, 0))"
     GOING_ON = "select count(*) from information_schema.processlist where info like 'select sleep(%'"
 
+    def end_sleep(self):
+        self.sql("kill " + self.sql(self.GOING_ON.replace("count(*)", "max(id)")))
+
 
 class Shapes(harness.Mariadb):
     def connections(self):

@@ -106,6 +106,9 @@ class Cut(faults.CutCalls, harness.Postgresql):
     GOING_ON = ("select count(*) from pg_stat_activity where state = 'active' and"
                 " query like 'select pg_sleep(%'")
 
+    def end_sleep(self):
+        self.sql(self.GOING_ON.replace("count(*)", "pg_terminate_backend(pid)"))
+
 
 if __name__ == "__main__":
     harness.main()
