@@ -1988,7 +1988,7 @@ static int call_pattern(lua_State *lua)
                           (int)pattern_length, (int)repetitions, (int)length);
     }
     note_bytes(lua, bytes);
-    if (steps > PATTERN_STEPS_LONG) {
+    if (steps * bytes > PATTERN_STEPS_LONG) { /* from each place of the text */
         note_place(lua);
         check_time(lua, 1); /* and so the place is known to others */
     }
