@@ -1914,6 +1914,7 @@ static int call_bounded(lua_State *lua)
                                                                      : 0;
     DEMAND(lua, to < from || (lua_Unsigned)to - (lua_Unsigned)from < ELEMENTS_MAX,
            "more than %d elements", ELEMENTS_MAX);
+    note_bytes(lua, to < from ? 0 : (double)(to - from) * (double)sizeof(lua_Number));
     return function(lua); /* as itself, so that its messages name the line of the script */
 }
 

@@ -169,7 +169,8 @@ class Wrong(workload_faults.Case):
     def test_an_endless_loop_ends_with_the_run(self):
         for body in ("while true do end", "while true do pcall(get.run, get, 1) end",
                      "while true do pcall(error) end", 'while true do ("x"):rep(1000) end',
-                     'for i = 1, 1e9 do local s = ("x"):rep(1e6) end'):
+                     'for i = 1, 1e9 do local s = ("x"):rep(1e6) end',
+                     "local t = {1} while true do pcall(table.move, t, 1, 100000, 2) end"):
             with self.subTest(body):
                 script = self.script(TABLE + GET + f'transaction("x", function() {body} end)\n')
                 start = time.monotonic()
