@@ -146,10 +146,11 @@ struct table_mark_words {
 /* How a server is asked for its settings that decide durability and speed, as this session has
  * them; and values that weaken durability. */
 struct settings_words {
-    const char *const *queries; /* names and values, a row each; the first that is answered counts;
-                                   NULL-terminated */
-    const char *of_table;       /* the same of a table, ? is its name: a row where its rows are not
-                                   durable,       its value the name; NULL: all are */
+    const char *const *queries;  /* names and values, a row each; the first that is answered counts;
+                                    NULL-terminated */
+    const char *const *of_table; /* the same of a table, ? is its name, each is asked: a row where
+                                    its rows are not durable, its value the name; its indexes,
+                                    triggers and foreign keys; NULL-terminated */
     const struct weak_setting {
         const char *name, *value; /* NULL: any */
         const char *why;          /* what can be lost */
@@ -157,7 +158,7 @@ struct settings_words {
 };
 
 enum {
-    SERVER_SETTINGS_MAX = 64
+    SERVER_SETTINGS_MAX = 96 /* the queries give at most 64 */
 };
 
 /* What it answered. */

@@ -694,8 +694,23 @@ static const struct settings_words settings = {
             " order by variable_name limit 64",
             "show variables where variable_name in" NAMED_SETTINGS, NULL},
     .of_table =
-        "select 'tables_in_memory', table_name from information_schema.tables where"
-        " table_schema = database() and table_name = ? and engine in ('MEMORY', 'BLACKHOLE')",
+        (const char *const[]){
+            "select 'tables_in_memory', table_name from information_schema.tables where"
+            " table_schema = database() and table_name = ? and engine in ('MEMORY', 'BLACKHOLE')",
+            "select concat('indexes of ', min(table_name)), concat(count(distinct index_name), ': "
+            "',"
+            " group_concat(distinct index_name order by index_name separator ', '))"
+            " from information_schema.statistics where table_schema = database() and table_name = ?"
+            " having count(*) > 0",
+            "select concat('triggers of ', min(event_object_table)), concat(count(*), ': ',"
+            " group_concat(trigger_name order by trigger_name separator ', '))"
+            " from information_schema.triggers where event_object_schema = database() and"
+            " event_object_table = ? having count(*) > 0",
+            "select concat('foreign keys of ', min(table_name)), concat(count(*), ': ',"
+            " group_concat(constraint_name order by constraint_name separator ', '))"
+            " from information_schema.table_constraints where constraint_type = 'FOREIGN KEY' and"
+            " table_schema = database() and table_name = ? having count(*) > 0",
+            NULL},
     .weak = (const struct weak_setting[]){
         {"tables_in_memory", NULL, "their rows are gone when the server ends"},
         {"innodb_flush_log_at_trx_commit", "0", "a crash can lose the commits of a second"},

@@ -534,8 +534,22 @@ static const struct settings_words settings = {
             " and name not in ('restore_command', 'archive_command', 'archive_cleanup_command',"
             " 'recovery_end_command', 'archive_library', 'search_path') order by name limit 64",
             NULL},
-    .of_table = "select 'unlogged_tables', relname from pg_catalog.pg_class where relpersistence ="
-                " 'u' and oid = pg_catalog.to_regclass(pg_catalog.quote_ident(?))",
+    .of_table =
+        (const char *const[]){
+            "select 'unlogged_tables', relname from pg_catalog.pg_class where relpersistence = 'u'"
+            " and oid = pg_catalog.to_regclass(pg_catalog.quote_ident(?))",
+            /* indexes, triggers and foreign keys, by their names */
+            "select what || ' of ' || relname, count(*) || ': ' || string_agg(name::text, ', ' "
+            "order"
+            " by name) from (select oid, relname from pg_catalog.pg_class where oid ="
+            " pg_catalog.to_regclass(pg_catalog.quote_ident(?))) t join (select 'indexes' as what,"
+            " indrelid as of, i.relname as name from pg_catalog.pg_index join pg_catalog.pg_class i"
+            " on i.oid = indexrelid union all select 'triggers', tgrelid, tgname from"
+            " pg_catalog.pg_trigger where not tgisinternal union all select 'foreign keys',"
+            " conrelid, conname from pg_catalog.pg_constraint where contype = 'f') hung on hung.of "
+            "="
+            " t.oid group by what, relname order by what",
+            NULL},
     .weak = (const struct weak_setting[]){
         {"unlogged_tables", NULL, "a crash empties them"},
         {"synchronous_commit", "off", "a crash can lose acknowledged commits"},

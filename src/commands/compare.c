@@ -222,7 +222,9 @@ static void describe_runs(struct comparison *comparison)
         "version",
         "workload",
         "server.settings",
+        "server.settings_changed",
         "server.host_settings",
+        "server.host_settings_changed",
     };
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         add_any(comparison, parts[i], saved_run_json(&comparison->sides[0].run, parts[i]),

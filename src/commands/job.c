@@ -823,10 +823,14 @@ static void judge(struct job *job, const char *why_not)
     const struct judge_context context = judge_by(job);
     result_judge(result, &context);
     if (search != NULL) {
+        char change[RESULT_CHANGE_BYTES];
         /* the judgement of a run says whether its figures are the client's */
         if (result->verdict == VERDICT_INVALID) {
             snprintf(search->figures_note, sizeof search->figures_note,
                      "rows/s and latencies are not the server's: %.180s", result->verdict_reason);
+        } else if (result_describe_change(result, change)[0] != '\0') {
+            snprintf(search->figures_note, sizeof search->figures_note,
+                     "the levels cannot be compared: %.190s", change);
         }
         search_judge(search, result, context.is_local, context.was_interrupted);
         return;

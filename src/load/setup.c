@@ -627,25 +627,6 @@ static bool take_setting(void *context, const struct cell *cells, size_t count)
     return true;
 }
 
-/* Asks for the settings that this session has. A server that does not tell is loaded all the same.
- */
-static void ask_settings(const struct setup *setup, struct adapter_conn *conn,
-                         const struct adapter *adapter, struct server_settings *settings)
-{
-    const struct settings_words *words = setup->connection.settings;
-    enum status status = STATUS_REJECTED;
-    for (size_t i = 0; words != NULL && words->queries[i] != NULL && status == STATUS_REJECTED;
-         i++) {
-        struct error error = {.kind = ERROR_NONE};
-        struct answer answer = {.take = take_setting, .context = settings};
-        settings->count = 0;
-        status = ask_rows(adapter, conn, words->queries[i], NULL, &answer, &error);
-    }
-    if (status != STATUS_OK) {
-        settings->count = 0;
-    }
-}
-
 /* Adds what is told of a table: of several tables one setting. */
 static bool take_table_setting(void *context, const struct cell *cells, size_t count)
 {
@@ -666,14 +647,41 @@ static bool take_table_setting(void *context, const struct cell *cells, size_t c
     return false;
 }
 
-static void ask_table_settings(struct setup *setup, struct adapter_conn *conn,
-                               const struct adapter *adapter, const char *table_name)
+/* The tables of the run: its own, or those of the script. */
+static size_t count_tables(const struct setup *setup)
 {
+    return setup->dataset_count > 0 ? setup->dataset_count : 1;
+}
+
+/* Asks for the settings that this session has, and for those of the run's tables. A server that
+ * does not tell is loaded all the same. */
+static void ask_settings(struct probe *probe, const struct setup *setup, struct adapter_conn *conn,
+                         struct server_settings *settings)
+{
+    const struct plan *plan = probe->plan;
     const struct settings_words *words = setup->connection.settings;
-    struct answer answer = {.take = take_table_setting, .context = &setup->settings};
-    if (words != NULL && words->of_table != NULL) {
-        ask_rows(adapter, conn, words->of_table, table_name, &answer,
-                 &(struct error){.kind = ERROR_NONE});
+    enum status status = STATUS_REJECTED;
+    for (size_t i = 0; words != NULL && words->queries[i] != NULL && status == STATUS_REJECTED;
+         i++) {
+        struct error error = {.kind = ERROR_NONE};
+        struct answer answer = {.take = take_setting, .context = settings};
+        settings->count = 0;
+        status = ask_rows(plan->adapter, conn, words->queries[i], NULL, &answer, &error);
+        note_answer(probe);
+    }
+    if (status != STATUS_OK) {
+        settings->count = 0;
+        return;
+    }
+    for (size_t i = 0; words->of_table != NULL && i < count_tables(setup); i++) {
+        const char *name =
+            setup->dataset_count > 0 ? plan->script->datasets[i].name : plan->table_name;
+        for (const char *const *query = words->of_table; *query != NULL; query++) {
+            struct answer answer = {.take = take_table_setting, .context = settings};
+            ask_rows(plan->adapter, conn, *query, name, &answer,
+                     &(struct error){.kind = ERROR_NONE});
+            note_answer(probe);
+        }
     }
 }
 
@@ -826,8 +834,6 @@ static enum status prepare(struct probe *probe, struct adapter_conn *conn, struc
     ask_limits(setup, conn, adapter, &(struct error){.kind = ERROR_NONE});
     note_answer(probe);
     inspect(setup, conn, plan);
-    ask_settings(setup, conn, adapter, &setup->settings);
-    note_answer(probe);
     if (plan->script != NULL) {
         status = datasets_examine(&place, &preparation->datasets, error);
         inspect(setup, conn, plan);
@@ -838,13 +844,10 @@ static enum status prepare(struct probe *probe, struct adapter_conn *conn, struc
     if (status == STATUS_OK && plan->script != NULL) {
         status = datasets_make(&place, preparation->datasets, error);
     }
-    for (size_t i = 0; status == STATUS_OK && i < setup->dataset_count; i++) {
-        ask_table_settings(setup, conn, adapter, plan->script->datasets[i].name);
-    }
-    if (status == STATUS_OK && plan->script == NULL) {
-        ask_table_settings(setup, conn, adapter, setup->table.name);
-    }
     note_answer(probe);
+    if (status == STATUS_OK) {
+        ask_settings(probe, setup, conn, &setup->settings);
+    }
     if (status == STATUS_OK && plan->script == NULL && plan->read_mode == READ_QUERY) {
         /* a query that cannot work is better known now than from every session */
         const struct statement query = {.sql = plan->read_sql};
@@ -895,12 +898,6 @@ static enum exit_code load_datasets(struct preparation *preparation, const struc
     return exit_code_of(error);
 }
 
-/* The tables that are counted: the run's own, or those of the script. */
-static size_t count_tables(const struct setup *setup)
-{
-    return setup->dataset_count > 0 ? setup->dataset_count : 1;
-}
-
 /* Counts each table where the probe is. */
 static enum status count_tables_at(struct probe *probe, struct adapter_conn *conn, uint64_t *rows,
                                    struct error *error)
@@ -926,8 +923,6 @@ static enum status prepare_host(struct probe *probe, struct adapter_conn *conn, 
     uint64_t *const rows = host->rows_before;
     struct table table = {0};
     enum status status = STATUS_OK;
-    ask_settings(setup, conn, plan->adapter, &host->settings);
-    note_answer(probe);
     if (plan->script == NULL) {
         status = plan->adapter->describe(conn, plan->table_name, &table, error);
         table_fini(&table);
@@ -942,7 +937,11 @@ static enum status prepare_host(struct probe *probe, struct adapter_conn *conn, 
             table_fini(&table);
         }
     }
-    return status == STATUS_OK ? count_tables_at(probe, conn, rows, error) : status;
+    if (status == STATUS_OK) {
+        ask_settings(probe, setup, conn, &host->settings);
+        status = count_tables_at(probe, conn, rows, error);
+    }
+    return status;
 }
 
 static bool make_hosts(struct setup *setup, size_t count, struct error *error)
@@ -1631,6 +1630,66 @@ static void verify_count(const struct setup *setup, const struct plan *plan, str
     }
 }
 
+static enum status ask_settings_again(struct probe *probe, struct adapter_conn *conn,
+                                      struct error *error)
+{
+    (void)error;
+    ask_settings(probe, probe->setup, conn, probe->context);
+    return STATUS_OK;
+}
+
+static const struct server_setting *find_setting(const struct server_settings *settings,
+                                                 const char *name)
+{
+    const struct server_setting *found = NULL;
+    for (size_t i = 0; i < settings->count && found == NULL; i++) {
+        found = strcmp(settings->entries[i].name, name) == 0 ? &settings->entries[i] : NULL;
+    }
+    return found;
+}
+
+/* Leaves in `after` what is another value than `before` has; "" where it is told no more. */
+static void keep_changes(const struct server_settings *before, struct server_settings *after)
+{
+    const struct server_settings now = *after;
+    after->count = 0;
+    for (size_t i = 0; i < now.count; i++) {
+        const struct server_setting *was = find_setting(before, now.entries[i].name);
+        if (was == NULL || strcmp(was->value, now.entries[i].value) != 0) {
+            after->entries[after->count++] = now.entries[i];
+        }
+    }
+    for (size_t i = 0; i < before->count && after->count < SERVER_SETTINGS_MAX; i++) {
+        if (find_setting(&now, before->entries[i].name) == NULL) {
+            after->entries[after->count] = before->entries[i];
+            after->entries[after->count++].value[0] = '\0';
+        }
+    }
+}
+
+/* Settings that were others when the run was over. Who does not answer has changed none. */
+static void find_changes(const struct setup *setup, const struct plan *plan, struct result *result)
+{
+    for (unsigned i = 0; i < (setup->hosts == NULL ? 1 : setup->host_count); i++) {
+        const bool is_of_host = setup->hosts != NULL;
+        const struct server_settings *before =
+            is_of_host ? &setup->hosts[i].settings : &setup->settings;
+        struct server_settings *after =
+            is_of_host ? &result->hosts[i].settings_changed : &result->settings_changed;
+        const struct probe probe = {.work = ask_settings_again,
+                                    .host = i,
+                                    .is_of_host = is_of_host,
+                                    .context = after,
+                                    .notice = "asking for the server's settings"};
+        after->count = 0;
+        if (before->count > 0 && !interrupt_requested() &&
+            recount(setup, plan, result, probe, &(struct error){.kind = ERROR_NONE}) == STATUS_OK &&
+            after->count > 0) {
+            keep_changes(before, after);
+        }
+    }
+}
+
 /* A table of the script, to be counted again. */
 struct table_count {
     const struct statement *count;
@@ -1727,6 +1786,9 @@ void verify_result(const struct setup *setup, const struct plan *plan, struct re
         verify_rows(setup, plan, result);
     }
     const bool has_failed = result->verification.state == VERIFICATION_FAILED;
+    if (!has_failed) {
+        find_changes(setup, plan, result);
+    }
     result->table_bytes_before = setup->storage.bytes_before;
     result->table_bytes_after = has_failed ? -1 : measure_storage(setup, plan, result);
     struct io_description *of = &result->resources.io_of;

@@ -18,7 +18,8 @@ enum {
     EVENTS_MAX = 1000, /* more would be a curve, not lines in a chart */
     EXPECTATIONS_MAX = 32,
     PROBLEM_BYTES = 900,
-    RESULT_LOST_BYTES = 64
+    RESULT_LOST_BYTES = 64,
+    RESULT_CHANGE_BYTES = 280
 };
 
 /* What happened around a run, as its user says: a node was added, a rebalance began. Read from
@@ -107,8 +108,10 @@ struct host_result {
     struct recorder_latency latencies[OPERATIONS];
     bool is_counted; /* before and after the run; else the reason why not */
     char reason[240];
-    uint64_t *rows_before, *rows_after; /* of the table, or of each of the script's; owned */
-    struct server_settings settings;
+    uint64_t *rows_before, *rows_after;      /* of the table, or of each of the script's; owned */
+    struct server_settings settings;         /* before the run */
+    struct server_settings settings_changed; /* those that were others after it, as they were then;
+                                                value "": not set any more */
 };
 
 /* What one of several ranks came to: a row of ranks.csv. */
@@ -184,8 +187,10 @@ struct result {
     struct resource_summary resources;
     struct trace_sum *trace; /* trace/trace.h; owned: free; NULL: --io-trace was not given. Of
                                 several ranks the sum of theirs */
-    struct server_settings settings;
-    struct server_limits server; /* version "" when the server did not say */
+    struct server_settings settings;         /* before the run */
+    struct server_settings settings_changed; /* those that were others after it, as they were then;
+                                                value "": not set any more */
+    struct server_limits server;             /* version "" when the server did not say */
     struct connection_info connection;
     char engine[ROW_TYPE_NAME_BYTES]; /* of the table; "" where there is only one */
     char removal[320]; /* what removes what the run leaves behind; "" when nothing stays */
@@ -206,6 +211,10 @@ uint64_t result_lost_at_most(const struct result *result);
 
 /* The same in words, as far as is known: "3", "up to 3", "2 to 3". */
 const char *result_describe_lost(const struct result *result, char text[RESULT_LOST_BYTES]);
+
+/* The first setting of the server, or of one of several, that was changed during the run; "": none
+ * was. */
+const char *result_describe_change(const struct result *result, char text[RESULT_CHANGE_BYTES]);
 
 /* Rows in the table that this run cannot have written, as far as is known. */
 uint64_t result_surplus(const struct result *result);

@@ -18,9 +18,10 @@
  *
  * DEGRADED: sessions or rows are short, nothing was acknowledged, connections were lost, the server
  * was read-only for a time, rows were not verified, a count did not show acknowledged rows, the
- * rate asked for was not reached, another writer was active in the table, files of the run are
- * short or gone, or this machine's CPUs were busy and other programs had most of them, or kept
- * sessions from them while they had more than this program.
+ * rate asked for was not reached, a setting of the server or an index of the table
+ * was changed, another writer was active in
+ * the table, files of the run are short or gone, or this machine's CPUs were busy and other
+ * programs had most of them, or kept sessions from them while they had more than this program.
  *
  * With a script transactions take the place of rows: DEGRADED, too, when some failed or are in
  * doubt, a check failed, its tables have too few or too many rows, or the script's own code took
@@ -493,6 +494,30 @@ static void judge_ranks(struct result *result, const struct judge_context *conte
     }
 }
 
+const char *result_describe_change(const struct result *result, char text[RESULT_CHANGE_BYTES])
+{
+    const struct server_settings *before = &result->settings, *after = &result->settings_changed;
+    const char *host = "";
+    for (size_t i = 0; i < result->host_count && after->count == 0; i++) {
+        before = &result->hosts[i].settings;
+        after = &result->hosts[i].settings_changed;
+        host = result->hosts[i].name;
+    }
+    text[0] = '\0';
+    if (after->count > 0) {
+        const struct server_setting *is = &after->entries[0];
+        const char *was = "";
+        for (size_t i = 0; i < before->count; i++) {
+            was = strcmp(before->entries[i].name, is->name) == 0 ? before->entries[i].value : was;
+        }
+        snprintf(text, RESULT_CHANGE_BYTES,
+                 "changed at %s%.60s during the run: %.64s: %.40s before, %.40s after",
+                 host[0] == '\0' ? "the server" : "host ", host, is->name,
+                 was[0] == '\0' ? "not set" : was, is->value[0] == '\0' ? "not set" : is->value);
+    }
+    return text;
+}
+
 static void judge_verdict(struct result *result, const struct judge_context *context,
                           const char *loss)
 {
@@ -579,6 +604,8 @@ static void judge_verdict(struct result *result, const struct judge_context *con
     DEGRADED_IF(result,
                 result->rate_achieved_percent >= 0 && result->rate_achieved_percent < RATE_PERCENT,
                 "%.0f %% of the rate asked for was reached", result->rate_achieved_percent);
+    char change[RESULT_CHANGE_BYTES];
+    DEGRADED_IF(result, result_describe_change(result, change)[0] != '\0', "%s", change);
     DEGRADED_IF(result,
                 result->append_ns >= SHORTEST_NS && mean->client >= 0 &&
                     (!has_ranks || (is_local && mean->server >= 0)) && is_disturbed(&machine),

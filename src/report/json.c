@@ -243,10 +243,14 @@ static void add_server(struct tree root, const struct result *result)
     struct tree tree = tree_object(root, "server");
     tree_text(tree, "version", server->version);
     add_settings(tree, "settings", &result->settings);
+    add_settings(tree, "settings_changed", &result->settings_changed);
     if (result->host_count > 0) {
-        const struct tree hosts = tree_object(tree, "host_settings");
+        const struct tree hosts = tree_object(tree, "host_settings"),
+                          changed = tree_object(tree, "host_settings_changed");
         for (size_t i = 0; i < result->host_count; i++) {
-            add_settings(hosts, result->hosts[i].name, &result->hosts[i].settings);
+            const struct host_result *host = &result->hosts[i];
+            add_settings(hosts, host->name, &host->settings);
+            add_settings(changed, host->name, &host->settings_changed);
         }
     }
     struct tree limits = tree_array(tree, "session_limits");

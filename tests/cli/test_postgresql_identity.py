@@ -58,6 +58,54 @@ class Settings(harness.Postgresql):
                          [{"setting": "synchronous_commit", "run": "1x1000", "value": "on",
                            "other_run": "2x1000", "other_value": "off"}])
 
+    def change_during(self, *words):
+        """A run in whose middle two settings are changed, another one is new."""
+        out = self.out()
+        process = self.start(*words, self.url, "--out", out)
+        self.wait_for_rows(process, out)
+        self.sql(f"alter database {self.database} set synchronous_commit = off")
+        self.sql(f"alter database {self.database} set random_page_cost = 1.75")
+        ended = self.end(process, 0)
+        self.sql(f"alter database {self.database} reset all")
+        return ended, json.loads((out / "run.json").read_text())
+
+    def test_what_changed_during_a_run(self):
+        ended, run = self.change_during(2, "--rate", 500, "--duration", "2s")
+        self.assertEqual(ended.code, 0, ended)
+        self.assertEqual(run["server"]["settings_changed"],
+                         {"random_page_cost": "1.75", "synchronous_commit": "off"})
+        self.assertIn("DEGRADED changed at the server during the run: random_page_cost: not set before, "
+                      "1.75 after", " ".join(ended.out.split()))
+        _, run = self.run_append(1, 100, self.url)
+        self.assertEqual(run.json["server"]["settings_changed"], {})
+
+    def test_what_hangs_on_the_table(self):
+        """An index that one run had and another had not, and one that came in the middle."""
+        url = os.environ["APPEND_TEST_MARIADB"]
+        name = f"indexed{os.getpid()}"
+        self.addCleanup(harness.mariadb, url, f"drop table if exists {name}")
+        harness.mariadb(url, f"create table {name} (n1 int, msg varchar(20))")
+        self.sql(f"create table {name} (n1 int, msg varchar(20))")
+        for target, sql in ((self.url, self.sql), (url, lambda text: harness.mariadb(url, text))):
+            _, bare = self.run_append(1, 100, target, "--table", name)
+            self.assertNotIn(f"indexes of {name}", bare.json["server"]["settings"])
+            sql(f"create index {name}_n1 on {name} (n1)")
+            out = self.out()
+            process = self.start(1, target, "--table", name, "--rate", 500, "--duration", "2s",
+                                 "--out", out)
+            self.wait_for_rows(process, out)
+            sql(f"create index {name}_msg on {name} (msg)")
+            ended = self.end(process, 0)
+            run = harness.Run(out)
+            self.assertEqual(run.json["server"]["settings"][f"indexes of {name}"], f"1: {name}_n1")
+            self.assertEqual(run.json["server"]["settings_changed"],
+                             {f"indexes of {name}": f"2: {name}_msg, {name}_n1"})
+            self.assertIn(f"changed at the server during the run: indexes of {name}: 1: {name}_n1 before",
+                          " ".join(ended.out.split()))
+            ended = self.append("compare", bare.folder, out, code=None)
+            self.assertIn(f"server.settings.indexes of {name}: none in A, 1: {name}_n1 in B",
+                          " ".join(ended.out.split()))
+
     def test_tables_that_a_crash_empties(self):
         self.run_append(1, 100, self.url)
         self.sql("alter table syslog_table set unlogged")

@@ -41,8 +41,8 @@ class PostgreSQL(Ranks, Searching, Sweeping, harness.Postgresql):
         _, run = self.run_ranks(2, "2", "200", self.url, "--table", "late", "--schema-file", schema)
         self.assertEqual(run.rows["acknowledged"], 200)
 
-    def test_a_signal_before_the_run(self):
-        """In good order, within the time that mpirun gives."""
+    def before_the_run(self, end, left):
+        """Ends it with `end` while the server makes the table. `left`: folders that stay."""
         schema = self.folder / "schema.sql"
         schema.write_text("select pg_sleep(60); create table late (n bigint, t text)")
         out = self.out()
@@ -52,10 +52,19 @@ class PostgreSQL(Ranks, Searching, Sweeping, harness.Postgresql):
         harness.wait_until(lambda: int(self.sql(
             "select count(*) from pg_stat_activity where query like '%create table late%' "
             "and pid <> pg_backend_pid()")) == 1, "the schema")
-        process.send_signal(signal.SIGINT)
+        end(process)
         _, err = process.communicate(timeout=harness.GUARD_S)
         self.assertEqual(err.count("append: interrupted before the first session"), 1, err)
-        self.assertEqual([path.name for path in self.folder.iterdir() if path.is_dir()], [])
+        self.assertEqual([path.name for path in self.folder.iterdir() if path.is_dir()],
+                         [out.name + name for name in left])
+
+    def test_a_signal_before_the_run(self):
+        """In good order, within the time that mpirun gives."""
+        self.before_the_run(lambda process: process.send_signal(signal.SIGINT), [])
+
+    def test_a_rank_that_is_killed_before_the_run(self):
+        self.before_the_run(lambda process: os.kill(self.find_rank(process, 2), signal.SIGKILL),
+                            [".rank2"])
 
     def test_a_rate_is_for_all_together(self):
         """As many batches are due as for one process."""
