@@ -608,7 +608,13 @@ static uint64_t work_done(const struct fleet *fleet)
     return recorder_read(fleet->load->recorder, work_of(fleet));
 }
 
-/* Looks at signals, time and memory: true when the search is to end. */
+/* A mistake in the script: the sessions do nothing more. */
+static bool has_mistake(const struct fleet *fleet)
+{
+    return gate_reason(&fleet->load->gate) == STOP_SCRIPT;
+}
+
+/* Looks at signals, the script, time and memory: true when the search is to end. */
 static bool is_over(struct fleet *fleet)
 {
     const int64_t now_ns = mono_now_ns();
@@ -616,6 +622,8 @@ static bool is_over(struct fleet *fleet)
     uint64_t total;
     if (interrupt_requested()) {
         end_search(fleet, SEARCH_INTERRUPTED);
+    } else if (has_mistake(fleet)) {
+        end_search(fleet, SEARCH_SCRIPT);
     } else if (now_ns >= fleet->deadline_ns) {
         end_search(fleet, SEARCH_TIME);
     } else if (max_rows > 0 && !ranks_follows(fleet->load->ranks) &&
@@ -797,7 +805,8 @@ static void hold(struct fleet *fleet, struct level *level)
     sampler_begin_hold(sampler, start_ns - fleet->load->start_ns);
     for (;;) {
         level->up = tick(fleet, &level->ledger);
-        if (calls_failed(fleet) > fleet->failed_before && !has_failed(fleet, level)) {
+        if (calls_failed(fleet) > fleet->failed_before && !has_failed(fleet, level) &&
+            !is_over(fleet)) {
             /* a session that was lost with the call is about to end */
             wait_for_drops(fleet, level);
             if (!has_failed(fleet, level)) {
@@ -841,7 +850,7 @@ static void hold(struct fleet *fleet, struct level *level)
 }
 
 /* The level's figures and outcome. Completes its ledger, so that it balances; the causes of one
- * that failed are moved into it. */
+ * that failed, or that a mistake in the script ended, are moved into it. */
 static void conclude(struct fleet *fleet, struct level *level)
 {
     const struct recorder_snapshot *start = &fleet->snapshots[AT_START];
@@ -867,10 +876,12 @@ static void conclude(struct fleet *fleet, struct level *level)
     ledger->not_started = ledger->requested - known;
     if (is_lost(fleet, level)) {
         level->outcome = LEVEL_FAILED;
-        level->causes = malloc(sizeof *level->causes);
     } else {
         level->outcome = fleet->is_over ? LEVEL_UNFINISHED : LEVEL_HELD;
         level->reason = fleet->is_over ? LEVEL_ENDED : LEVEL_NO_REASON;
+    }
+    if (level->outcome == LEVEL_FAILED || has_mistake(fleet)) {
+        level->causes = malloc(sizeof *level->causes);
     }
     if (level->causes != NULL) {
         causes_init(level->causes);

@@ -184,6 +184,7 @@ const char *const search_end_names[] = {[SEARCH_GOES_ON] = "",
                                         [SEARCH_TIME] = "time",
                                         [SEARCH_ROWS] = "rows",
                                         [SEARCH_INTERRUPTED] = "interrupted",
+                                        [SEARCH_SCRIPT] = "script",
                                         [SEARCH_GONE] = "gone",
                                         [SEARCH_STUCK] = "stuck",
                                         [SEARCH_RANK_LOST] = "lost"};

@@ -85,6 +85,7 @@ enum search_end {
     SEARCH_TIME,        /* the bound on time */
     SEARCH_ROWS,        /* the bound on rows written, or on their bytes */
     SEARCH_INTERRUPTED, /* a signal */
+    SEARCH_SCRIPT,      /* a mistake in the script: CAUSE_SCRIPT of the last level says which */
     SEARCH_GONE,        /* the server was gone and did not come back */
     SEARCH_STUCK,       /* sessions did not leave */
     SEARCH_RANK_LOST,   /* of several ranks one */

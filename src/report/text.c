@@ -1191,6 +1191,7 @@ static void put_answer(struct screen *out, const struct search *search, const st
            search->is_bound_by_bytes ? "bytes" : "rows", UNITS_COUNT(search->max_rows));
     say_if(out, search->end == SEARCH_TIME, "by --max-time, not by the server");
     say_if(out, search->end == SEARCH_INTERRUPTED, "by a signal, not by the server");
+    say_if(out, search->end == SEARCH_SCRIPT, "by a mistake in the script, not by the server");
     say_if(out, search->end == SEARCH_GONE,
            "the server went away and accepted no connection for 60 s");
     say_if(out, search->end == SEARCH_STUCK, "sessions that were to disconnect did not");

@@ -153,7 +153,7 @@ class Client(Confined, Searching):
         self.assertRegex(finding["evidence"], r"of 30 threads")
 
 
-class Refused(harness.Case):
+class Refused(harness.Case, Searching):
     def test_usage(self):
         for arguments, pattern in (
                 (["--first", "5", "--max-sessions", "4"], "--first 5 is more than --max-sessions 4"),
@@ -171,6 +171,29 @@ class Refused(harness.Case):
     def test_folder_that_is_there(self):
         (self.folder / "there").mkdir()
         self.refused("find-max", "null:", "--out", "there", code=2, pattern="exists already")
+
+    def test_mistake_in_the_script(self):
+        """At the first level, or at one that follows: the levels that held before count."""
+        script = self.folder / "mistaken.lua"
+        for calls in (1, 3000):
+            script.write_text(f"local n = 0\ntransaction('all', function()\nn = n + 1 think(0.001)\n"
+                              f"if n >= {calls} then nothing() end end)\n")
+            ended, search = self.find_max("null:", "--workload", script, "--first", 2, *HOLD, code=2)
+            self.assertRegex(ended.reason, r"mistaken\.lua:4: attempt to call a nil value")
+            self.assertEqual(search.search["end"], "script")
+            self.assertEqual(search.levels[-1]["outcome"], "unfinished")
+            self.assertEqual(search.search["held"] > 0, calls > 1, search.search)
+            self.assertIsNone(search.search["failed"])
+
+    def test_sessions_that_think_leave_at_once(self):
+        """However long the pause is. A session that commits nothing for 30 s has failed; then the
+        level below is tried, for which one has to leave."""
+        script = self.folder / "think.lua"
+        script.write_text("transaction('think', function() think(600) end)\n")
+        _, search = self.find_max("null:", "--workload", script, "--first", 2, "--hold", "1s",
+                                  "--max-time", "36s", code=None)
+        self.assertEqual([level["reason"] for level in search.levels], ["no_progress", "ended"])
+        self.assertGreater(search.levels[1]["hold_s"], 0)
 
     def test_server_that_is_not_there(self):
         self.refused("find-max", "postgresql://append@127.0.0.1:1/append", code=4,
