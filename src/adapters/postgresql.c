@@ -1683,11 +1683,14 @@ static void inspect(struct adapter_conn *conn, struct connection_info *info)
     info->port = (uint16_t)strtoul(text_of(PQport(conn->connection)), NULL, 10);
     info->method = methods[conn->uses_insert || conn->has_no_copy ? 1 : 0];
     dialect_inspect(&dialect_postgresql, info);
-    snprintf(
-        info->note, sizeof info->note, "%s%s%s",
-        conn->is_pooled ? "a pooler is in front of the server: statements are not prepared" : "",
-        conn->is_pooled && conn->has_no_copy ? "; " : "",
-        conn->has_no_copy ? "the server does not know COPY: rows go in as multi-row INSERT" : "");
+    snprintf(info->note, sizeof info->note, "%s%s%s",
+             conn->is_pooled
+                 ? "a pooler is in front of the server: statements are not prepared; CPU and "
+                   "memory are the pooler's (--server-pid PID! names another process)"
+                 : "",
+             conn->is_pooled && conn->has_no_copy ? "; " : "",
+             conn->has_no_copy ? "the server does not know COPY: rows go in as multi-row INSERT"
+                               : "");
 }
 
 const struct adapter adapter_postgresql = {

@@ -369,8 +369,9 @@ static void judge_transactions(struct result *result, const struct judge_context
     verdict_if(result, script > 100 * STARVED_SHARE, VERDICT_INVALID,
                "client-bound: the script's own code took %.0f %% of the transactions' time",
                script);
-    DEGRADED_IF(result, ledger->in_doubt > 0, "%s of %s transactions are in doubt",
-                UNITS_COUNT(ledger->in_doubt), UNITS_COUNT(ledger->begun));
+    DEGRADED_IF(result, ledger->in_doubt > 0, "%s of %s transactions %s in doubt",
+                UNITS_COUNT(ledger->in_doubt), UNITS_COUNT(ledger->begun),
+                units_plural(ledger->in_doubt, "is", "are"));
     DEGRADED_IF(result, failed > 0, "%s of %s transactions failed, %s of them in part",
                 UNITS_COUNT(failed), UNITS_COUNT(ledger->begun), UNITS_COUNT(ledger->partial));
     DEGRADED_IF(result,
@@ -773,12 +774,16 @@ static void judge_unfinished(struct result *result, const struct judge_context *
         failed <= context->max_failed ||
         (context->max_failed_percent > 0 && percent <= context->max_failed_percent);
     const char *why = main_loss(&result->causes);
-    char text[LIMIT_BYTES];
+    char text[LIMIT_BYTES], cut[CUT_BYTES];
     EXIT_IF(result, result->sessions_cut > 0 && s->dropped == 0, EXIT_CODE_SHORT, "%s%s%.150s",
-            describe_cut(result, text), colon(why), why);
+            describe_cut(result, cut), colon(why), why);
+    if (s->dropped + s->stopped > 0) {
+        why = describe_limit(first_finding(result), text, why);
+    }
     EXIT_IF(result, ledger->in_doubt > 0, EXIT_CODE_SHORT,
-            "%s of %s transactions are in doubt%s%.150s", UNITS_COUNT(ledger->in_doubt),
-            UNITS_COUNT(ledger->begun), colon(why), why);
+            "%s of %s transactions %s in doubt%s%.150s", UNITS_COUNT(ledger->in_doubt),
+            UNITS_COUNT(ledger->begun), units_plural(ledger->in_doubt, "is", "are"), colon(why),
+            why);
     EXIT_IF(result, !is_excused, EXIT_CODE_SHORT, "%s of %s transactions failed%s%.150s",
             UNITS_COUNT(failed), UNITS_COUNT(ledger->begun), colon(why), why);
     EXIT_IF(result, s->finished < s->requested, EXIT_CODE_SHORT,

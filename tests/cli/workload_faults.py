@@ -291,7 +291,7 @@ class Faults(Case):
         ledger = run.json["transactions"]
         self.assertEqual((ledger["begun"], ledger["committed"], ledger["in_doubt"]), (5, 4, 1),
                          ledger)
-        self.assertRegex(ended.reason, "1 of 5 transactions are in doubt")
+        self.assertRegex(ended.reason, "1 of 5 transactions is in doubt")
         rows = self.number("select count(*) from log") - before
         self.assertEqual(rows, rows_each * (5 if arrives else 4))
         table = run.table("summary.csv")[0]
