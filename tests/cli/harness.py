@@ -198,7 +198,15 @@ class Case(unittest.TestCase):
         self.assertEqual(run.json["outcome"]["exit_code"], code)
         self.check_ledgers(run)
         self.check_tables(run)
+        self.check_times(run)
         return run
+
+    def check_times(self, run):
+        """The parts of a run follow one another."""
+        times = run.json["times"]
+        parts = [times[name] for name in ("connect_s", "append_s", "disconnect_s")]
+        if not (run.folder / "ranks.csv").exists():
+            self.assertAlmostEqual(times["elapsed_s"], sum(part or 0 for part in parts), 6, times)
 
     def check_ledgers(self, run):
         sessions, rows = run.sessions, run.rows

@@ -156,6 +156,8 @@ class Faults(harness.Case):
         self.assertGreater(response_s, 50)
         self.assertGreaterEqual(response["max_ms"], 2000)
         self.assertGreaterEqual(response["p90_ms"], 1000)
+        # those of its first 1.9 s were sent more than 100 ms after they were due
+        self.assertGreaterEqual(run.json["counters"]["batches_late"], 90)
 
     def test_counts_that_are_stale(self):
         """A count that lacks the session's own last batch, and one that goes backwards."""
