@@ -39,8 +39,10 @@ static void on_level(void *context, const struct level *level, const struct leve
         if (own != NULL && seen->causes != NULL && job->evidence != NULL) {
             own->start_mono_ns = job->result->start_mono_ns;
             own->sessions = seen->ledger;
-            own->causes = *seen->causes;
+            causes_init(&own->causes);
+            causes_copy(&own->causes, seen->causes);
             evidence_conclude(job->evidence, own, findings);
+            causes_fini(&own->causes);
         }
         free(own);
     }

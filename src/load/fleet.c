@@ -885,11 +885,7 @@ static void conclude(struct fleet *fleet, struct level *level)
     }
     if (level->causes != NULL) {
         causes_init(level->causes);
-        pthread_mutex_lock(&fleet->causes.lock);
-        level->causes->count = fleet->causes.count;
-        level->causes->others = fleet->causes.others;
-        memcpy(level->causes->entries, fleet->causes.entries, sizeof fleet->causes.entries);
-        pthread_mutex_unlock(&fleet->causes.lock);
+        causes_copy(level->causes, &fleet->causes);
     }
     forget_causes(fleet);
 }

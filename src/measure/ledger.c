@@ -160,6 +160,15 @@ out:
     pthread_mutex_unlock(&causes->lock);
 }
 
+void causes_copy(struct causes *into, struct causes *from)
+{
+    pthread_mutex_lock(&from->lock);
+    into->count = from->count;
+    into->others = from->others;
+    memcpy(into->entries, from->entries, sizeof into->entries);
+    pthread_mutex_unlock(&from->lock);
+}
+
 const char *const cause_phase_names[] = {
     [CAUSE_THREAD] = "thread",       [CAUSE_CONNECT] = "connect", [CAUSE_HOST] = "host",
     [CAUSE_BUSY] = "busy",           [CAUSE_APPEND] = "append",   [CAUSE_READ] = "read",

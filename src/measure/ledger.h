@@ -185,6 +185,10 @@ void causes_add_named(struct causes *causes, enum cause_phase phase, const char 
                       enum status status, const struct error *error, int64_t now_ns);
 void causes_add_cause(struct causes *causes, const struct cause *more); /* all that it counts */
 
+/* Makes `into`, which is initialised and which no other thread uses, what `from` is at one moment;
+ * each keeps its own mutex. */
+void causes_copy(struct causes *into, struct causes *from);
+
 extern const char *const cause_phase_names[]; /* "connect", "append", ... */
 
 enum session_outcome {

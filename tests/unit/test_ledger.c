@@ -243,6 +243,28 @@ static void equal_causes_are_one(void **state)
     causes_fini(&causes);
 }
 
+/* The copy's mutex is its own: that of the other is locked meanwhile. */
+static void causes_are_copied_without_their_mutex(void **state)
+{
+    (void)state;
+    static struct causes copy;
+    causes_init(&copy);
+    causes_init(&causes);
+    causes_add(&causes, CAUSE_CONNECT, STATUS_LOST, NULL, 50);
+    causes.others = 7;
+    causes_copy(&copy, &causes);
+    assert_int_equal(copy.count, 1);
+    assert_int_equal(copy.others, 7);
+    assert_int_equal(copy.entries[0].phase, CAUSE_CONNECT);
+    assert_int_equal(copy.entries[0].first_ns, 50);
+    assert_int_equal(pthread_mutex_trylock(&copy.lock), 0);
+    assert_int_equal(pthread_mutex_trylock(&causes.lock), 0);
+    assert_int_equal(pthread_mutex_unlock(&copy.lock), 0);
+    assert_int_equal(pthread_mutex_unlock(&causes.lock), 0);
+    causes_fini(&copy);
+    causes_fini(&causes);
+}
+
 static void different_causes_are_apart(void **state)
 {
     (void)state;
@@ -446,6 +468,7 @@ int main(void)
         cmocka_unit_test(counts_are_held_against_the_ledger),
         cmocka_unit_test(tables_are_held_against_what_was_committed),
         cmocka_unit_test(equal_causes_are_one),
+        cmocka_unit_test(causes_are_copied_without_their_mutex),
         cmocka_unit_test(different_causes_are_apart),
         cmocka_unit_test(a_full_table_counts_others),
         cmocka_unit_test(threads_lose_nothing),
