@@ -54,13 +54,13 @@ fuzz() {
     [ -x "$program" ] || { echo "$name: not built"; return 0; }
     mkdir -p "$found"
     if [ "$is_merge" = 1 ]; then
-        "$program" -merge=1 -use_counters=0 -max_len=2048 "$corpus" "$found" >"$log" 2>&1 || status=$?
+        "$program" -merge=1 -use_counters=0 -max_len=16384 "$corpus" "$found" >"$log" 2>&1 || status=$?
         echo "$name: $(find "$corpus" -type f | wc -l) inputs in $corpus"
         return "$status"
     fi
     rm -f "$build/crashes/$name"-*
     # A fuzzer that does not end by itself is ended, which counts as failed.
-    timeout -k 10 $((seconds + 120)) "$program" -max_total_time="$seconds" -max_len=2048 \
+    timeout -k 10 $((seconds + 120)) "$program" -max_total_time="$seconds" \
         -timeout=60 -rss_limit_mb=2048 -artifact_prefix="$build/crashes/$name-" \
         "$found" "$corpus" </dev/null >"$log" 2>&1 || status=$?
     if [ "$status" -eq 0 ]; then

@@ -256,7 +256,7 @@ static void add_cautions(struct comparison *comparison)
             add_caution(comparison, "%c is %s: %s", 'A' + side, verdict,
                         figure_text(figures, FIGURE_VERDICT_REASON));
         } else if (figure_get(figures, FIGURE_EXIT_CODE, &code) && code != 0) {
-            add_caution(comparison, "%c ended with exit code %d: %s", 'A' + side, (int)code,
+            add_caution(comparison, "%c ended with exit code %.0f: %s", 'A' + side, code,
                         figure_text(figures, FIGURE_EXIT_REASON));
         }
         snprintf(shares[side], sizeof shares[side], "an unknown share");

@@ -134,6 +134,8 @@ bool csv_table_number(const struct csv_table *table, size_t row, size_t column, 
 {
     const char *text = csv_table_text(table, row, column);
     char *end;
-    *value = strtod(text, &end);
-    return end != text && *end == '\0' && isfinite(*value);
+    const double number = strtod(text, &end);
+    const bool is_number = end != text && *end == '\0' && fabs(number) <= CSV_NUMBER_MAX;
+    *value = is_number ? number : 0;
+    return is_number;
 }

@@ -97,7 +97,11 @@ size_t csv_table_column(const struct csv_table *table, const char *name);
 /* A cell, "" when it is empty or there is no such column. */
 const char *csv_table_text(const struct csv_table *table, size_t row, size_t column);
 
-/* False: there is no such column, or the cell is empty or no number. */
+/* No figure is larger: what is computed of figures is finite, and a whole one fits 64 bits. */
+#define CSV_NUMBER_MAX 1e18
+
+/* False, and *value is 0: there is no such column, or the cell is empty, no number, or one beyond
+ * CSV_NUMBER_MAX. */
 bool csv_table_number(const struct csv_table *table, size_t row, size_t column, double *value);
 
 struct saved_run {

@@ -166,9 +166,12 @@ static struct chart_series *add_series(struct chart *chart, const char *name, si
     return series;
 }
 
+/* What has no place across, as where the rows of a moment are not known, is left out. */
 static void add_level(struct chart_series *series, double from, double to, double y)
 {
-    series->points[series->count++] = (struct chart_point){from, to, y, y, y};
+    if (isfinite(from) && isfinite(to)) {
+        series->points[series->count++] = (struct chart_point){from, to, y, y, y};
+    }
 }
 
 static void free_chart(struct chart *chart)

@@ -13,6 +13,7 @@ enum {
     CAUSES_SHOWN = 20,
     EVENTS_SHOWN = 60,
     LEVEL_COLUMNS = 9,
+    JSON_DEPTH = 8, /* objects in objects, more than run.json has */
 };
 
 /* A text between two pieces of HTML; nothing where there is none. */
@@ -570,8 +571,10 @@ static void add_tables(struct buffer *html, const struct saved_run *run)
 }
 
 /* The members of a value of run.json as rows, and those of its objects: their names are what they
- * are called, behind `before`. Lists and what is not known are left out. */
-static void add_json(struct buffer *html, const char *before, const char *key, json_t *value)
+ * are called, behind `before`. Lists and what is not known are left out, and what is deeper than
+ * `depth`. */
+static void add_json(struct buffer *html, const char *before, const char *key, json_t *value,
+                     int depth)
 {
     char name[REPORT_WORDS_BYTES], text[REPORT_ESCAPED_BYTES] = "";
     const json_int_t whole = json_integer_value(value);
@@ -585,9 +588,9 @@ static void add_json(struct buffer *html, const char *before, const char *key, j
         const char *member;
         json_t *entry;
         strncat(name, name[0] != '\0' ? " " : "", sizeof name - strlen(name) - 1);
-        json_object_foreach(value, member, entry)
+        json_object_foreach(depth > 0 ? value : NULL, member, entry)
         {
-            add_json(html, name, member, entry);
+            add_json(html, name, member, entry, depth - 1);
         }
     } else if (is_count && strcmp(key, "port") == 0) {
         snprintf(text, sizeof text, "%d", (int)whole); /* a name, no number */
@@ -640,11 +643,12 @@ static void add_environment(struct buffer *html, const struct saved_run *run)
         if (strcmp(sections[i][1], "plan") == 0) {
             for (const struct option_entry *option = option_table; option->name != NULL; option++) {
                 if (option->label != NULL) {
-                    add_json(html, option->label, "", json_object_get(section, option->key));
+                    add_json(html, option->label, "", json_object_get(section, option->key),
+                             JSON_DEPTH);
                 }
             }
         } else {
-            add_json(html, sections[i][2], "", section);
+            add_json(html, sections[i][2], "", section, JSON_DEPTH);
         }
     }
     buffer_add_text(html, "</tbody></table></div>\n</div>\n");

@@ -5,6 +5,7 @@
  * where an axis is logarithmic), so that page.js finds each value in its path, and zooms by
  * changing what part of it is seen.
  */
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -29,6 +30,9 @@ enum {
     NINES_MAX = 9,
     SESSIONS_LOG_RATIO = 12,
 };
+
+/* Less than any figure is written with. */
+#define STEP_LEAST 1e-12
 
 struct tick {
     double at;
@@ -78,9 +82,10 @@ static void add_ms_tick(struct axis *axis, double ms)
     add_tick(axis, ms, "%.4g%s", ms / units[i].ms, ms > 0 ? units[i].name : "");
 }
 
-/* Steps of 1, 2 or 5 times a power of ten. */
+/* Steps of 1, 2 or 5 times a power of ten, from STEP_LEAST. */
 static double round_step(double rough)
 {
+    rough = fmax(rough, STEP_LEAST);
     const double power = pow(10, floor(log10(rough)));
     const double lead = rough / power;
     return power * (lead < 1.5 ? 1 : lead < 3 ? 2 : lead < 7 ? 5 : 10);
@@ -118,13 +123,15 @@ static void fit_across(struct axis *axis, const struct chart *chart)
         while (i + 1 < sizeof steps / sizeof steps[0] && end / steps[i] > TICKS_ACROSS + 1) {
             i++;
         }
-        const int step = end / steps[i] <= TICKS_MAX ? steps[i] : (int)(end / TICKS_MAX) + 1;
+        const int64_t step =
+            end / steps[i] <= TICKS_MAX ? steps[i] : (int64_t)(end / TICKS_MAX) + 1;
         axis->high = end;
-        for (int at = 0; at <= end; at += step) {
+        for (int64_t at = 0; (double)at <= end; at += step) {
+            const int seconds = (int)(at % 60), minutes = (int)(at / 60 % 60);
             if (end < 3600) {
-                add_tick(axis, at, "%d:%02d", at / 60, at % 60);
+                add_tick(axis, (double)at, "%d:%02d", minutes, seconds);
             } else {
-                add_tick(axis, at, "%d:%02d:%02d", at / 3600, at / 60 % 60, at % 60);
+                add_tick(axis, (double)at, "%" PRId64 ":%02d:%02d", at / 3600, minutes, seconds);
             }
         }
     } else if (chart->across == CHART_OVER_SHARE) {
@@ -167,6 +174,7 @@ static void fit_values(struct axis *axis, const struct chart *chart)
 {
     double low, high;
     chart_span(chart, &low, &high);
+    low = fmax(low, STEP_LEAST);
     const double top = high > 0 ? high : 1, step = round_step(top / TICKS_UP);
     const double last = step * ceil(top / step - 1e-9);
     if (chart->is_log && low <= high) {

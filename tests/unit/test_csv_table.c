@@ -38,6 +38,25 @@ static void test_cells(void **state)
     csv_table_free(&table);
 }
 
+/* Whoever does not look whether it is a number has a 0. */
+static void test_no_numbers(void **state)
+{
+    (void)state;
+    struct csv_table table;
+    struct error error;
+    assert_int_equal(parse(&table, "a,b,c,d,e\nnan,inf,5x,1.1e18,-1e308\n1e18,,,,\n", &error),
+                     STATUS_OK);
+    for (size_t column = 0; column <= table.columns; column++) {
+        double value = 7;
+        assert_false(csv_table_number(&table, 0, column, &value));
+        assert_true(value == 0);
+    }
+    double most;
+    assert_true(csv_table_number(&table, 1, 0, &most));
+    assert_true(most == CSV_NUMBER_MAX);
+    csv_table_free(&table);
+}
+
 /* What was written last when the power went. */
 static void test_torn_line(void **state)
 {
@@ -85,6 +104,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cells),
+        cmocka_unit_test(test_no_numbers),
         cmocka_unit_test(test_torn_line),
         cmocka_unit_test(test_no_csv),
     };
