@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/process.h"
 #include "plan/options.h"
 
 enum {
@@ -288,10 +289,16 @@ enum exit_code together_merge(struct ranks *ranks, const struct plan *plan,
     do {
         status = merge_add(merge, rank, taken, size, error);
         free(taken);
+        if (status == STATUS_REJECTED && rank > 0) { /* there is what it told before */
+            notice_print("%s", error->text);
+            error_clear(error);
+            ranks_refuse_result(ranks, rank);
+            status = STATUS_OK;
+        }
     } while (status == STATUS_OK && (taken = ranks_take_result(ranks, &rank, &size)) != NULL);
     *bytes = (struct buffer){.bytes = NULL};
     if (status != STATUS_OK) {
-        return status == STATUS_FATAL ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_INTERNAL;
+        return error->kind == ERROR_MEMORY ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_INTERNAL;
     }
     if (!interrupt_requested()) { /* else there is little time left */
         ranks_check_clocks(ranks);

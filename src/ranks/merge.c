@@ -7,6 +7,7 @@
 #include <sys/param.h>
 
 #include "base/mono.h"
+#include "base/random.h"
 #include "trace/trace.h"
 
 #define SECOND_NS MONO_NS_PER_S
@@ -97,6 +98,40 @@ static void get_bytes(struct reader *reader, void *to, size_t size)
         memcpy(to, reader->at, size);
         reader->at += size;
     }
+}
+
+/* Of bytes, which tells them from others. */
+static uint64_t seal_of(const unsigned char *bytes, size_t size)
+{
+    uint64_t seal = size;
+    for (size_t i = 0; i < size; i += sizeof seal) {
+        uint64_t word = 0;
+        memcpy(&word, bytes + i, MIN(size - i, sizeof word));
+        seal = random_mix(seal ^ word);
+    }
+    return seal;
+}
+
+/* What is given away ends with its seal, so that nothing is added of what comes damaged. False: out
+ * of memory. */
+static bool put_seal(struct buffer *bytes)
+{
+    if (!buffer_failed(bytes)) {
+        const uint64_t seal = seal_of((const unsigned char *)bytes->bytes, bytes->length);
+        buffer_add(bytes, &seal, sizeof seal);
+    }
+    return !buffer_failed(bytes);
+}
+
+/* Bytes whose seal is not theirs have failed. */
+static struct reader open_sealed(const void *bytes, size_t size)
+{
+    const unsigned char *const at = bytes;
+    uint64_t seal = 0;
+    const size_t length = size < sizeof seal ? 0 : size - sizeof seal;
+    memcpy(&seal, at + length, size - length);
+    const bool is_whole = length > 0 && seal == seal_of(at, length);
+    return (struct reader){.at = at, .end = at + (is_whole ? length : 0), .has_failed = !is_whole};
 }
 
 /* Only the buckets that are not empty. */
@@ -438,7 +473,7 @@ bool merge_pack_level(struct buffer *bytes, const struct level *level,
     if (level->causes != NULL) {
         put_causes(bytes, level->causes, start_mono_ns);
     }
-    return !buffer_failed(bytes);
+    return put_seal(bytes);
 }
 
 /* What of a rank's level does not simply add up: its machine. */
@@ -474,9 +509,12 @@ static void join_level(struct level_sum *sum, const char *machine, const struct 
 bool merge_add_level(struct level_sum *sum, const char *machine, const void *bytes, size_t size,
                      const struct operation_list *operations, int64_t start_mono_ns)
 {
-    struct reader reader = {.at = bytes, .end = (const unsigned char *)bytes + size};
+    struct reader reader = open_sealed(bytes, size);
     struct level from, *into = sum->level;
     get_bytes(&reader, &from, sizeof from);
+    if (reader.has_failed) {
+        return false;
+    }
     add_histogram(&reader, &sum->connect);
     add_histogram(&reader, &sum->append);
     const uint64_t causes = get(&reader), others = get(&reader);
@@ -599,8 +637,7 @@ bool merge_pack(struct buffer *bytes, const struct merge_part *part)
     buffer_add(bytes, part->intervals->bytes, part->intervals->length);
     put(bytes, part->samples->length / sizeof(struct sample));
     buffer_add(bytes, part->samples->bytes, part->samples->length);
-    return !buffer_failed(bytes) && !buffer_failed(part->intervals) &&
-           !buffer_failed(part->samples);
+    return put_seal(bytes) && !buffer_failed(part->intervals) && !buffer_failed(part->samples);
 }
 
 struct merge *merge_create(struct result *result, const struct operation_list *operations)
@@ -815,41 +852,40 @@ enum status merge_add(struct merge *merge, unsigned rank, const void *bytes, siz
                       struct error *error)
 {
     struct result *result = merge->result;
-    struct reader reader = {.at = bytes, .end = (const unsigned char *)bytes + size};
+    struct reader reader = open_sealed(bytes, size);
     struct head head;
     get_bytes(&reader, &head, sizeof head);
-    bool has_memory = true;
-    if (!reader.has_failed && rank < result->rank_count &&
-        head.operations == result->totals.operations && head.hosts == result->totals.hosts &&
-        head.datasets == result->dataset_count) {
-        add_head(merge, rank, &head);
-        add_totals(merge, &reader, &head);
-        add_findings(merge, rank, &reader, head.findings);
-        add_causes(&result->causes, &reader, head.causes, result->ranks[rank].machine,
-                   &merge->operations, result->start_mono_ns);
-        result->causes.others += head.other_causes;
-        has_memory =
-            add_sessions(merge, &reader, head.sessions) && add_trace(merge, rank, &reader, &head);
-        const uint64_t length = get(&reader);
-        if (length > (size_t)(reader.end - reader.at)) {
-            reader.has_failed = true;
-        } else if (has_memory && !reader.has_failed) {
-            struct reader intervals = {.at = reader.at, .end = reader.at + length};
-            has_memory = add_intervals(merge, &intervals);
-            reader.at += length;
-            reader.has_failed = intervals.has_failed;
-        }
-        has_memory = has_memory && add_samples(merge, rank, &reader);
-    } else {
-        reader.has_failed = true;
+    if (reader.has_failed || rank >= result->rank_count ||
+        head.operations != result->totals.operations || head.hosts != result->totals.hosts ||
+        head.datasets != result->dataset_count) {
+        error_set(error, ERROR_SYSTEM, 0, NULL, "the result of rank %u is not whole", rank);
+        return STATUS_REJECTED;
     }
+    add_head(merge, rank, &head);
+    add_totals(merge, &reader, &head);
+    add_findings(merge, rank, &reader, head.findings);
+    add_causes(&result->causes, &reader, head.causes, result->ranks[rank].machine,
+               &merge->operations, result->start_mono_ns);
+    result->causes.others += head.other_causes;
+    bool has_memory =
+        add_sessions(merge, &reader, head.sessions) && add_trace(merge, rank, &reader, &head);
+    const uint64_t length = get(&reader);
+    if (length > (size_t)(reader.end - reader.at)) {
+        reader.has_failed = true;
+    } else if (has_memory && !reader.has_failed) {
+        struct reader intervals = {.at = reader.at, .end = reader.at + length};
+        has_memory = add_intervals(merge, &intervals);
+        reader.at += length;
+        reader.has_failed = intervals.has_failed;
+    }
+    has_memory = has_memory && add_samples(merge, rank, &reader);
     if (!has_memory) {
         error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the result of rank %u", rank);
         return STATUS_FATAL;
     }
     if (reader.has_failed || reader.at != reader.end) {
-        error_set(error, ERROR_SYSTEM, 0, NULL, "the result of rank %u is not whole", rank);
-        return STATUS_REJECTED;
+        error_set(error, ERROR_SYSTEM, 0, NULL, "the result of rank %u is of another run", rank);
+        return STATUS_FATAL;
     }
     return STATUS_OK;
 }

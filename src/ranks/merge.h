@@ -73,7 +73,8 @@ struct merge *merge_create(struct result *result, const struct operation_list *o
 void merge_destroy(struct merge *merge); /* takes NULL */
 
 /* Adds what a rank gave away; result->ranks[rank] has its machine and clock already. REJECTED: the
- * bytes are not whole, *error says so; FATAL: out of memory. */
+ * bytes are damaged or cut, and nothing was added; FATAL: out of memory, or the bytes are those of
+ * another run, and some were. *error says which. */
 enum status merge_add(struct merge *merge, unsigned rank, const void *bytes, size_t size,
                       struct error *error);
 

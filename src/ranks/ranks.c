@@ -123,6 +123,7 @@ struct peer {
     int64_t lost_ns;   /* … where it is lost */
     bool has_come;     /* to what rank 0 waits for */
     bool has_result, is_lost;
+    bool is_refused; /* its result came damaged */
     bool is_behind;  /* it was not told the latest orders */
     unsigned levels; /* of a search, whose results it gave */
     struct ranks_state state;
@@ -524,8 +525,12 @@ void ranks_end(struct ranks *ranks, bool is_merged)
     }
     struct wait wait = {.sleep_ns = 0};
     if (ranks->number == 0) {
-        const struct end end = {is_merged, ranks->is_broken};
-        post_all(ranks, KIND_END, &end, sizeof end);
+        for (unsigned i = 1; i < ranks->count; i++) {
+            const struct end end = {is_merged && !ranks->peers[i].is_refused, ranks->is_broken};
+            if (is_alive(ranks, i)) {
+                post(ranks, i, KIND_END, &end, sizeof end);
+            }
+        }
     } else if (!ranks->has_ended) {
         free_message(wait_for(ranks, KIND_END));
     }
@@ -1403,6 +1408,11 @@ void *ranks_take_result(struct ranks *ranks, unsigned *rank, size_t *size)
     }
 }
 
+void ranks_refuse_result(struct ranks *ranks, unsigned rank)
+{
+    ranks->peers[rank].is_refused = true;
+}
+
 void ranks_offer_lines(struct ranks *ranks, int fd)
 {
     ranks->lines = fd;
@@ -1448,5 +1458,6 @@ bool ranks_may_signal(const struct ranks *ranks)
 
 const struct ranks_state *ranks_lost(const struct ranks *ranks, unsigned rank)
 {
-    return ranks->peers[rank].is_lost ? &ranks->peers[rank].state : NULL;
+    const struct peer *peer = &ranks->peers[rank];
+    return peer->is_lost || peer->is_refused ? &peer->state : NULL;
 }

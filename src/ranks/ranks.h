@@ -200,6 +200,10 @@ bool ranks_await_merge(struct ranks *ranks, int64_t limit_ns);
  * ranks that are lost. */
 void *ranks_take_result(struct ranks *ranks, unsigned *rank, size_t *size);
 
+/* Rank 0: the result that came of a rank is damaged. The rank counts as lost, but is let go with
+ * the others, and keeps its files. */
+void ranks_refuse_result(struct ranks *ranks, unsigned rank);
+
 /* A rank that follows, before it gives its result: rank 0 may take the lines of a file, a
  * descriptor that stays the caller's. Rank 0: some of the next lines of a rank, bytes to be freed.
  * NULL: there are no more, or (*is_cut) they do not come. */
@@ -210,8 +214,8 @@ void *ranks_take_lines(struct ranks *ranks, unsigned rank, size_t *size, bool *i
  * is lost of which nothing was heard since. */
 bool ranks_may_signal(const struct ranks *ranks);
 
-/* Rank 0: it has not been heard of, and its result is missing; what it told last. NULL: it is not.
- */
+/* Rank 0: it has not been heard of and its result is missing, or that was refused; what it told
+ * last. NULL: it is not lost. */
 const struct ranks_state *ranks_lost(const struct ranks *ranks, unsigned rank);
 
 #endif

@@ -47,6 +47,17 @@ class Faults(Ranks):
             self.assertEqual(run.sessions["finished"], 1500)
             self.append("report", f"{out}.rank1")
 
+    def test_a_damaged_result(self):
+        """It is as if the rank were lost; it ends with the others."""
+        out = self.out()
+        err = self.ended(self.start_faulty(4, "2000", "20000", "null:", "--out", out, rank=1,
+                                           bytes=20_000, signal=0, damage=1))
+        run = self.check_lost(out, err, "VALID")
+        self.assertIn("the result of rank 1 is not whole", err)
+        self.assertEqual(run.rows["acknowledged"], 20_000)
+        self.assertEqual(run.sessions["finished"], 1500)
+        self.append("report", f"{out}.rank1")
+
     def test_after_a_signal(self):
         """The signal is not one that mpirun sends because a rank has died."""
         out = self.out()

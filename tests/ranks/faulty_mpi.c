@@ -2,7 +2,8 @@
  * Stands in for append-mpi.so, and does the same: but in rank FAULT_RANK something happens right
  * behind the message number FAULT_SEND that it sends (from 1), or behind the first of at least
  * FAULT_BYTES: it gets the signal FAULT_SIGNAL or, where this is preloaded as well, its clock goes
- * ahead by FAULT_CLOCK_NS. The ranks behind it send so large a message a moment later.
+ * ahead by FAULT_CLOCK_NS. With FAULT_DAMAGE a bit in the middle of that large message is another.
+ * The ranks behind it send so large a message a moment later.
  */
 #include <errno.h>
 #include <signal.h>
@@ -69,6 +70,9 @@ static bool send(unsigned to, void *bytes, size_t size, bool is_bulk)
     const bool is_large = large > 0 && size >= large;
     if (is_large && number > rank) {
         nanosleep(&(struct timespec){.tv_nsec = SECOND_NS / 2}, NULL);
+    }
+    if (is_large && number == rank && setting("FAULT_DAMAGE") > 0) {
+        ((unsigned char *)bytes)[size / 2] ^= 1;
     }
     const bool is_sent = mpi_module.send(to, bytes, size, is_bulk);
     if (number == rank && (++sent == setting("FAULT_SEND") || is_large)) {

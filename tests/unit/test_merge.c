@@ -581,6 +581,35 @@ static void test_spread(void **state)
     }
 }
 
+/* Bytes of which one is another are refused, and nothing of them is added. */
+static void test_damaged(void **state)
+{
+    (void)state;
+    struct part part;
+    struct buffer bytes = {0};
+    const struct operation_list operations = operation_list_all();
+    part_init(&part, 0, 2, 10);
+    add_interval(&part, 0, MONO_NS_PER_S, 10, 1000);
+    pack(&part, &bytes);
+    struct result *whole = make_whole(1, 2);
+    struct merge *merge = merge_create(whole, &operations);
+    const struct result before = *whole;
+    struct error error = {.kind = ERROR_NONE};
+    for (size_t i = 0; i < bytes.length; i++) {
+        bytes.bytes[i] ^= 0x10;
+        assert_int_equal(merge_add(merge, 0, bytes.bytes, bytes.length, &error), STATUS_REJECTED);
+        bytes.bytes[i] ^= 0x10;
+    }
+    assert_memory_equal(&before, whole, sizeof before);
+    assert_false(whole->ranks[0].is_known);
+    assert_int_equal(merge_interval_count(merge), 0);
+    assert_int_equal(merge_add(merge, 0, bytes.bytes, bytes.length, &error), STATUS_OK);
+    merge_destroy(merge);
+    result_free(whole);
+    buffer_fini(&bytes);
+    part_fini(&part);
+}
+
 /* Bytes that are cut anywhere, or of another shape, are refused. */
 static void test_not_whole(void **state)
 {
@@ -602,9 +631,13 @@ static void test_not_whole(void **state)
         if (length > bytes.length) {
             copy[bytes.length] = 1;
         }
+        const struct result before = *whole;
         const enum status status = merge_add(merge, 0, copy, length, &error);
         assert_int_equal(status, length == bytes.length ? STATUS_OK : STATUS_REJECTED);
         assert_int_equal(error_is_set(&error), length != bytes.length);
+        if (status == STATUS_REJECTED) {
+            assert_memory_equal(&before, whole, sizeof before);
+        }
         free(copy);
         merge_destroy(merge);
         result_free(whole);
@@ -695,10 +728,10 @@ static void test_level(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_two),    cmocka_unit_test(test_rows_held),
-        cmocka_unit_test(test_traces), cmocka_unit_test(test_servers),
-        cmocka_unit_test(test_spread), cmocka_unit_test(test_not_whole),
-        cmocka_unit_test(test_fleet),  cmocka_unit_test(test_maxima),
-        cmocka_unit_test(test_level)};
+        cmocka_unit_test(test_two),     cmocka_unit_test(test_rows_held),
+        cmocka_unit_test(test_traces),  cmocka_unit_test(test_servers),
+        cmocka_unit_test(test_spread),  cmocka_unit_test(test_not_whole),
+        cmocka_unit_test(test_damaged), cmocka_unit_test(test_fleet),
+        cmocka_unit_test(test_maxima),  cmocka_unit_test(test_level)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
