@@ -1053,6 +1053,7 @@ static enum status append_chunk(struct hand *hand, const struct work *work, uint
     *accepted = 0;
     note_call(hand, true);
     enum status status = adapter->append_open(hand->conn, table, error);
+    note_call(hand, false);
     for (uint64_t done = 0; status == STATUS_OK && done < all;) {
         const size_t count = all - done < ROW_BATCH_MAX ? (size_t)(all - done) : ROW_BATCH_MAX;
         const struct batch *filled =
@@ -1062,15 +1063,17 @@ static enum status append_chunk(struct hand *hand, const struct work *work, uint
         }
         struct batch batch = *filled;
         batch.table = table;
+        note_call(hand, true);
         status = adapter->append_rows(hand->conn, &batch, error);
+        note_call(hand, false);
         done += count;
         atomic_store_explicit(&hand->handed, done, memory_order_relaxed);
-        note_call(hand, true);
     }
     if (status == STATUS_OK) {
+        note_call(hand, true);
         status = adapter->append_close(hand->conn, accepted, error);
+        note_call(hand, false);
     }
-    note_call(hand, false);
     if (status == STATUS_OK && *accepted != all) {
         error_set(error, ERROR_SERVER, 0, NULL, "%s of %s rows were kept", UNITS_COUNT(*accepted),
                   UNITS_COUNT(all));

@@ -27,6 +27,18 @@ local get = statement("get", "SELECT v FROM slow WHERE id = ?", {"int32"})
 transaction("t", function() get:run(5) end, {autocommit = true})
 """
 
+# The script takes more than 2 s for its rows, and fails at one of the last.
+LATE_SCRIPT = """
+local late = derive(row(0), function(i)
+   local s = 0
+   for k = 1, 1500000 do s = s + k end
+   if i == 240 then error("there is no row " .. i) end
+   return "v" .. i
+end)
+dataset("late", 250, {{"id", "int32", row(), key = true}, {"v", "text(40)", late}})
+transaction("t", function() end)
+"""
+
 # One that works, and what is put in place of it.
 BAD_SCRIPT = """
 dataset("bad1", 50, {{"id", "int32", row(), key = true}})
@@ -381,6 +393,11 @@ class Prepare(Others):
                 self.assertEqual(self.tables(), set())
         self.run_script("--workload", self.script(BAD_SCRIPT))
         self.assertEqual(self.counts("bad1", "bad2"), [50, 50])
+
+    def test_time_of_a_script_is_not_the_server_s(self):
+        """Between two calls nothing can be overdue."""
+        self.refused_run("--workload", self.script(LATE_SCRIPT), "--timeout", "1",
+                         pattern=r"there is no row 240")
 
     def test_two_tables_without_columns(self):
         script = self.script('dataset("one") dataset("two")\n'
