@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/param.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -110,7 +111,7 @@ enum {
 
 enum {
     PATH_BYTES = 512,
-    CELL_BYTES = 256,
+    CELL_BYTES = 256,  /* at least, of a column of a result */
     CHECK_EVERY = 100, /* rows after which the library looks whether the server has refused some */
     HELLO_BYTES = 9,
     VARCHAR_BYTES_MAX = 32767,
@@ -665,10 +666,11 @@ static void inspect(struct adapter_conn *conn, struct connection_info *info)
                                 : "its socket has no TCP_NODELAY: packets may wait for 40 ms");
 }
 
-/* One column of the current row. */
+/* One column of the current row of a result. */
 struct bound {
-    char text[CELL_BYTES];
-    long length; /* or NULL_DATA */
+    char *text;         /* owned */
+    unsigned long size; /* of it: a byte and a NUL more than a value that is read has */
+    long length;        /* or NULL_DATA */
 };
 
 static bool write_value(struct buffer *text, const struct column *column,
@@ -762,6 +764,48 @@ static enum status make_statement(struct adapter_conn *conn, handle *statement, 
     return check(conn, NULL, result, error);
 }
 
+/* With room for all that the column can have, but for text and clob, which can be larger. */
+static enum status bind_column(struct adapter_conn *conn, handle statement, size_t number,
+                               struct bound *bound, struct error *error)
+{
+    const unsigned short column = (unsigned short)(number + 1);
+    char name[ROW_NAME_BYTES];
+    unsigned long size = 0;
+    short result = conn->call->SQLDescribeCol(statement, column, name, sizeof name, &(short){0},
+                                              &(short){0}, &size, &(short){0}, &(short){0});
+    bound->size = MAX(CELL_BYTES, MIN(size, VARCHAR_BYTES_MAX)) + 2;
+    bound->text = calloc(bound->size, 1);
+    if (bound->text == NULL) {
+        return dialect_memory_error(error);
+    }
+    if (succeeded(result)) {
+        result = conn->call->SQLBindCol(statement, column, AS_TEXT, bound->text, (long)bound->size,
+                                        &bound->length);
+    }
+    return check(conn, statement, result, error);
+}
+
+/* The cells of the row that was fetched. REJECTED: one of them is too long; the library cuts what
+ * has no room, mostly without a word. */
+static enum status take_cells(const struct bound *bound, size_t columns, struct cell *cells,
+                              struct error *error)
+{
+    for (size_t i = 0; i < columns; i++) {
+        const size_t length = strnlen(bound[i].text, bound[i].size);
+        if (length + 1 >= bound[i].size) {
+            error_set(error, ERROR_UNSUPPORTED, 0, NULL,
+                      "column %zu of the result has a value longer than %zu bytes, which append "
+                      "does not read of Machbase: select a part of it",
+                      i + 1, length - 1);
+            return STATUS_REJECTED;
+        }
+        cells[i] = (struct cell){.type = COLUMN_TEXT,
+                                 .is_null = bound[i].length == NULL_DATA,
+                                 .as.text = {bound[i].text, (uint32_t)length}};
+    }
+    return STATUS_OK;
+}
+
 /* Runs one statement; `answer` NULL: one that returns nothing. */
 static enum status run_one(struct adapter_conn *conn, const char *sql, struct answer *answer,
                            struct error *error)
@@ -798,10 +842,7 @@ static enum status run_one(struct adapter_conn *conn, const char *sql, struct an
         status = dialect_memory_error(error);
     }
     for (size_t i = 0; is_wanted && status == STATUS_OK && i < columns; i++) {
-        status = check(conn, statement,
-                       call->SQLBindCol(statement, (unsigned short)(i + 1), AS_TEXT, bound[i].text,
-                                        CELL_BYTES, &bound[i].length),
-                       error);
+        status = bind_column(conn, statement, i, &bound[i], error);
     }
     while (status == STATUS_OK && is_wanted) {
         const short result = call->SQLFetch(statement);
@@ -810,14 +851,13 @@ static enum status run_one(struct adapter_conn *conn, const char *sql, struct an
         }
         status = check(conn, statement, result, error);
         answer->rows += status == STATUS_OK ? 1 : 0;
-        for (size_t i = 0; i < columns; i++) {
-            const uint32_t length = (uint32_t)strnlen(bound[i].text, CELL_BYTES);
-            cells[i] = (struct cell){.type = COLUMN_TEXT,
-                                     .is_null = bound[i].length == NULL_DATA,
-                                     .as.text = {bound[i].text, length}};
+        if (status == STATUS_OK && answer->take != NULL) {
+            status = take_cells(bound, columns, cells, error);
+            is_wanted = status == STATUS_OK && answer->take(answer->context, cells, columns);
         }
-        is_wanted = status == STATUS_OK &&
-                    (answer->take == NULL || answer->take(answer->context, cells, columns));
+    }
+    for (size_t i = 0; bound != NULL && i < columns; i++) {
+        free(bound[i].text);
     }
     free(bound);
     free(cells);

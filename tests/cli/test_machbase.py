@@ -172,6 +172,24 @@ class Runs(OnStandin):
                             "select nonsense from", "--out", self.out(), code=4)
         self.assertRegex(ended.reason, r"Syntax error")
 
+    def test_long_values_of_a_query(self):
+        """They come whole, or are refused: never cut."""
+        script = self.folder / "long.lua"
+        for length, code in ((255, 0), (256, 0), (257, 0), (32767, 0), (32768, 1)):
+            self.stand_in()
+            script.write_text(
+                f'dataset("long", 3, {{{{"id", "int32", row()}}, {{"v", "text({length})", text({length})}}}})\n'
+                'local get = statement("get", "SELECT v FROM long WHERE id = ?", {"int32"})\n'
+                f'transaction("t", function() check(#get:one(1) == {length}) end, {{autocommit = true}})\n')
+            ended, run = self.run_append(
+                1, self.standin.url, "--client-lib", self.library, "--workload", script,
+                "--transactions", 5, code=code)
+            with self.subTest(length):
+                self.assertEqual(run.json["transactions"]["committed"], 0 if code else 5)
+                self.assertEqual(run.json["transactions"]["checks_failed"], 0)
+                if code:
+                    self.assertRegex(ended.reason, "a value longer than 32767 bytes")
+
     def test_users(self):
         self.stand_in(user="ME", password="it's-{mine}")
         url = f"machbase://ME@127.0.0.1:{self.standin.port}"
