@@ -629,8 +629,6 @@ static void write_head(struct http *http, const struct http_request *request)
     buffer_add(head, http->fixed.bytes, http->fixed.length);
     buffer_add_text(head, "Accept: ");
     buffer_add_text(head, request->accept != NULL ? request->accept : "*/*");
-    buffer_add_text(head, request->headers != NULL ? "\r\n" : "");
-    buffer_add(head, request->headers, request->headers != NULL ? strlen(request->headers) - 2 : 0);
     if (request->type != NULL) {
         buffer_add_text(head, "\r\nContent-Type: ");
         buffer_add_text(head, request->type);

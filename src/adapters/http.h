@@ -84,7 +84,6 @@ struct http_request {
     struct buffer *spent; /* the buffer that the body is in, if it can go as soon as it is written:
                              a thousand sessions that wait would keep a thousand; or NULL */
     const char *accept;   /* type of the answer; NULL: any */
-    const char *headers;  /* more of them, each with its "\r\n"; NULL: there are none */
 
     /* Takes the body of an answer of status 2xx line by line, without the line break, which is
      * '\0' there; false = enough, the rest is passed over. NULL: the body is kept. The body of
