@@ -370,12 +370,28 @@ static void unescape(char *text, struct text_value *value)
     *value = (struct text_value){text, (uint32_t)(out - text)};
 }
 
+/* "Code: 395, e.displayText() = DB::Exception: ..." of older servers, "Code: 395. DB::Exception:
+ * ..." of newer ones. A row of several columns has a tab. */
+static bool is_exception(const char *line)
+{
+    static const char before[] = "Code: ";
+    static const char *const after[] = {", e.displayText() = " CLICKHOUSE_EXCEPTION,
+                                        ". " CLICKHOUSE_EXCEPTION};
+    const char *const code = line + strlen(before);
+    if (strncmp(line, before, strlen(before)) != 0 || strchr(line, '\t') != NULL) {
+        return false;
+    }
+    const size_t digits = strspn(code, "0123456789");
+    return digits > 0 && (strncmp(code + digits, after[0], strlen(after[0])) == 0 ||
+                          strncmp(code + digits, after[1], strlen(after[1])) == 0);
+}
+
 bool clickhouse_take_line(void *context, char *line, size_t length)
 {
     struct clickhouse_reading *reading = context;
     size_t count = 0;
     /* after 200 was sent, an error is the last line */
-    if (strncmp(line, "Code: ", 6) == 0 && strstr(line, CLICKHOUSE_EXCEPTION) != NULL) {
+    if (is_exception(line)) {
         snprintf(reading->exception, sizeof reading->exception, "%s", line);
     }
     if (reading->exception[0] != '\0') {

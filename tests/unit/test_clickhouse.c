@@ -231,6 +231,35 @@ static void test_answers(void **state)
     free(reading.cells);
 }
 
+/* A table of what servers said has rows that look alike. */
+static void test_rows_like_exceptions(void **state)
+{
+    static const struct {
+        const char *line;
+        bool is_exception;
+    } cases[] = {
+        {"Code: 395. DB::Exception: no. (FUNCTION_THROW_IF)", true},
+        {"Code: 395, e.displayText() = DB::Exception: no, e.what() = DB::Exception", true},
+        {"Code: 395. DB::Exception: no\t7", false},
+        {"Code: 395, e.displayText() = DB::Exception: no\thost", false},
+        {"Code: 395 was a DB::Exception: no", false},
+        {"Code: red, said DB::Exception: no", false},
+        {"Code: . DB::Exception: no", false},
+        {"Code: ", false},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char line[100];
+        struct answer answer = {.take = NULL};
+        struct clickhouse_reading reading = {.answer = &answer};
+        snprintf(line, sizeof line, "%s", cases[i].line);
+        assert_true(clickhouse_take_line(&reading, line, strlen(line)));
+        assert_int_equal(reading.exception[0] != '\0', cases[i].is_exception);
+        assert_int_equal(answer.rows, cases[i].is_exception ? 0 : 1);
+        free(reading.cells);
+    }
+}
+
 static void test_rows_of_an_insert(void **state)
 {
     (void)state;
@@ -261,6 +290,7 @@ int main(void)
         cmocka_unit_test(test_errors),
         cmocka_unit_test(test_lacks),
         cmocka_unit_test(test_answers),
+        cmocka_unit_test(test_rows_like_exceptions),
         cmocka_unit_test(test_rows_of_an_insert),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
