@@ -207,6 +207,10 @@ class Case(unittest.TestCase):
         parts = [times[name] for name in ("connect_s", "append_s", "disconnect_s")]
         if not (run.folder / "ranks.csv").exists():
             self.assertAlmostEqual(times["elapsed_s"], sum(part or 0 for part in parts), 6, times)
+        figures = run.json["figures"]
+        if figures["throughput_rows_per_s"] is not None:
+            self.assertAlmostEqual(figures["throughput_rows_per_s"] * times["elapsed_s"],
+                                   run.rows["acknowledged"], delta=1e-6 * run.rows["acknowledged"] + 1e-6)
 
     def check_ledgers(self, run):
         sessions, rows = run.sessions, run.rows
