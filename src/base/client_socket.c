@@ -337,6 +337,9 @@ enum status probe_recognise(const struct probe *probe, const char *host, uint16_
     while (judged == PROBE_MORE && length < sizeof answer &&
            client_socket_wait(sock, POLLIN, until_ns, interrupt_requested) > 0) {
         const ssize_t received = recv(sock, answer + length, sizeof answer - length, 0);
+        if (received < 0 && (errno == EINTR || errno == EAGAIN)) {
+            continue;
+        }
         const size_t part = received > 0 ? (size_t)received : 0;
         if (probe->hear != NULL) {
             judged = probe->hear(probe->context, (char *)answer, part);

@@ -3,6 +3,7 @@
 #include "unit/unit.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
@@ -190,6 +191,66 @@ static void test_wait(void **state)
     close(ends[1]);
 }
 
+/* How often receiving fails in a row, and with what. In place of the library's: */
+static int recv_failures, recv_number;
+
+/* The library's declaration has reserved parameter names: */
+/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name) */
+ssize_t recv(int descriptor, void *bytes, size_t size, int flags)
+{
+    if (recv_failures > 0) {
+        recv_failures--;
+        errno = recv_number;
+        return -1;
+    }
+    return recvfrom(descriptor, bytes, size, flags, NULL, NULL);
+}
+
+static enum probe_answer judge_x(const unsigned char *answer, size_t length)
+{
+    return length > 0 && answer[0] == 'x' ? PROBE_YES : PROBE_NO;
+}
+
+static void *answer_with_x(void *context)
+{
+    const int *listener = context;
+    const int client = accept(*listener, NULL, NULL);
+    return client >= 0 && write(client, "x", 1) == 1 && close(client) == 0 ? context : NULL;
+}
+
+/* A call that is to be made again is not the end of the answer; one that failed is. */
+static void test_interrupted_answer(void **state)
+{
+    static const struct {
+        int number;
+        enum status status;
+    } cases[] = {{EINTR, STATUS_OK}, {EAGAIN, STATUS_OK}, {ECONNRESET, STATUS_REJECTED}};
+    const struct probe probe = {.protocol = "X's", .judge = judge_x};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct sockaddr_in address = {.sin_family = AF_INET,
+                                      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+        socklen_t length = sizeof address;
+        pthread_t thread;
+        void *has_answered;
+        struct error error = {.kind = ERROR_NONE};
+        int listener = socket(AF_INET, SOCK_STREAM, 0);
+        assert_int_equal(bind(listener, (struct sockaddr *)&address, sizeof address), 0);
+        assert_int_equal(listen(listener, 1), 0);
+        assert_int_equal(getsockname(listener, (struct sockaddr *)&address, &length), 0);
+        assert_int_equal(pthread_create(&thread, NULL, answer_with_x, &listener), 0);
+        recv_failures = 2;
+        recv_number = cases[i].number;
+        const enum status status =
+            probe_recognise(&probe, "127.0.0.1", ntohs(address.sin_port), 5000, &error);
+        recv_failures = 0;
+        assert_int_equal(status, cases[i].status);
+        pthread_join(thread, &has_answered);
+        assert_non_null(has_answered);
+        close(listener);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -197,6 +258,7 @@ int main(void)
         cmocka_unit_test(test_cost),
         cmocka_unit_test(test_another_socket),
         cmocka_unit_test(test_wait),
+        cmocka_unit_test(test_interrupted_answer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
