@@ -291,25 +291,37 @@ static struct chart start_kind(struct report *report, const struct kind *kind)
     return chart;
 }
 
-/* How many rows the tables held when so much time had gone; NaN: the run does not say. */
+/* How many rows the tables held when so much time had gone; NaN: the run does not say. The rows of
+ * the file are in the order of time. */
 static double rows_at(const struct report_run *run, double at_s)
 {
     const struct csv_table *table = &run->run.intervals;
     const size_t end = csv_table_column(table, "end_s");
     const size_t held = csv_table_column(table, "rows_held");
-    const size_t added = csv_table_column(table, "rows");
-    double from_s = 0, to_s, rows = NAN, next, first;
-    for (size_t row = 0; row < table->rows; row++) {
-        if (csv_table_number(table, row, end, &to_s) && csv_table_number(table, row, held, &next) &&
-            isfinite(next) && next >= 0) {
-            if (isnan(rows)) {
-                rows = csv_table_number(table, row, added, &first) ? next - first : 0;
-            }
-            if (to_s >= at_s && to_s > from_s) {
-                return rows + (next - rows) * (at_s - from_s) / (to_s - from_s);
-            }
+    double from_s = 0, to_s, rows = NAN, next, added;
+    size_t low = 0, high = table->rows; /* rows before `low` end before at_s */
+    while (low < high) {
+        size_t row = low + (high - low) / 2;
+        const size_t middle = row;
+        while (row < high && !(csv_table_number(table, row, end, &to_s) &&
+                               csv_table_number(table, row, held, &next))) {
+            row++;
+        }
+        if (row == high || to_s >= at_s) {
+            high = middle;
+        } else {
+            low = row + 1;
             rows = next;
             from_s = to_s;
+        }
+    }
+    for (; low < table->rows; low++) {
+        if (csv_table_number(table, low, end, &to_s) && csv_table_number(table, low, held, &next)) {
+            if (isnan(rows)) {
+                const size_t column = csv_table_column(table, "rows");
+                rows = csv_table_number(table, low, column, &added) ? next - added : 0;
+            }
+            return to_s > from_s ? rows + (next - rows) * (at_s - from_s) / (to_s - from_s) : rows;
         }
     }
     return rows;

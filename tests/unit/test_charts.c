@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/mono.h"
 #include "report/report.h"
 
 static void parse(struct csv_table *table, const char *text)
@@ -15,10 +16,10 @@ static void parse(struct csv_table *table, const char *text)
 }
 
 /* A report of one run, as if read from its folder. */
-static void make_report(struct report *report, const char *intervals, const char *samples,
-                        const char *json)
+static void make_report_across(struct report *report, const char *intervals, const char *samples,
+                               const char *json, bool is_over_rows)
 {
-    *report = (struct report){.run_count = 1, .has_run_charts = true};
+    *report = (struct report){.run_count = 1, .has_run_charts = true, .is_over_rows = is_over_rows};
     report->runs = calloc(1, sizeof *report->runs);
     assert_non_null(report->runs);
     struct saved_run *run = &report->runs[0].run;
@@ -31,6 +32,12 @@ static void make_report(struct report *report, const char *intervals, const char
     run->json = json_loads(json, 0, NULL);
     assert_non_null(run->json);
     assert_true(charts_make(report));
+}
+
+static void make_report(struct report *report, const char *intervals, const char *samples,
+                        const char *json)
+{
+    make_report_across(report, intervals, samples, json, false);
 }
 
 static const struct chart *find(const struct report *report, const char *name)
@@ -98,6 +105,42 @@ static void test_merged(void **state)
     assert_true(find(&report, "append-latency")->series[0].points[0].y == 30);
     report_free(&report);
     buffer_fini(&text);
+}
+
+/* The rows at the moments of a long run, which its samples do not say, are found in time; a line
+ * that does not say either is passed over. */
+static void test_over_rows(void **state)
+{
+    (void)state;
+    enum {
+        LINES = 40000
+    };
+    struct buffer intervals, samples;
+    buffer_init(&intervals);
+    buffer_init(&samples);
+    buffer_add_text(&intervals, "start_s,end_s,rows,rows_held\n");
+    buffer_add_text(&samples, "start_s,end_s,client_memory_mib\n");
+    for (int i = 0; i < LINES; i++) {
+        buffer_add_format(&intervals, i % 3 == 1 ? "%d,%d,10,\n" : "%d,%d,10,%d\n", i, i + 1,
+                          10 * i + 110);
+        buffer_add_format(&samples, "%d,%d,5\n", i, i + 1);
+    }
+    struct report report;
+    const int64_t start_ns = mono_now_ns();
+    make_report_across(&report, buffer_text(&intervals), buffer_text(&samples), "{}", true);
+    assert_true(mono_now_ns() - start_ns < 10 * MONO_NS_PER_S);
+    const struct chart *chart = find(&report, "memory");
+    assert_non_null(chart);
+    const struct chart_series *series = &chart->series[0];
+    assert_true(series->points[0].from == 100);
+    for (size_t i = 1; i < series->count; i++) {
+        assert_true(series->points[i].from == series->points[i - 1].to);
+    }
+    assert_true(fabs(series->points[0].to - (100 + 10 * 67)) < 1e-6);
+    assert_true(series->points[series->count - 1].to == 100 + 10 * LINES);
+    report_free(&report);
+    buffer_fini(&intervals);
+    buffer_fini(&samples);
 }
 
 static void test_run(void **state)
@@ -346,17 +389,12 @@ static void test_texts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_levels),
-        cmocka_unit_test(test_merged),
-        cmocka_unit_test(test_run),
-        cmocka_unit_test(test_nothing),
-        cmocka_unit_test(test_layers),
-        cmocka_unit_test(test_bad_histograms),
-        cmocka_unit_test(test_ticks_of_values),
-        cmocka_unit_test(test_ticks_across),
-        cmocka_unit_test(test_drawing),
-        cmocka_unit_test(test_spread),
-        cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_levels),         cmocka_unit_test(test_merged),
+        cmocka_unit_test(test_over_rows),      cmocka_unit_test(test_run),
+        cmocka_unit_test(test_nothing),        cmocka_unit_test(test_layers),
+        cmocka_unit_test(test_bad_histograms), cmocka_unit_test(test_ticks_of_values),
+        cmocka_unit_test(test_ticks_across),   cmocka_unit_test(test_drawing),
+        cmocka_unit_test(test_spread),         cmocka_unit_test(test_texts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
