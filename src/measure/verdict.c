@@ -647,13 +647,13 @@ static const char *main_cause(const struct causes *causes, enum cause_phase phas
 /* The mistake in the script that ended the run. */
 static const char *mistake(const struct causes *causes)
 {
-    for (size_t i = 0; i < causes->count; i++) {
+    for (size_t i = 0; causes != NULL && i < causes->count; i++) {
         const struct cause *cause = &causes->entries[i];
         if (cause->phase == CAUSE_SCRIPT && cause->status == STATUS_FATAL) {
             return cause->error.text;
         }
     }
-    return "";
+    return "the script has a mistake";
 }
 
 /* Why sessions or rows that had connected were lost; "" when nothing is known. */
@@ -932,10 +932,10 @@ void search_judge(const struct search *search, struct result *result, bool is_lo
            EXIT_CODE_INTERNAL, "a ledger does not balance: a defect of append");
     end_if(result, search->end == SEARCH_INTERRUPTED || was_interrupted, EXIT_CODE_INTERRUPTED,
            "interrupted: at least %s sessions were held", held);
-    const struct causes *last =
-        search->count == 0 ? NULL : search->levels[search->count - 1].causes;
+    const struct level *last =
+        search->levels != NULL && search->count > 0 ? &search->levels[search->count - 1] : NULL;
     end_if(result, search->end == SEARCH_SCRIPT, EXIT_CODE_USAGE, "%s",
-           last == NULL ? "a mistake in the script ended the search" : mistake(last));
+           mistake(last == NULL ? NULL : last->causes));
     for (size_t i = 0; i < result->rank_count; i++) {
         end_if(result, !result->ranks[i].is_known, EXIT_CODE_SHORT,
                "rank %zu on machine %.60s was lost; %s sessions were held before", i,
