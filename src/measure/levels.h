@@ -127,6 +127,9 @@ struct search {
 /* Adds a level; NULL: no memory. The caller fills it, then notes it: held, failed and failure. */
 struct level *search_add_level(struct search *search);
 
+/* Those of the level that was tried last; NULL: none are kept. */
+const struct causes *search_last_causes(const struct search *search);
+
 /* Its rows/s during the hold, and the lowest and highest of its parts. */
 void level_find_rates(struct level *level);
 void search_note_level(struct search *search);

@@ -932,10 +932,8 @@ void search_judge(const struct search *search, struct result *result, bool is_lo
            EXIT_CODE_INTERNAL, "a ledger does not balance: a defect of append");
     end_if(result, search->end == SEARCH_INTERRUPTED || was_interrupted, EXIT_CODE_INTERRUPTED,
            "interrupted: at least %s sessions were held", held);
-    const struct level *last =
-        search->levels != NULL && search->count > 0 ? &search->levels[search->count - 1] : NULL;
     end_if(result, search->end == SEARCH_SCRIPT, EXIT_CODE_USAGE, "%s",
-           mistake(last == NULL ? NULL : last->causes));
+           mistake(search_last_causes(search)));
     for (size_t i = 0; i < result->rank_count; i++) {
         end_if(result, !result->ranks[i].is_known, EXIT_CODE_SHORT,
                "rank %zu on machine %.60s was lost; %s sessions were held before", i,

@@ -298,7 +298,7 @@ static double rows_at(const struct report_run *run, double at_s)
     const struct csv_table *table = &run->run.intervals;
     const size_t end = csv_table_column(table, "end_s");
     const size_t held = csv_table_column(table, "rows_held");
-    double from_s = 0, to_s, rows = NAN, next, added;
+    double from_s = 0, to_s = 0, rows = NAN, next = 0, added;
     size_t low = 0, high = table->rows; /* rows before `low` end before at_s */
     while (low < high) {
         size_t row = low + (high - low) / 2;

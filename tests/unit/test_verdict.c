@@ -199,8 +199,7 @@ static void test_failed_transactions(void **state)
     end_scripted(&run);
     make_scripted(&run);
     take_from_committed(&run, 1, &run.ledger->in_doubt, COUNT_IN_DOUBT);
-    expect(run.result, &scripted, VERDICT_DEGRADED, EXIT_CODE_SHORT,
-           "1 of 100 transactions are in");
+    expect(run.result, &scripted, VERDICT_DEGRADED, EXIT_CODE_SHORT, "1 of 100 transactions is in");
     run.counts[COUNT_IN_DOUBT]--; /* by name it does not balance */
     expect(run.result, &scripted, VERDICT_DEGRADED, EXIT_CODE_INTERNAL, "does not balance");
     end_scripted(&run);
