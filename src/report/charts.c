@@ -446,6 +446,66 @@ static void add_percentiles(struct chart *chart, const struct report_run *run, c
     }
 }
 
+/* Which of the latencies come first where there are too many for a chart: by their names, or what
+ * these begin with. */
+static const char *const latency_order[] = {
+    "append", "response", "transaction", "transaction.", "commit", "statement.", ""};
+
+/* The place in the order. *shown: the name without what tells statements from transactions. */
+static size_t place_latency(const char *name, const char **shown)
+{
+    size_t place = 0;
+    *shown = name;
+    for (; place + 1 < COUNT_OF(latency_order); place++) {
+        const char *word = latency_order[place];
+        const size_t length = strlen(word);
+        if (strcmp(name, word) == 0) {
+            break;
+        }
+        if (word[length - 1] == '.' && strncmp(name, word, length) == 0) {
+            *shown = name + length;
+            break;
+        }
+    }
+    return place;
+}
+
+/* A line of each latency, but of one that is another's to the last figure: the tries where none was
+ * repeated, the only transaction of a script. */
+static void add_latencies(struct chart *chart, const struct report_run *run)
+{
+    json_t *const all = json_object_get(run->run.json, "histograms"), *histogram;
+    const json_t *drawn[CHART_SERIES_MAX] = {NULL};
+    char left[CHART_NOTE_BYTES / 2] = "";
+    const char *name, *shown;
+    for (size_t place = 0; place < COUNT_OF(latency_order); place++) {
+        json_object_foreach(all, name, histogram)
+        {
+            /* those of --io-trace have a table */
+            bool is_known = strncmp(name, "io.", 3) == 0 || strncmp(name, "request.", 8) == 0 ||
+                            place_latency(name, &shown) != place;
+            for (size_t i = 0; i < chart->series_count && !is_known; i++) {
+                is_known = json_equal(histogram, drawn[i]);
+            }
+            const size_t count = chart->series_count;
+            if (!is_known && count < CHART_SERIES_MAX) {
+                add_percentiles(chart, run, shown, name);
+                if (chart->series_count > count) {
+                    drawn[count] = histogram;
+                }
+            } else if (!is_known &&
+                       json_array_size(json_object_get(histogram, "low_ns_count")) > 0) {
+                const size_t length = strlen(left);
+                snprintf(left + length, sizeof left - length, "%s%s", length > 0 ? ", " : "",
+                         shown);
+            }
+        }
+    }
+    if (left[0] != '\0') {
+        add_note(chart, "Not drawn: %s; the table of latencies has them.", left);
+    }
+}
+
 /* Of an I/O trace: how many calls are in each layer on average, one upon the other. */
 static void add_layers(struct chart *chart, const struct report_run *run)
 {
@@ -496,23 +556,10 @@ static void add_chart(struct report *report, struct report_run *run, const struc
                  kind->title);
     }
     bool is_both = false, has_values = false;
-    const char *name;
-    json_t *histogram;
-    const bool is_of_trace = (kind->flags & OF_TRACE) != 0;
-    if (is_of_trace) {
+    if ((kind->flags & OF_TRACE) != 0) {
         add_layers(&chart, run);
-    }
-    json_object_foreach(
-        kind->lines == NULL && !is_of_trace ? json_object_get(run->run.json, "histograms") : NULL,
-        name, histogram)
-    {
-        /* those of --io-trace have a table */
-        const bool is_io = strncmp(name, "io.", 3) == 0 || strncmp(name, "request.", 8) == 0;
-        if (chart.series_count < CHART_SERIES_MAX && !is_io) {
-            static const char statement[] = "statement.";
-            const bool is_statement = strncmp(name, statement, strlen(statement)) == 0;
-            add_percentiles(&chart, run, name + (is_statement ? strlen(statement) : 0), name);
-        }
+    } else if (kind->lines == NULL) {
+        add_latencies(&chart, run);
     }
     const bool is_of_hosts = (kind->flags & OF_HOSTS) != 0;
     const json_t *hosts = is_of_hosts ? json_object_get(run->run.json, "hosts") : NULL;
