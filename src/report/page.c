@@ -1,6 +1,7 @@
 /*
  * The page: one file that fetches nothing, with its style, script and charts in it.
  */
+#include <math.h>
 #include <string.h>
 
 #include "base/mono.h"
@@ -356,6 +357,11 @@ static void add_operations(struct buffer *html, const struct saved_run *run)
     }
 }
 
+static bool is_whole(double value)
+{
+    return value >= 0 && value < 1e15 && floor(value) == value;
+}
+
 /* A row for each object of a list of run.json that has a `wanted` member: of several hosts or
  * ranks. */
 static void add_list(struct buffer *html, const json_t *list, const char *wanted, const char *title,
@@ -379,12 +385,52 @@ static void add_list(struct buffer *html, const json_t *list, const char *wanted
             const json_t *value = saved_run_json(&of, keys[k]);
             cells[k] = strstr(keys[k], "_ms") != NULL
                            ? report_format_time(value, (double)MONO_NS_PER_MS, texts[k])
-                       : json_is_integer(value)
-                           ? units_format_count((uint64_t)json_integer_value(value), texts[k])
-                       : json_is_number(value) ? report_format(json_number_value(value), texts[k])
-                                               : json_string_value(value);
+                       : is_whole(json_number_value(value)) && json_is_number(value)
+                           ? units_format_count((uint64_t)json_number_value(value), texts[k])
+                       : json_is_number(value)  ? report_format(json_number_value(value), texts[k])
+                       : json_is_boolean(value) ? (json_is_true(value) ? "yes" : "NO")
+                                                : json_string_value(value);
         }
         add_row(&table, cells);
+    }
+    if (is_open) {
+        close_table(&table, NULL);
+    }
+}
+
+static void add_expectations(struct buffer *html, const struct saved_run *run)
+{
+    static const char *const columns[] = {"*expected", "#measured", " met", NULL};
+    static const char *const keys[] = {"bound", "value", "is_met"};
+    add_list(html, json_object_get(run->json, "expectations"), "bound", "Expectations", columns,
+             keys);
+}
+
+/* What a script's own checks came to, and why transactions were tried again. */
+static void add_checks(struct buffer *html, const struct saved_run *run)
+{
+    static const char *const columns[] = {"*", "#number", NULL};
+    static const struct {
+        const char *key, *words;
+    } counts[] = {
+        {"checks", "checks"},
+        {"checks_failed", "checks that failed"},
+        {"retries_deadlock", "tried again after a deadlock"},
+        {"retries_serialization", "tried again after a serialization failure"},
+        {"retries_busy", "tried again after a lock or a busy server"},
+        {"retries_duplicate", "tried again after a duplicate key"},
+    };
+    const json_t *counters = json_object_get(run->json, "counters");
+    struct page_table table = {0};
+    bool is_open = false;
+    for (size_t i = 0; i < COUNT_OF(counts); i++) {
+        const double count = number_in(counters, counts[i].key);
+        if (count > 0) {
+            const char *cells[] = {counts[i].words, WHOLE(count)};
+            table = is_open ? table : open_table(html, "Checks and tries", columns);
+            is_open = true;
+            add_row(&table, cells);
+        }
     }
     if (is_open) {
         close_table(&table, NULL);
@@ -570,20 +616,87 @@ static void add_tables(struct buffer *html, const struct saved_run *run)
     close_table(&table, unanswered > 0 ? text : NULL);
 }
 
-/* The members of a value of run.json as rows, and those of its objects: their names are what they
- * are called, behind `before`. Lists and what is not known are left out, and what is deeper than
- * `depth`. */
+/* What members of run.json are called on the page where their names would not say it. NULL: they
+ * are shown elsewhere, or say nothing here. */
+static const struct {
+    const char *key, *words;
+} member_words[] = {
+    {"settings", NULL},
+    {"settings_changed", NULL},
+    {"host_settings", NULL},
+    {"host_settings_changed", NULL},
+    {"storage_source", NULL},
+    {"verdict", NULL}, /* the head of the page */
+    {"verdict_reason", NULL},
+    {"soft", "(soft limit)"},
+    {"hard", "(hard limit)"},
+    {"method", "rows appended by"},
+    {"is_embedded", "inside append"},
+    {"max_host_cpu_percent", "CPU of this machine, highest"},
+    {"max_server_cpu_percent", "CPU of the server, highest"},
+    {"max_client_cpu_percent", "CPU of append, highest"},
+    {"server_cpu_percent_at_max", "CPU of the server when this machine's was highest"},
+    {"client_cpu_percent_at_max", "CPU of append when this machine's was highest"},
+    {"mean_host_cpu_percent", "CPU of this machine, mean"},
+    {"mean_server_cpu_percent", "CPU of the server, mean"},
+    {"mean_client_cpu_percent", "CPU of append, mean"},
+    {"server_cpu_s", "CPU time of the server"},
+    {"client_cpu_s", "CPU time of append"},
+    {"memory_source", "memory measured as"},
+    {"max_server_memory_bytes", "memory of the server, highest"},
+    {"max_client_memory_bytes", "memory of append, highest"},
+    {"max_server_processes", "processes of the server, most"},
+    {"suspended_s", "append stood still for"},
+    {"device_read_mib", "read from the device"},
+    {"device_written_mib", "written to the device"},
+    {"device_reads", "reads of the device"},
+    {"device_writes", "writes of the device"},
+    {"device_flushes", "flushes of the device"},
+    {"device_read_ms", "a read of the device, mean"},
+    {"device_write_ms", "a write of the device, mean"},
+    {"device_flush_ms", "a flush of the device, mean"},
+    {"device_queue", "requests at the device, mean"},
+    {"device_busy_percent", "device busy, mean"},
+    {"max_device_busy_percent", "device busy, highest"},
+    {"io_pressure_percent", "tasks waited for I/O"},
+    {"cpu_pressure_percent", "tasks waited for a CPU"},
+    {"memory_pressure_percent", "tasks waited for memory"},
+};
+
+/* The words for a member: those of the list, else its name without unit. False: it is not shown. */
+static bool word_member(const char *key, char *words, size_t size)
+{
+    for (size_t i = 0; i < sizeof member_words / sizeof member_words[0]; i++) {
+        if (strcmp(member_words[i].key, key) == 0) {
+            snprintf(words, size, "%s", member_words[i].words == NULL ? "" : member_words[i].words);
+            return member_words[i].words != NULL;
+        }
+    }
+    snprintf(words, size, "%.*s", (int)(strlen(key) - strlen(figure_suffix(key))), key);
+    for (char *at = strchr(words, '_'); at != NULL; at = strchr(at, '_')) {
+        *at = strcmp(at, "_bytes") == 0 ? '\0' : ' ';
+    }
+    return true;
+}
+
+static void add_pair(struct buffer *html, const char *name, const char *text)
+{
+    buffer_add_format(html, "<tr><th scope=\"row\">%s</th><td>%s</td></tr>\n", REPORT_ESCAPED(name),
+                      REPORT_ESCAPED(text));
+}
+
+/* The members of a value of run.json as rows, and those of its objects, in words, behind `before`.
+ * Lists, what is not so and what is not known are left out, and what is deeper than `depth`. */
 static void add_json(struct buffer *html, const char *before, const char *key, json_t *value,
                      int depth)
 {
-    char name[REPORT_WORDS_BYTES], text[REPORT_ESCAPED_BYTES] = "";
+    char name[REPORT_WORDS_BYTES], words[REPORT_WORDS_BYTES], text[REPORT_ESCAPED_BYTES] = "";
     const json_int_t whole = json_integer_value(value);
     const bool is_count = json_is_integer(value) && whole >= 0;
-    snprintf(name, sizeof name, "%s%.*s", before, (int)(strlen(key) - strlen(figure_suffix(key))),
-             key);
-    for (char *at = strchr(name, '_'); at != NULL; at = strchr(at, '_')) {
-        *at = strcmp(at, "_bytes") == 0 ? '\0' : ' ';
+    if (!word_member(key, words, sizeof words)) {
+        return;
     }
+    snprintf(name, sizeof name, "%s%.*s", before, (int)(sizeof name - 1 - strlen(before)), words);
     if (json_is_object(value)) {
         const char *member;
         json_t *entry;
@@ -601,15 +714,30 @@ static void add_json(struct buffer *html, const char *before, const char *key, j
     } else if (json_is_number(value)) {
         snprintf(text, sizeof text, "%s%s", REPORT_NUMBER(json_number_value(value)),
                  figure_unit(key));
-    } else if (json_is_string(value) || json_is_boolean(value)) {
-        snprintf(text, sizeof text, "%s",
-                 json_is_string(value) ? json_string_value(value)
-                 : json_is_true(value) ? "yes"
-                                       : "no");
+    } else if (json_is_string(value) || json_is_true(value)) {
+        snprintf(text, sizeof text, "%s", json_is_string(value) ? json_string_value(value) : "yes");
     }
-    if (text[0] != '\0') {
-        buffer_add_format(html, "<tr><th scope=\"row\">%s</th><td>%s</td></tr>\n",
-                          REPORT_ESCAPED(name), REPORT_ESCAPED(text));
+    if (text[0] != '\0' && !(key[0] == '\0' && strcmp(text, "off") == 0)) { /* not asked for */
+        add_pair(html, name, text);
+    }
+}
+
+/* The settings that the server told, by their own names. */
+static void add_settings(struct buffer *html, const struct saved_run *run)
+{
+    static const char *const parts[][2] = {{"settings", ""},
+                                           {"settings_changed", " after the run"}};
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        const char *setting;
+        json_t *value;
+        json_object_foreach(json_object_get(json_object_get(run->json, "server"), parts[i][0]),
+                            setting, value)
+        {
+            const char *told = json_string_value(value);
+            char name[REPORT_WORDS_BYTES];
+            snprintf(name, sizeof name, "%.70s%s", setting, parts[i][1]);
+            add_pair(html, name, told == NULL || told[0] == '\0' ? "not set" : told);
+        }
     }
 }
 
@@ -622,6 +750,7 @@ static void add_environment(struct buffer *html, const struct saved_run *run)
         {"Server", "server", "server"},
         {NULL, "connection", ""},
         {NULL, "table", "table"},
+        {"Settings of the server", "settings", ""},
         {"Resources", "resources", ""},
         {"Disk", "io", ""},
         {"Workload", "workload", ""},
@@ -631,8 +760,13 @@ static void add_environment(struct buffer *html, const struct saved_run *run)
     buffer_add_text(html, "<h3>Environment</h3>\n<div class=\"cards\">\n");
     for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++) {
         json_t *section = json_object_get(run->json, sections[i][1]);
-        if (!json_is_object(section) &&
-            (strcmp(sections[i][1], "workload") == 0 || strcmp(sections[i][1], "io") == 0)) {
+        const bool is_settings = strcmp(sections[i][1], "settings") == 0;
+        if (is_settings) {
+            section = json_object_get(json_object_get(run->json, "server"), "settings");
+        }
+        if (json_object_size(section) == 0 &&
+            (is_settings || strcmp(sections[i][1], "workload") == 0 ||
+             strcmp(sections[i][1], "io") == 0)) {
             continue;
         }
         if (sections[i][0] != NULL) {
@@ -640,7 +774,9 @@ static void add_environment(struct buffer *html, const struct saved_run *run)
                               "%s<div class=\"card\"><h4>%s</h4>\n<table class=\"pairs\"><tbody>\n",
                               i > 0 ? "</tbody></table></div>\n" : "", sections[i][0]);
         }
-        if (strcmp(sections[i][1], "plan") == 0) {
+        if (is_settings) {
+            add_settings(html, run);
+        } else if (strcmp(sections[i][1], "plan") == 0) {
             for (const struct option_entry *option = option_table; option->name != NULL; option++) {
                 if (option->label != NULL) {
                     add_json(html, option->label, "", json_object_get(section, option->key),
@@ -733,7 +869,9 @@ static void add_run(struct buffer *html, const struct report *report, size_t ind
     buffer_add_text(html, "</div>\n");
     add_hosts(html, &run->run);
     add_ranks(html, &run->run);
+    add_expectations(html, &run->run);
     add_operations(html, &run->run);
+    add_checks(html, &run->run);
     add_tables(html, &run->run);
     add_trace(html, &run->run);
     add_nodes(html, &run->run);

@@ -105,6 +105,27 @@ class Report(harness.Case):
         self.assertEqual(self.append("report", run.folder).out, ended.out)
         self.assertEqual(path.read_text(), text, "the same input gives the same page")
 
+    def test_what_a_script_found(self):
+        """Checks, expectations and settings by their own names; what was not asked for is not there."""
+        script = self.folder / "checks.lua"
+        script.write_text('dataset("t", 20, {{"id", "int32", row(), key = true}})\n'
+                          'local n = 0\n'
+                          'transaction("look", function() n = n + 1 check(n % 2 == 1, "even") end)\n')
+        _, run = self.run_append(1, "sqlite:" + str(self.folder / "checks.db"), "--workload", script,
+                                 "--transactions", 10, "--recreate", "--expect", "transaction_p99<=1h",
+                                 "--expect", "committed==11", code=None)
+        self.append("report", run.folder)
+        _, page = self.check_page(run.folder / "report.html")
+        text = page.text[page.text.index("Ledgers"):]
+        text = " ".join(text.split())
+        for words in ("checks10 checks that failed5", "Expectations", "committed==1110NO",
+                      "Settings of the server", "journal_modewal",
+                      "open files (soft limit)"):
+            self.assertIn(words, text)
+        self.assertRegex(text, r"transaction_p99<=1h[\d.e-]+yes")
+        for words in ("is embedded", "I/O trace", "processes soft", "journal mode"):
+            self.assertNotIn(words, text)
+
     def test_texts_of_others(self):
         """What a server or user wrote is text, never a part of the page."""
         run = self.run_null()
