@@ -103,7 +103,7 @@ static const struct kind {
     {"errors", "Errors", FIGURE_UNIT_COUNT, OF_RUN | OF_SEARCH | ABOVE_0, NULL,
      LINES("errors", "errors", "connections_lost", "connections lost", "reconnects", "reconnects",
            "retries", "transactions tried again")},
-    {"io-layers", "Calls in reads, writes and fsyncs of the server, stacked by layer",
+    {"io-layers", "Reads, writes and fsyncs of the server under way, stacked by layer",
      FIGURE_UNIT_COUNT, OF_RUN | OF_TRACE, NULL, NULL},
     {"runs-rows", "Rows acknowledged each second", FIGURE_UNIT_ROWS_PER_S, OF_RUNS, NULL,
      LINES("~rows_per_s")},
@@ -509,7 +509,8 @@ static void add_latencies(struct chart *chart, const struct report_run *run)
 /* Of an I/O trace: how many calls are in each layer on average, one upon the other. */
 static void add_layers(struct chart *chart, const struct report_run *run)
 {
-    static const char *const names[] = {"device, queue and vfs", "device and queue", "device"};
+    static const char *const names[] = {"device, queue and file system (vfs)", "device and queue",
+                                        "device"};
     const json_t *trace = json_object_get(run->run.json, "io_trace");
     const json_t *slots = json_object_get(trace, "slots_ns");
     const double slot_s = json_number_value(json_object_get(trace, "slot_s"));
@@ -518,7 +519,8 @@ static void add_layers(struct chart *chart, const struct report_run *run)
     const bool has_requests =
         strcmp(figure_text(&run->run.figures, FIGURE_TRACE_LEVEL), "requests") == 0;
     if (has_requests) {
-        snprintf(chart->title, sizeof chart->title, "Requests of the server, stacked by layer");
+        snprintf(chart->title, sizeof chart->title,
+                 "Requests of the server under way, stacked by layer");
     }
     for (size_t layer = has_requests; layer < COUNT_OF(names) && json_array_size(slots) > 0;
          layer++) {
@@ -558,6 +560,7 @@ static void add_chart(struct report *report, struct report_run *run, const struc
     bool is_both = false, has_values = false;
     if ((kind->flags & OF_TRACE) != 0) {
         add_layers(&chart, run);
+        add_note(&chart, "The mean number at a time; each line has what is below it, too.");
     } else if (kind->lines == NULL) {
         add_latencies(&chart, run);
     }

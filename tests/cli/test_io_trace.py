@@ -56,6 +56,7 @@ class Embedded(io_trace.Traced):
         page = (out / "report.html").read_text()
         self.assertIn("Where the time of I/O goes", page)
         self.assertIn("stacked by layer", page)
+        self.assertIn("The mean number at a time; each line has what is below it, too.", page)
         # of these a chart would have no lines left for what the sessions waited for
         self.assertNotIn("io.fsync.vfs", page)
 
@@ -75,7 +76,7 @@ class Embedded(io_trace.Traced):
         self.assertFalse((out / "io.fsync.vfs.hgrm").exists())
         self.assertTrue((out / "request.write.device.hgrm").exists())
         page = (out / "report.html").read_text()
-        self.assertIn("Requests of the server, stacked by layer", page)
+        self.assertIn("Requests of the server under way, stacked by layer", page)
         self.assertNotIn("queue and vfs", page)
 
     def test_check(self):
