@@ -697,9 +697,9 @@ static const struct settings_words settings = {
         (const char *const[]){
             "select 'tables_in_memory', table_name from information_schema.tables where"
             " table_schema = database() and table_name = ? and engine in ('MEMORY', 'BLACKHOLE')",
-            "select concat('indexes of ', min(table_name)), concat(count(distinct index_name), ': "
-            "',"
-            " group_concat(distinct index_name order by index_name separator ', '))"
+            "select concat('indexes of ', min(table_name)), concat(count(distinct"
+            " index_name), ': ', group_concat(distinct index_name order by index_name separator ', "
+            "'))"
             " from information_schema.statistics where table_schema = database() and table_name = ?"
             " having count(*) > 0",
             "select concat('triggers of ', min(event_object_table)), concat(count(*), ': ',"

@@ -539,16 +539,14 @@ static const struct settings_words settings = {
             "select 'unlogged_tables', relname from pg_catalog.pg_class where relpersistence = 'u'"
             " and oid = pg_catalog.to_regclass(pg_catalog.quote_ident(?))",
             /* indexes, triggers and foreign keys, by their names */
-            "select what || ' of ' || relname, count(*) || ': ' || string_agg(name::text, ', ' "
-            "order"
-            " by name) from (select oid, relname from pg_catalog.pg_class where oid ="
+            "select what || ' of ' || relname, count(*) || ': ' || string_agg(name::text, ', '"
+            " order by name) from (select oid, relname from pg_catalog.pg_class where oid ="
             " pg_catalog.to_regclass(pg_catalog.quote_ident(?))) t join (select 'indexes' as what,"
             " indrelid as of, i.relname as name from pg_catalog.pg_index join pg_catalog.pg_class i"
             " on i.oid = indexrelid union all select 'triggers', tgrelid, tgname from"
             " pg_catalog.pg_trigger where not tgisinternal union all select 'foreign keys',"
-            " conrelid, conname from pg_catalog.pg_constraint where contype = 'f') hung on hung.of "
-            "="
-            " t.oid group by what, relname order by what",
+            " conrelid, conname from pg_catalog.pg_constraint where contype = 'f') hung on"
+            " hung.of = t.oid group by what, relname order by what",
             NULL},
     .weak = (const struct weak_setting[]){
         {"unlogged_tables", NULL, "a crash empties them"},

@@ -815,6 +815,9 @@ static enum status prepare_table(struct probe *probe, struct setup *setup,
 
 static int64_t measure_storage(const struct setup *setup, const struct plan *plan,
                                const struct result *result);
+static void read_settings(const struct setup *setup, const struct plan *plan,
+                          const struct result *result, unsigned host,
+                          struct server_settings *settings);
 
 /* Work of the probe, and what it leaves for the load. */
 struct preparation {
@@ -1023,6 +1026,7 @@ enum exit_code setup_prepare(struct setup *setup, const struct plan *plan, struc
     }
     if (code == EXIT_CODE_OK && setup->made.load_ns > 0) {
         setup->storage.bytes_before = measure_storage(setup, plan, NULL);
+        read_settings(setup, plan, NULL, setup->host, &setup->settings); /* with its indexes */
     }
     if (code == EXIT_CODE_OK && plan->host_count > 0 && !plan->is_follower &&
         (plan->adapter->flags & ADAPTER_DISCARDS) == 0) {
@@ -1561,6 +1565,30 @@ static int64_t measure_storage(const struct setup *setup, const struct plan *pla
     return bytes;
 }
 
+static enum status take_settings(struct probe *probe, struct adapter_conn *conn,
+                                 struct error *error)
+{
+    (void)error;
+    ask_settings(probe, probe->setup, conn, probe->context);
+    return STATUS_OK;
+}
+
+/* What the server, or this one of several, is set to: left alone where it does not answer.
+ * `result`: that of the sessions; NULL: before them. */
+static void read_settings(const struct setup *setup, const struct plan *plan,
+                          const struct result *result, unsigned host,
+                          struct server_settings *settings)
+{
+    static const struct result none;
+    const struct probe probe = {.work = take_settings,
+                                .host = host,
+                                .is_of_host = plan->host_count > 0,
+                                .context = settings,
+                                .notice = "asking for the server's settings"};
+    recount(setup, plan, result == NULL ? &none : result, probe,
+            &(struct error){.kind = ERROR_NONE});
+}
+
 static enum status count_again(struct probe *probe, struct adapter_conn *conn, struct error *error)
 {
     end_cut(probe, conn);
@@ -1630,61 +1658,40 @@ static void verify_count(const struct setup *setup, const struct plan *plan, str
     }
 }
 
-static enum status ask_settings_again(struct probe *probe, struct adapter_conn *conn,
-                                      struct error *error)
-{
-    (void)error;
-    ask_settings(probe, probe->setup, conn, probe->context);
-    return STATUS_OK;
-}
-
-static const struct server_setting *find_setting(const struct server_settings *settings,
-                                                 const char *name)
-{
-    const struct server_setting *found = NULL;
-    for (size_t i = 0; i < settings->count && found == NULL; i++) {
-        found = strcmp(settings->entries[i].name, name) == 0 ? &settings->entries[i] : NULL;
-    }
-    return found;
-}
-
-/* Leaves in `after` what is another value than `before` has; "" where it is told no more. */
+/* Leaves in `after` what is another value than `before` has; "" where it is no longer told. */
 static void keep_changes(const struct server_settings *before, struct server_settings *after)
 {
     const struct server_settings now = *after;
     after->count = 0;
     for (size_t i = 0; i < now.count; i++) {
-        const struct server_setting *was = find_setting(before, now.entries[i].name);
-        if (was == NULL || strcmp(was->value, now.entries[i].value) != 0) {
+        const char *was = server_setting(before, now.entries[i].name);
+        if (was == NULL || strcmp(was, now.entries[i].value) != 0) {
             after->entries[after->count++] = now.entries[i];
         }
     }
     for (size_t i = 0; i < before->count && after->count < SERVER_SETTINGS_MAX; i++) {
-        if (find_setting(&now, before->entries[i].name) == NULL) {
+        if (server_setting(&now, before->entries[i].name) == NULL) {
             after->entries[after->count] = before->entries[i];
             after->entries[after->count++].value[0] = '\0';
         }
     }
 }
 
-/* Settings that were others when the run was over. Who does not answer has changed none. */
+/* Settings that were others when the run was over. A server that does not answer has changed none.
+ */
 static void find_changes(const struct setup *setup, const struct plan *plan, struct result *result)
 {
-    for (unsigned i = 0; i < (setup->hosts == NULL ? 1 : setup->host_count); i++) {
-        const bool is_of_host = setup->hosts != NULL;
+    const bool has_hosts = setup->hosts != NULL;
+    for (unsigned i = 0; i < (has_hosts ? setup->host_count : 1); i++) {
         const struct server_settings *before =
-            is_of_host ? &setup->hosts[i].settings : &setup->settings;
+            has_hosts ? &setup->hosts[i].settings : &setup->settings;
         struct server_settings *after =
-            is_of_host ? &result->hosts[i].settings_changed : &result->settings_changed;
-        const struct probe probe = {.work = ask_settings_again,
-                                    .host = i,
-                                    .is_of_host = is_of_host,
-                                    .context = after,
-                                    .notice = "asking for the server's settings"};
+            has_hosts ? &result->hosts[i].settings_changed : &result->settings_changed;
         after->count = 0;
-        if (before->count > 0 && !interrupt_requested() &&
-            recount(setup, plan, result, probe, &(struct error){.kind = ERROR_NONE}) == STATUS_OK &&
-            after->count > 0) {
+        if (before->count > 0 && !interrupt_requested()) {
+            read_settings(setup, plan, result, i, after);
+        }
+        if (after->count > 0) {
             keep_changes(before, after);
         }
     }
@@ -1785,8 +1792,11 @@ void verify_result(const struct setup *setup, const struct plan *plan, struct re
     if (plan->verify_mode == VERIFY_ROWS) {
         verify_rows(setup, plan, result);
     }
-    const bool has_failed = result->verification.state == VERIFICATION_FAILED;
-    if (!has_failed) {
+    bool has_failed = result->verification.state == VERIFICATION_FAILED;
+    for (size_t i = 0; i < result->dataset_count; i++) {
+        has_failed = has_failed || result->datasets[i].state == VERIFICATION_FAILED;
+    }
+    if (!has_failed) { /* a server that did not answer is not asked again */
         find_changes(setup, plan, result);
     }
     result->table_bytes_before = setup->storage.bytes_before;

@@ -212,6 +212,9 @@ uint64_t result_lost_at_most(const struct result *result);
 /* The same in words, as far as is known: "3", "up to 3", "2 to 3". */
 const char *result_describe_lost(const struct result *result, char text[RESULT_LOST_BYTES]);
 
+/* The value of a setting; NULL: it is not among them. */
+const char *server_setting(const struct server_settings *settings, const char *name);
+
 /* The first setting of the server, or of one of several, that was changed during the run; "": none
  * was. */
 const char *result_describe_change(const struct result *result, char text[RESULT_CHANGE_BYTES]);

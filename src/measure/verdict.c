@@ -18,10 +18,10 @@
  *
  * DEGRADED: sessions or rows are short, nothing was acknowledged, connections were lost, the server
  * was read-only for a time, rows were not verified, a count did not show acknowledged rows, the
- * rate asked for was not reached, a setting of the server or an index of the table
- * was changed, another writer was active in
- * the table, files of the run are short or gone, or this machine's CPUs were busy and other
- * programs had most of them, or kept sessions from them while they had more than this program.
+ * rate asked for was not reached, a setting of the server or an index of the table was changed,
+ * another writer was active in the table, files of the run are short or gone, or this machine's
+ * CPUs were busy and other programs had most of them, or kept sessions from them while they had
+ * more than this program.
  *
  * With a script transactions take the place of rows: DEGRADED, too, when some failed or are in
  * doubt, a check failed, its tables have too few or too many rows, or the script's own code took
@@ -495,6 +495,16 @@ static void judge_ranks(struct result *result, const struct judge_context *conte
     }
 }
 
+const char *server_setting(const struct server_settings *settings, const char *name)
+{
+    for (size_t i = 0; i < settings->count; i++) {
+        if (strcmp(settings->entries[i].name, name) == 0) {
+            return settings->entries[i].value;
+        }
+    }
+    return NULL;
+}
+
 const char *result_describe_change(const struct result *result, char text[RESULT_CHANGE_BYTES])
 {
     const struct server_settings *before = &result->settings, *after = &result->settings_changed;
@@ -507,14 +517,11 @@ const char *result_describe_change(const struct result *result, char text[RESULT
     text[0] = '\0';
     if (after->count > 0) {
         const struct server_setting *is = &after->entries[0];
-        const char *was = "";
-        for (size_t i = 0; i < before->count; i++) {
-            was = strcmp(before->entries[i].name, is->name) == 0 ? before->entries[i].value : was;
-        }
+        const char *was = server_setting(before, is->name);
         snprintf(text, RESULT_CHANGE_BYTES,
                  "changed at %s%.60s during the run: %.64s: %.40s before, %.40s after",
                  host[0] == '\0' ? "the server" : "host ", host, is->name,
-                 was[0] == '\0' ? "not set" : was, is->value[0] == '\0' ? "not set" : is->value);
+                 was == NULL ? "not set" : was, is->value[0] == '\0' ? "not set" : is->value);
     }
     return text;
 }

@@ -385,7 +385,7 @@ static void add_list(struct buffer *html, const json_t *list, const char *wanted
             const json_t *value = saved_run_json(&of, keys[k]);
             cells[k] = strstr(keys[k], "_ms") != NULL
                            ? report_format_time(value, (double)MONO_NS_PER_MS, texts[k])
-                       : is_whole(json_number_value(value)) && json_is_number(value)
+                       : json_is_number(value) && is_whole(json_number_value(value))
                            ? units_format_count((uint64_t)json_number_value(value), texts[k])
                        : json_is_number(value)  ? report_format(json_number_value(value), texts[k])
                        : json_is_boolean(value) ? (json_is_true(value) ? "yes" : "NO")

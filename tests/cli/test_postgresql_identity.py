@@ -106,6 +106,19 @@ class Settings(harness.Postgresql):
             self.assertIn(f"server.settings.indexes of {name}: none in A, 1: {name}_n1 in B",
                           " ".join(ended.out.split()))
 
+    def test_indexes_of_the_load_are_no_change(self):
+        """They are made when the rows are in, and of an empty table, too."""
+        script = self.folder / "indexed.lua"
+        script.write_text('local n = {"n", "int32", 7}\n'
+                          'dataset("filled", 100, {{"id", "int32", row(), key = true}, n}, {index = {"n"}})\n'
+                          'local empty = dataset("empty", 0, {{"id", "int64", key = "auto"}, n}, {index = {"n"}})\n'
+                          'transaction("put", function() empty:append(1) end, {autocommit = true})\n')
+        _, run = self.run_append(1, self.url, "--workload", script, "--transactions", 20)
+        settings = run.json["server"]["settings"]
+        for table in ("filled", "empty"):
+            self.assertRegex(settings[f"indexes of {table}"], "^2: ")
+        self.assertEqual(run.json["server"]["settings_changed"], {})
+
     def test_tables_that_a_crash_empties(self):
         self.run_append(1, 100, self.url)
         self.sql("alter table syslog_table set unlogged")
