@@ -669,7 +669,8 @@ static void inspect(struct adapter_conn *conn, struct connection_info *info)
 /* One column of the current row of a result. */
 struct bound {
     char *text;         /* owned */
-    unsigned long size; /* of it: a byte and a NUL more than a value that is read has */
+    unsigned long size; /* of text: room for the longest value that is read, for one byte that
+                           shows a longer one, and for a NUL */
     long length;        /* or NULL_DATA */
 };
 

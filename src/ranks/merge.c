@@ -100,7 +100,7 @@ static void get_bytes(struct reader *reader, void *to, size_t size)
     }
 }
 
-/* Of bytes, which tells them from others. */
+/* A checksum of the bytes. */
 static uint64_t seal_of(const unsigned char *bytes, size_t size)
 {
     uint64_t seal = size;

@@ -470,8 +470,8 @@ static size_t place_latency(const char *name, const char **shown)
     return place;
 }
 
-/* A line of each latency, but of one that is another's to the last figure: the tries where none was
- * repeated, the only transaction of a script. */
+/* A line for each latency. One that equals another in every figure is left out: that of the tries
+ * where none was repeated, and that of a script's only transaction. */
 static void add_latencies(struct chart *chart, const struct report_run *run)
 {
     json_t *const all = json_object_get(run->run.json, "histograms"), *histogram;

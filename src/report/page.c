@@ -406,7 +406,7 @@ static void add_expectations(struct buffer *html, const struct saved_run *run)
              keys);
 }
 
-/* What a script's own checks came to, and why transactions were tried again. */
+/* How many checks of a script failed, and why transactions were tried again. */
 static void add_checks(struct buffer *html, const struct saved_run *run)
 {
     static const char *const columns[] = {"*", "#number", NULL};
