@@ -108,8 +108,8 @@ static const char *unless_empty(const char *text)
     return text == NULL || *text == '\0' ? NULL : text;
 }
 
-/* host, host:port, [v6] or [v6]:port */
-static bool parse_host(char *text, struct url_host *host)
+/* host, host:port, [v6] or [v6]:port. *is_port_wrong: it is the port that is wrong. */
+static bool parse_host(char *text, struct url_host *host, bool *is_port_wrong)
 {
     char *port;
     if (text[0] == '[') {
@@ -121,7 +121,9 @@ static bool parse_host(char *text, struct url_host *host)
     } else {
         port = cut_at(strrchr(text, ':'));
     }
-    if (unless_empty(port) != NULL && (!url_parse_port(port, &host->port) || host->port == 0)) {
+    *is_port_wrong =
+        unless_empty(port) != NULL && (!url_parse_port(port, &host->port) || host->port == 0);
+    if (*is_port_wrong) {
         return false;
     }
     host->name = unless_empty(text);
@@ -140,10 +142,11 @@ static void parse_hosts(struct url *url, char *list, char *fault, size_t size)
             return;
         }
         char shown[64];
+        bool is_port_wrong = false;
         struct url_host *host = &url->hosts[i];
         url->host_count = i + 1;
         snprintf(shown, sizeof shown, "%s", text);
-        if (!parse_host(text, host)) {
+        if (!parse_host(text, host, &is_port_wrong)) {
             snprintf(fault, size, "'%s' of its list is not HOST, HOST:PORT or [IPv6]:PORT", shown);
             return;
         }
@@ -154,7 +157,8 @@ static void parse_hosts(struct url *url, char *list, char *fault, size_t size)
     }
 }
 
-/* `fault`: what is wrong with a '#' or a list of hosts, which then is the only thing wrong. */
+/* `fault`: what is wrong with a '#', a port or a list of hosts, which then is the only thing
+ * wrong. */
 static bool parse_authority(struct url *url, char *rest, char *fault, size_t size)
 {
     /* A '/', '?' or '#' of a password that was not percent-encoded would end it: its beginning
@@ -189,7 +193,11 @@ static bool parse_authority(struct url *url, char *rest, char *fault, size_t siz
         return fault[0] == '\0';
     }
     struct url_host only = {.port = 0};
-    const bool is_good = parse_host(host, &only);
+    bool is_port_wrong = false;
+    const bool is_good = parse_host(host, &only, &is_port_wrong);
+    if (is_port_wrong) {
+        snprintf(fault, size, "its port is not a number from 1 to 65535");
+    }
     url->host = only.name;
     url->port = only.port;
     return is_good;

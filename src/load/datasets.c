@@ -1548,9 +1548,10 @@ enum status datasets_drop(const struct datasets_place *place, struct buffer *dro
     enum status status =
         doomed == NULL ? lack_memory(error) : find_doomed(place, doomed, &found, error);
     for (size_t i = 0; status == STATUS_OK && i < found && !place->plan->is_quiet; i++) {
-        notice_print("dropping table %.80s with %s rows", doomed[i].name,
+        notice_print("dropping table %.80s with %s %s", doomed[i].name,
                      doomed[i].rows < 0 ? "an unknown number of"
-                                        : UNITS_COUNT((uint64_t)doomed[i].rows));
+                                        : UNITS_COUNT((uint64_t)doomed[i].rows),
+                     doomed[i].rows == 1 ? "row" : "rows");
     }
     for (size_t i = 0; status == STATUS_OK && i < found; i++) {
         status = drop(place, doomed[i].name, error);

@@ -1117,8 +1117,9 @@ void setup_describe_made(const struct setup *setup, const struct plan *plan, cha
         return;
     }
     if (made->load_ns == 0) {
-        snprintf(line, size, "%s %s with %s rows: all of it was there", UNITS_COUNT(tables),
-                 units_plural(tables, "table", "tables"), UNITS_COUNT(rows));
+        snprintf(line, size, "%s %s with %s %s: all of it was there", UNITS_COUNT(tables),
+                 units_plural(tables, "table", "tables"), UNITS_COUNT(rows),
+                 units_plural(rows, "row", "rows"));
         return;
     }
     struct buffer text = {0};
@@ -1126,8 +1127,8 @@ void setup_describe_made(const struct setup *setup, const struct plan *plan, cha
         buffer_add_format(&text, "%s %s made, ", UNITS_COUNT(made->tables),
                           units_plural(made->tables, "table", "tables"));
     }
-    buffer_add_format(&text, "%s rows loaded in %s", UNITS_COUNT(made->rows),
-                      UNITS_NS(made->load_ns));
+    buffer_add_format(&text, "%s %s loaded in %s", UNITS_COUNT(made->rows),
+                      units_plural(made->rows, "row", "rows"), UNITS_NS(made->load_ns));
     if (made->rows > 0) {
         buffer_add_format(&text, ", %s rows/s",
                           UNITS_COUNT((uint64_t)((double)made->rows / seconds)));
@@ -1136,8 +1137,9 @@ void setup_describe_made(const struct setup *setup, const struct plan *plan, cha
         buffer_add_format(&text, ", %s %s made", UNITS_COUNT(made->indexes),
                           units_plural(made->indexes, "index", "indexes"));
     }
-    snprintf(line, size, "%s; %s %s with %s rows in all", buffer_text(&text), UNITS_COUNT(tables),
-             units_plural(tables, "table", "tables"), UNITS_COUNT(rows));
+    snprintf(line, size, "%s; %s %s with %s %s in all", buffer_text(&text), UNITS_COUNT(tables),
+             units_plural(tables, "table", "tables"), UNITS_COUNT(rows),
+             units_plural(rows, "row", "rows"));
     buffer_fini(&text);
 }
 

@@ -747,7 +747,7 @@ static enum exit_code refuse_option(const struct command_form *form, int code, c
     }
     if (optopt >= '0' && optopt <= '9') {
         return usage_refuse(
-            error, "'-%c…' is no count: SESSIONS and RECORDS are whole numbers from 1", optopt);
+            error, "'%.40s' is no count: SESSIONS and RECORDS are whole numbers from 1", word);
     }
     if (optopt >= FIRST_LONG) {
         return usage_refuse(error, "%.*s takes no value", (int)strcspn(word, "="), word);

@@ -2357,12 +2357,12 @@ static char *read_source(const char *path, size_t *length, struct error *error)
 {
     struct stat about;
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    const bool is_file = fd >= 0 && fstat(fd, &about) == 0 && S_ISREG(about.st_mode);
     char *text = NULL;
-    if (fd < 0) {
+    if (fd < 0 || fstat(fd, &about) != 0) {
         error_set(error, ERROR_USAGE, errno, NULL, "script '%s': %s", path, strerror(errno));
-    } else if (!is_file) {
-        error_set(error, ERROR_USAGE, 0, NULL, "script '%s' is no file", path);
+    } else if (!S_ISREG(about.st_mode)) {
+        error_set(error, ERROR_USAGE, 0, NULL, "script '%s' is %s: name a file of Lua", path,
+                  S_ISDIR(about.st_mode) ? "a folder" : "not a regular file");
     } else if (about.st_size > SOURCE_BYTES_MAX) {
         error_set(error, ERROR_USAGE, 0, NULL, "script '%s' is larger than %s", path,
                   UNITS_BYTES(SOURCE_BYTES_MAX));

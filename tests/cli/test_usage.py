@@ -70,8 +70,15 @@ class Usage(harness.Case):
         for words in (["4", "postgresql://a@127.0.0.1:1/b"], ["4", "127.0.0.1:25432"], ["4", "null:"],
                       ["10", "null:", "100k"]):
             self.bad(*words, pattern="RECORDS or --duration is missing: use append SESSIONS RECORDS")
+        for words in (["-5", "100", "null:"], ["4", "-5", "null:"]):
+            self.bad(*words, pattern="'-5' is no count: SESSIONS and RECORDS are whole numbers from 1")
         for words in (["null:", "--duration", "1s"], ["check", "localhost:5"], ["null:", "4", "100"]):
             self.bad(*words, pattern="SESSIONS is missing before the target")
+
+    def test_a_port_out_of_range(self):
+        for port in ("0", "65536", "99999", "http"):
+            self.bad("1", "1", f"postgresql://a@127.0.0.1:{port}/b",
+                     pattern=f"'postgresql://a@127.0.0.1:{port}/b': its port is not a number from 1 to 65535: write")
 
     def test_a_number_that_is_a_port(self):
         """A server listens there: it is asked which of the two is meant."""
@@ -85,7 +92,8 @@ class Usage(harness.Case):
         wrong = [(["--set", "a=1"], r"--set needs --workload"),
                  (["--workload", "otlp"], r"'otlp'.*mean oltp.*tpcb, ycsb"),
                  (["--workload", "."], r"'\.'"),
-                 (["--workload", "./"], r"'\./' is no file"),
+                 (["--workload", "./"], r"'\./' is a folder: name a file of Lua"),
+                 (["--workload", "/dev/null"], r"'/dev/null' is not a regular file: name a file of Lua"),
                  (["--workload", "./none.lua"], r"none\.lua.*No such file"),
                  (["--workload", "oltp", "--set", "tabels=2"], r"no parameter 'tabels'.*mean tables"),
                  (["--workload", "oltp", "--set", "tables"], r"NAME=VALUE"),

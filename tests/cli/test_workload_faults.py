@@ -67,7 +67,7 @@ class Wrong(workload_faults.Case):
         self.check_refused(script, "is compiled: append takes its text")
         folder = self.folder / "folder.lua"
         folder.mkdir()
-        self.check_refused(folder, "folder.lua' is no file")
+        self.check_refused(folder, "folder.lua' is a folder: name a file of Lua")
         self.check_refused(self.folder / "missing.lua", "missing.lua': No such file")
         script.write_bytes(b"-- " + bytes([255, 254]) * 100)
         self.check_refused(script, "declares no transaction")

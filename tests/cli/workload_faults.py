@@ -210,6 +210,9 @@ class Faults(Case):
         counters = run.json["counters"]
         self.assertEqual((counters["found"], counters["not_found"]), (10, 0))
         self.assertEqual(run.json["outcome"]["verdict"], "VALID", run.json["outcome"])
+        # Each has three tries, and the time of a try is that of the last one alone.
+        latencies = run.json["latencies"]
+        self.assertLess(latencies["try"]["mean_ms"], latencies["transaction"]["mean_ms"])
 
     def check_ended(self, sql, pattern, prepared, rows):
         script = self.script(ENDED % (sql, prepared))

@@ -464,7 +464,7 @@ static void test_options_beside_a_workload(void **state)
         {"append-then-count", "batch", "5", "a parameter for it: --set batch=VALUE"},
         {"append-then-count", "data", "constant", NULL},
         {"olpt", "prepared", "no", "no workload is named 'olpt' (did you mean oltp?)"},
-        {"/", "prepared", "no", "script '/' is no file"},
+        {"/", "prepared", "no", "script '/' is a folder: name a file of Lua"},
         {"./no.lua", "prepared", "no", "script './no.lua': No such file or directory"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {

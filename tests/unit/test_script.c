@@ -107,7 +107,7 @@ static void test_mistakes(void **state)
     }
     struct error error = {.kind = ERROR_NONE};
     assert_null(script_load("/tmp/", NULL, 0, &error));
-    assert_non_null(strstr(error.text, "is no file"));
+    assert_non_null(strstr(error.text, "is a folder: name a file of Lua"));
     error_clear(&error);
     assert_null(script_load("otlp", NULL, 0, &error));
     assert_non_null(strstr(error.text, "did you mean oltp?"));
