@@ -725,6 +725,13 @@ bool report_is_scripted(const struct saved_run *run)
     return figure_text(&run->figures, FIGURE_WORKLOAD)[0] != '\0';
 }
 
+bool report_has_rows(const struct saved_run *run)
+{
+    double rows;
+    return !report_is_scripted(run) ||
+           (saved_run_figure(run, "rows_acknowledged", &rows) && rows > 0);
+}
+
 bool report_has_script(const struct report *report)
 {
     bool is_any = false;
@@ -878,12 +885,18 @@ bool charts_make(struct report *report)
         for (size_t i = 0; i < report->run_count && i < CHART_BARS_MAX && series != NULL; i++) {
             double value;
             chart.end = (double)i + 1;
-            if (saved_run_figure(&report->runs[i].run, figure->key, &value)) {
+            if ((figure != &figure_table[FIGURE_THROUGHPUT_ROWS_PER_S] ||
+                 report_has_rows(&report->runs[i].run)) &&
+                saved_run_figure(&report->runs[i].run, figure->key, &value)) {
                 add_level(series, (double)i, (double)i, value);
             }
         }
         note_first(&chart, report->run_count, CHART_BARS_MAX, "runs");
-        take(&chart);
+        if (series != NULL && series->count == 0) { /* scripts that append no row */
+            free_chart(&chart);
+        } else {
+            take(&chart);
+        }
     }
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0] && is_beside; i++) {
         if ((kinds[i].flags & OF_RUNS) != 0) {

@@ -200,7 +200,8 @@ static void add_header(struct buffer *html, const struct saved_run *run, size_t 
                       "<p class=\"sub\">",
                       number, level, REPORT_ESCAPED(report_title(run, title)), level,
                       REPORT_ESCAPED(saved_run_text(run, "target")));
-    const char *const parts[] = {text_of(run, "server.version"), saved_run_text(run, "method"),
+    const char *const parts[] = {text_of(run, "server.version"),
+                                 report_has_rows(run) ? saved_run_text(run, "method") : "",
                                  saved_run_text(run, "engine"), started};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         add_between(html, separator, parts[i], "");
@@ -213,9 +214,8 @@ static void add_header(struct buffer *html, const struct saved_run *run, size_t 
                       REPORT_ESCAPED(saved_run_text(run, "verdict_reason")));
     const struct figure *figure;
     for (size_t i = 0; (figure = report_headline(i, report_is_scripted(run))) != NULL; i++) {
-        double known, rows;
-        if (figure == &figure_table[FIGURE_THROUGHPUT_ROWS_PER_S] && report_is_scripted(run) &&
-            !(saved_run_figure(run, "rows_acknowledged", &rows) && rows > 0)) {
+        double known;
+        if (figure == &figure_table[FIGURE_THROUGHPUT_ROWS_PER_S] && !report_has_rows(run)) {
             continue; /* its statements wrote, if anything did */
         }
         tile_words(run, figure - figure_table, words, sizeof words);
@@ -637,9 +637,11 @@ static const struct {
     {"max_client_cpu_percent", "CPU of append, highest"},
     {"server_cpu_percent_at_max", "CPU of the server when this machine's was highest"},
     {"client_cpu_percent_at_max", "CPU of append when this machine's was highest"},
+    {"other_cpu_percent_at_max", "CPU of other programs when this machine's was highest"},
     {"mean_host_cpu_percent", "CPU of this machine, mean"},
     {"mean_server_cpu_percent", "CPU of the server, mean"},
     {"mean_client_cpu_percent", "CPU of append, mean"},
+    {"mean_other_cpu_percent", "CPU of other programs, mean"},
     {"server_cpu_s", "CPU time of the server"},
     {"client_cpu_s", "CPU time of append"},
     {"memory_source", "memory measured as"},
@@ -661,6 +663,8 @@ static const struct {
     {"io_pressure_percent", "tasks waited for I/O"},
     {"cpu_pressure_percent", "tasks waited for a CPU"},
     {"memory_pressure_percent", "tasks waited for memory"},
+    {"table_mib_before", "tables on the disk before"},
+    {"table_mib_after", "tables on the disk after"},
 };
 
 /* The words for a member: those of the list, else its name without unit. False: it is not shown. */

@@ -132,6 +132,10 @@ const struct figure *report_headline(size_t i, bool has_script);
 
 /* Whether it is the run of a script; whether any run is, of the report or of a sweep. */
 bool report_is_scripted(const struct saved_run *run);
+
+/* Whether the run appended rows, or was to: a script may write with its statements alone, and then
+ * has neither a throughput in rows nor a way in which they were appended. */
+bool report_has_rows(const struct saved_run *run);
 bool report_has_script(const struct report *report);
 bool report_sweep_has_script(const struct saved_sweep *sweep);
 

@@ -30,7 +30,7 @@ class Expect(harness.Case):
             "elapsed>=1h,sessions_finished==2 , rows_acknowledged>=2k,dropped==0", code=5)
         self.assertIn("2 of 4 expectations not met", ended.reason)
         self.assertIn("elapsed>=1h: ", ended.reason)
-        self.assertIn("rows_acknowledged>=2k: 1000", ended.reason)
+        self.assertIn("rows_acknowledged>=2k: 1,000", ended.reason)
         self.assertNotIn("dropped==0", ended.reason)
         self.assertIn("2 of 4 NOT MET", ended.out)
         self.assertEqual([entry["is_met"] for entry in run.json["expectations"]],

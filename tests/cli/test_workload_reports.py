@@ -56,6 +56,14 @@ class WorkloadReports(harness.Case):
                      '<th scope="row">note</th>'):
             self.assertIn(text, page)
 
+    def test_page_of_runs_that_append_no_row(self):
+        """Nothing on it is of rows that append sends: no chart of 0 rows/s, no way of appending."""
+        folders = [str(self.begin_run(name, "--transactions", "5")[0]) for name in ("one", "two")]
+        self.append("report", *folders, "--out", str(self.folder / "two.html"))
+        page = (self.folder / "two.html").read_text()
+        self.assertIn("<h3>Transactions</h3>", page)
+        self.assertNotIn("Throughput", page)
+
     def test_unfinished_when_the_time_is_over(self):
         self.script.write_text("""
             local t = dataset("t", 0, {{"n", "int32"}})

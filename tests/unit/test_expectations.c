@@ -82,9 +82,32 @@ static void test_missed(void **state)
     assert_int_equal(expectations_count_missed(&expectations), 3);
     assert_true(expectations.entries[1].is_met);
     assert_int_equal(result->exit_code, EXIT_CODE_EXPECTATION);
-    assert_string_equal(result->exit_reason,
-                        "3 of 4 expectations not met: throughput>=50001: 50000 rows/s, lost==0: 2, "
-                        "max_memory<=2GiB: not known");
+    assert_string_equal(
+        result->exit_reason,
+        "3 of 4 expectations not met: throughput>=50001: 50,000 rows/s, lost==0: 2, "
+        "max_memory<=2GiB: not known");
+}
+
+/* As many digits as show on which side of the bound the value is. */
+static void test_digits(void **state)
+{
+    (void)state;
+    const struct {
+        double value;
+        const char *text;
+    } cases[] = {{56014.36, "throughput<=50k: 56,014 rows/s"},
+                 {50000.4, "throughput<=50k: 50000.4 rows/s"},
+                 {1.2, "throughput<=50k: 1.2 rows/s"},
+                 {0.1, "throughput<=50k: 0.1 rows/s"},
+                 {0, "throughput<=50k: 0 rows/s"},
+                 {49999.9, "throughput<=50k: 50,000 rows/s"}};
+    add("throughput<=50k");
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        char text[EXPECTATIONS_TEXT_BYTES];
+        result->throughput_rows_per_s = cases[i].value;
+        judge();
+        assert_string_equal(expectations_describe(&expectations.entries[0], text), cases[i].text);
+    }
 }
 
 /* A row that is read back tells more than a count. */
@@ -268,6 +291,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_met, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_digits, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_missed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_lost_rows, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_verdict, set_up, tear_down),
