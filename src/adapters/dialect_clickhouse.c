@@ -308,7 +308,10 @@ static const struct table_mark_words table_mark = {
     .read = "select comment from system.columns"
             " where database = currentDatabase() and table = ? limit 1",
     .place = "select concat(currentDatabase(), '.', ?)",
-    .others = (const char *const[]){NULL},
+    .others = (const char *const[]){"select concat(arrayJoin(dependencies_table),"
+                                    " ' is a view that keeps its rows') from system.tables where"
+                                    " database = currentDatabase() and name = ? limit 1",
+                                    NULL},
     .write = "alter table $0 comment column $7 $6",
 };
 

@@ -60,7 +60,8 @@ TRIGGERS = {
     "sqlite": ("create trigger watch after delete on log1 for each row begin delete from log2; end",),
     "mariadb": ("create trigger watch after delete on log1 for each row delete from log2",),
     "postgresql": ("create function told() returns trigger language plpgsql as 'begin return old; end'",
-                   "create trigger watch after delete on log1 for each row execute function told()")}
+                   "create trigger watch after delete on log1 for each row execute function told()"),
+    "clickhouse": ("create materialized view watch engine = MergeTree() order by id as select id, msg from log1",)}
 
 
 class Others:
@@ -161,13 +162,13 @@ class Others:
         self.refused_others("--workload", self.script(OTHERS, "others.lua"), "--set", "rows=200", rows=100)
 
     REFERRED = ("create table orders (o int, acc int, foreign key (acc) references log1 (id) on delete cascade)",)
-    TRIGGER = TRIGGERS["sqlite"]
+    TRIGGER, TRIGGERED = TRIGGERS["sqlite"], "watch is a trigger of it"
 
     def test_what_hangs_on_a_table(self):
         """append made it, but somebody's rows would go with it, or somebody's statements would run."""
         script = ("--workload", self.script(OTHERS, "others.lua"))
         for statements, why, undo in ((self.REFERRED, "orders refers to it", "drop table orders"),
-                                      (self.TRIGGER, "watch is a trigger of it", None)):
+                                      (self.TRIGGER, self.TRIGGERED, None)):
             if statements is None:  # this database has no such thing
                 continue
             with self.subTest(why):

@@ -10,7 +10,7 @@ import urllib.error
 import urllib.request
 
 import harness
-from prepare import Others
+from prepare import TRIGGERS, Others
 
 
 def clickhouse(url, *statements):
@@ -132,7 +132,8 @@ class Runs(Clickhouse):
 class Tables(Others, Clickhouse):
     CREATE = "create table {} (id Int32, msg String) engine = MergeTree() order by id"
     RENAME = "rename table {} to {}"
-    REFERRED = TRIGGER = None
+    REFERRED = None
+    TRIGGER, TRIGGERED = TRIGGERS["clickhouse"], "watch is a view that keeps its rows"
 
     def tables(self):
         return set(self.sql("select name from system.tables where database = currentDatabase()").split())
