@@ -7,7 +7,9 @@ A name stands for its scenario; `postgresql` and `mariadb` for all on that serve
 all others.
 
 Each scenario is a few commands of the program in a folder of its own; its golden, NAME.txt, has
-what they printed and every file they left. What differs from run to run is masked by its name, not
+what they printed and every file they left. Of a file that PARENT left, too, a golden has what is not
+as there: of one with a line for each key (run.json, summary.csv, samples.csv, intervals.csv) the other
+lines and the keys that it lacks. A new key is a change of one golden. What differs from run to run is masked by its name, not
 by its look: times, rates, CPU, memory, versions, hosts, paths, ports. Ledgers, counts, keys,
 columns, texts and verdicts stay. A loaded machine can change a verdict or a count, so a scenario
 that differs is made again, up to TRIES times, until it is as expected or differs alike twice.
@@ -34,11 +36,28 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 BINARY = os.environ.get("APPEND_BINARY", str(ROOT / "build" / "append"))
 TRIES = 5
+PARENT = "null"
 DIFF_LINES = 60
 SEEDED = ["--seed", "7"]
-LIST = "unique_id.sql"
+# Files that a scenario finds in its folder.
+LIST, SCRIPT = "unique_id.sql", "mine.lua"
+FILES = {LIST: "create table t (a integer unique, b integer);\n", SCRIPT: """
+local rows = param("rows", 50)
+local t = dataset("t", rows, {{"i", "int32", row(), key = true}, {"v", "int32", uniform(0, 9)}})
+local log = dataset("log", 0, {{"n", "int32"}})
+local find = statement("find", "SELECT v FROM t WHERE i = ?", {"int32"})
+local note = statement("note", "INSERT INTO log VALUES (?)", {"int32"}, {adds_to = log})
+local wrong = statement("wrong", "INSERT INTO t VALUES (1, 1)", {})
+local key = uniform(1, rows)
+transaction("move", function() note:run(check(find:one(key), "there") and 1) end)
+transaction("look", function() found(find:one(key) > 4) end, {weight = 2})
+transaction("fail", function() wrong:run() end, {weight = param("fails", 0)})
+"""}
+# What stands before the program: a signal in the middle of a run, several ranks.
+MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--quiet", "-n"]
+STARTERS = {"null_interrupted": ["timeout", "--preserve-status", "-s", "INT", "0.5"], "null_rank": [*MPIRUN, "1"], "null_ranks": [*MPIRUN, "3"]}
 
-# NAME: commands; OUT is the folder of a run, URL the server's database. A name that begins with the
+# NAME: commands; OUT is the folder of a run, URL the server's database, HOSTS the same by two names. A name that begins with the
 # name of a server needs it; `needs` says which adapter must be there.
 SCENARIOS = {
     "help": [["help"], *(["help", name] for name in
@@ -73,6 +92,15 @@ SCENARIOS = {
                          "--batch", "10", *SEEDED],
                         ["2", "40", "sqlite:x.db", "--table", "t", "--values", "a=21..60", "--batch", "10",
                          *SEEDED, "--rate", "200", "--out", "OUT", "--junit", "junit.xml"]],
+    "sqlite_script": [["1", "sqlite:x.db", "--workload", f"./{SCRIPT}", "--transactions", "60", *SEEDED, "--out", "OUT",
+                       "--junit", "junit.xml", "--report", "--expect", "failed==0, operation.note.refused==0"],
+                      ["1", "sqlite:x.db", "--workload", f"./{SCRIPT}", "--transactions", "20", "--set", "fails=1",
+                       *SEEDED, "--recreate"]],
+    "null_script": [["2", "null:", "--workload", "append-then-count", "--transactions", "30", *SEEDED, "--out", "OUT"]],
+    "null_interrupted": [["1", "1000", "null:", "--rate", "100", *SEEDED, "--out", "OUT", "--junit", "junit.xml"]],
+    **{name: [["4", "1200", "null:", "--rate", "6k", *SEEDED, "--out", "OUT"],
+              ["4", "null:", "--workload", "append-then-count", "--transactions", "40", *SEEDED, "--out", "script"]]
+       for name in ("null_rank", "null_ranks")},
     "refused": [["2", "100", "mariadb://u@127.0.0.1:1/d", "--out", "OUT"],
                 ["2", "100", "postgresql://u@127.0.0.1:1/d", "--out", "OUT", "--json"],
                 ["2", "100", "sqlite:/nonexistent/x.db", "--out", "OUT", "--junit", "junit.xml"],
@@ -87,6 +115,7 @@ SCENARIOS = {
     "page": [["2", "1000", "null:", "--rate", "5k", *SEEDED, "--out", "a"], ["report", "a"]],
     "postgresql": [["4", "2k", "URL", "--rate", "8k", *SEEDED, "--out", "OUT"],
                    ["2", "400", "URL", "--method", "insert", "--read", "none", *SEEDED]],
+    "postgresql_hosts": [["4", "2k", "HOSTS", "--rate", "8k", *SEEDED, "--out", "OUT"]],
     "postgresql_limit": [["8", "800", "URL", *SEEDED],
                          ["8", "800", "URL", "--no-check", "--connect-concurrency", "1", *SEEDED, "--out", "OUT"]],
     "mariadb": [["4", "2k", "URL", "--rate", "8k", *SEEDED, "--out", "OUT"],
@@ -94,6 +123,7 @@ SCENARIOS = {
 }
 BUILT = ["postgresql", "mariadb", "machbase", "sqlite", "odbc"]
 ADAPTERS = {"help": BUILT, "usage": BUILT, "sqlite": ["sqlite"], "sqlite_verify_rows": ["sqlite"], "sqlite_rejected": ["sqlite"],
+            "sqlite_script": ["sqlite"],
             "plan": ["sqlite", "postgresql", "mariadb"], "refused": ["sqlite", "postgresql", "mariadb"]}
 SERVERS = ("postgresql", "mariadb")
 PRINTS_ONLY = ("compare", "page")  # their runs' folders are shown elsewhere
@@ -104,7 +134,7 @@ VARIES = re.compile(r"_(s|ms|ns|mib|bytes|utc|percent)(_at_max)?$|_per_s$|_us_pe
                     r"^(slowest|fastest|longest_gap)_|^(busy_retries|batches_late|run_tag|low_ns_count|"
                     r"version|append_version|server_processes|max_server_processes|server_threads|server_pid|"
                     r"cpus|sessions_alive|sessions_without_progress|sessions_reading|working_folder|"
-                    r"out_folder)$")
+                    r"out_folder|machine)$")
 OF_THE_MACHINE = re.compile(r"^environment\.|^server\.session_limits\.\d+\.(allowed|used|note)$|"
                             r"^expectations\.\d+\.value$")
 MAY_BE_UNKNOWN = re.compile("cpu_percent|cpu_s$|cpu_us_per_row$|gap|longest|rate_achieved|growth|"
@@ -123,12 +153,16 @@ TEXT_MASKS = VERBATIM_MASKS + [(re.compile(pattern, re.M), mask) for pattern, ma
     (r"^(Disk|On disk) .*\n?", ""),  # what is known of it depends on the machine
     (r"^Maximum CPU .*", "Maximum CPU #"),  # a short run may have no sample
     (r"\+ 0 rejected \+ 0 in doubt \+ 0 not sent", "+ 0 rejected/in doubt/not sent"),  # by the width
-    (r"\b\d[\d,]*(\.\d+)? rows/s", "# rows/s"),
+    (r"\b\d[\d,]*(\.\d+)? (rows|transactions|statements)/s", r"# \2/s"),
+    (r"\b\d[\d,]* /s", "# /s"),
+    (r"= [\d,]+ read \+ [\d,]+ write \+ [\d,]+ other", "= # read + # write + # other"),
+    (r"of machine \S+, rank \d+", "of machine #, rank #"),
     (r"\b\d[\d,]*(\.\d+)?(?:e-\d+)? " + TIME, "# time"),
     (r"\b\d[\d,]*(\.\d+)? ([KMGT]iB|bytes)\b", "# size"),
     (r"\b\d[\d,]*(\.\d+)? %", "# %"),
     (r"\(session \d+\)", "(session #)"),
     (r"fastest [\d,]+", "fastest #"),
+    (r"^( \S+:PORT \d+ [\d,]+) [\d,]+", r"\1 #"),  # a host's rows/s
     (r"\bpid \d+", "pid #"),
     (r"all \d+ CPUs", "all # CPUs"),
     (r"^( ?[a-z]+)(?: # time){5} (\d+)$", r"\1 # \2"),
@@ -152,7 +186,7 @@ class Masker:
 
     def text(self, text):
         """Paragraphs in which something is masked lose their layout, which follows the masked."""
-        parts = re.findall(r".*\n?(?:(?: {10}| {33})\S.*\n?)*", text)
+        parts = re.findall(r".*\n?(?:(?: {10}| {14}| {33})\S.*\n?)*", text)
         return "\n".join(self.paragraph(part) for part in parts if part)
 
     def paragraph(self, text):
@@ -209,6 +243,8 @@ class Masker:
             return "\n".join(f"{column}: {value}" for column, value in zip(head, total))
         else:
             rows = [[self.cell(column, value) for column, value in zip(head, row)] for row in rows]
+            if name == "ranks_samples.csv":  # in the order in which they were taken, as many as the time allowed
+                rows = sorted(row for i, row in enumerate(rows) if row not in rows[:i])
             if name in ("summary.csv", "sweep.csv", "levels.csv"):
                 return "\n".join(f"{column}: {' | '.join(row[i] for row in rows)}"
                                  for i, column in enumerate(head))
@@ -232,8 +268,9 @@ class Masker:
                          else re.sub(r'(version=")[^"]*', r"\1#", line) for line in lines)
 
     def page(self, text):
-        """Its headings and the names in its tables."""
-        heads = re.findall(r"<(h[1-3]|th|summary)\b[^>]*>(.*?)</\1>", text, re.S)
+        """Its headings and the names in its tables, but for those of the disk, which may not be known."""
+        heads = [head for head in re.findall(r"<(h[1-3]|th|summary)\b[^>]*>(.*?)</\1>", text, re.S)
+                 if not re.search(r"device|I/O|storage|iowait|^server (read|writ)|on the disk|waited", head[1])]
         return self.text("\n".join(f"{tag} {html.unescape(re.sub('<[^>]*>', '', inner))}"
                                    for tag, inner in heads))
 
@@ -262,12 +299,14 @@ def sections(name, folder, url):
         masker = Masker(name, [(str(folder), "FOLDER"), (database, "DATABASE"), (port, "PORT")])
     else:
         masker = Masker(name, [(str(folder), "FOLDER")])
-    (folder / LIST).write_text("create table t (a integer unique, b integer);\n")
+    for file, text in FILES.items():
+        (folder / file).write_text(text)
     env = {key: value for key, value in os.environ.items()
            if not key.startswith(("PG", "MYSQL", "MARIADB", "APPEND", "MACHBASE", "COLUMNS"))}
     made = []
+    words = {"URL": url, "HOSTS": re.sub(r"@([^:]+)(:\d+)", r"@\1\2,localhost\2", url or "")}
     for command in SCENARIOS[name]:
-        ended = run(BINARY, *(url if word == "URL" else word for word in command), cwd=folder,
+        ended = run(*STARTERS.get(name, []), BINARY, *(words.get(word, word) for word in command), cwd=folder,
                     env=dict(env, LC_ALL="C", HOME=str(folder)))
         printed = ended.stdout
         if "--json" in command:
@@ -287,12 +326,36 @@ def sections(name, folder, url):
     for path in sorted(folder.rglob("*")):
         shown = str(path.relative_to(folder))
         is_shown = path.suffix == ".html" or name not in PRINTS_ONLY
-        if not path.is_file() or not is_shown or re.search(rf"^{LIST}$|append-runs|x\.db", shown):
+        if not path.is_file() or not is_shown or shown in FILES or \
+                re.search(r"append-runs|x\.db", shown):
             continue
         ends, masked = masker.file(path)
         # Of the runs of a sweep one is enough.
         made.append((f"file {shown}{ends}", "" if re.search("/2x|x400/", shown) else masked))
     return made
+
+
+def parts_of(text):
+    """{title: lines} of a golden."""
+    return {part.split("\n")[0]: part.rstrip("\n").split("\n")[1:] for part in text.split("=== ")[1:]}
+
+
+def keyed(lines):
+    return {line.partition(": ")[0]: line for line in lines}
+
+
+def difference(title, text):
+    """Of a file that PARENT has, too, what is not as there: all of it, or lines with other keys or values."""
+    file = title.rpartition("/")[2]
+    golden = parts_of((HERE / f"{PARENT}.txt").read_text())
+    lines = next((part for other, part in golden.items() if other.rpartition("/")[2] == file), [])
+    if text.splitlines() == lines:
+        return f"as that of {PARENT}"
+    if not re.match(r"(run\.json|(summary|samples|intervals)\.csv)\b", file):
+        return text
+    parent, own = keyed(lines), keyed(text.splitlines())
+    return "\n".join([line for key, line in own.items() if parent.get(key) != line] +
+                     [f"{key}: (not there)" for key in parent if key not in own])
 
 
 def server_of(name):
@@ -338,7 +401,8 @@ def make(name):
     folder = pathlib.Path(tempfile.mkdtemp(prefix="append-golden-"))
     try:
         with Database(name) as url:
-            return "".join(f"=== {title}\n{text}\n\n" for title, text in sections(name, folder, url))
+            return "".join(f"=== {title}\n{text if name == PARENT or not text else difference(title, text)}\n\n"
+                           for title, text in sections(name, folder, url))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -348,6 +412,9 @@ def missing(name):
     server = server_of(name)
     if server and not os.environ.get(f"APPEND_TEST_{server.upper()}"):
         return f"APPEND_TEST_{server.upper()} names no server"
+    if "mpirun" in STARTERS.get(name, []) and not (shutil.which("mpirun") and
+                                                   pathlib.Path(BINARY).with_name("append-mpi.so").exists()):
+        return "no mpirun, or append-mpi.so is not built"
     built = re.findall(r"^  (\w+) ", run(BINARY, "--version").stdout, re.M)
     absent = [adapter for adapter in ADAPTERS.get(name, [server] if server else []) if adapter not in built]
     return f"built without {', '.join(absent)}" if absent else None
@@ -365,8 +432,7 @@ def compare(name):
         if made == before:
             break
     lines = []
-    was, now = ({part.split("\n")[0]: part.split("\n")[1:] for part in text.split("=== ")[1:]}
-                for text in (expected, made))
+    was, now = parts_of(expected), parts_of(made)
     for title in dict.fromkeys([*was, *now]):
         diff = list(difflib.unified_diff(was.get(title, []), now.get(title, []), f"golden: {name}, {title}",
                                          "this program", lineterm="", n=2))
