@@ -660,6 +660,7 @@ static void fix_cgroup(struct limit *entry, const struct draft *draft, uint64_t 
 {
     const char *const file = entry->where;
     const bool is_memory = entry->id == LIMIT_CGROUP_MEMORY;
+    const bool is_podman = strstr(file, "libpod") != NULL; /* the name that its cgroups have */
     const char *end = strrchr(file, '/');
     const char *unit = end != NULL ? end : file;
     while (unit > file && unit[-1] != '/') {
@@ -672,8 +673,11 @@ static void fix_cgroup(struct limit *entry, const struct draft *draft, uint64_t 
     if (draft->subject->is_contained && is_memory) {
         /* alone it is refused when it is above the old limit of memory and swap */
         snprintf(entry->fix, LIMIT_FIX_BYTES,
-                 "docker update --memory %" PRIu64 " --memory-swap %" PRIu64 " CONTAINER", value,
-                 value);
+                 "%s update --memory %" PRIu64 " --memory-swap %" PRIu64 " CONTAINER",
+                 is_podman ? "podman" : "docker", value, value);
+    } else if (draft->subject->is_contained && is_podman) {
+        /* its `update` knows no limit of processes everywhere */
+        snprintf(entry->fix, LIMIT_FIX_BYTES, "podman run --pids-limit %" PRIu64 " ...", value);
     } else if (draft->subject->is_contained) {
         snprintf(entry->fix, LIMIT_FIX_BYTES, "docker update --pids-limit %" PRIu64 " CONTAINER",
                  value);

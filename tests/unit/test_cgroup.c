@@ -292,6 +292,9 @@ static void test_limits_of_a_place(void **state)
     put_tasks("v2/system.slice/docker-0123.scope", "20\n", "9\n");
     assert_string_equal(fix(LIMIT_CGROUP_TASKS, LIMIT_CLIENT),
                         "docker update --pids-limit 60 CONTAINER");
+    put_process(CLIENT, "0::/machine.slice/libpod-0123.scope/container\n");
+    put_tasks("v2/machine.slice/libpod-0123.scope/container", "20\n", "9\n");
+    assert_string_equal(fix(LIMIT_CGROUP_TASKS, LIMIT_CLIENT), "podman run --pids-limit 60 ...");
 }
 
 /* A limit belongs to the unit whose folder it is in, which may be another than the process's. */
