@@ -188,14 +188,11 @@ static void choose(struct figure_choice *choice, const struct figure_columns *co
 enum status figure_find(const struct figure_columns *columns, const char *name,
                         struct figure_choice *choice, struct error *error)
 {
-    char modern[FIGURE_KEY_BYTES];
-    snprintf(modern, sizeof modern, "%s", name);
-    figure_modernise(modern);
     choice->count = 0;
-    choose(choice, columns, modern);
+    choose(choice, columns, name);
     const bool is_column = choice->count > 0;
     for (size_t i = 0; i < sizeof aliases / sizeof aliases[0] && !is_column; i++) {
-        if (strcmp(aliases[i][0], modern) == 0) {
+        if (strcmp(aliases[i][0], name) == 0) {
             choose(choice, columns, aliases[i][1]);
         }
     }
@@ -207,7 +204,7 @@ enum status figure_find(const struct figure_columns *columns, const char *name,
         const char *column = columns->names[i], *before = nearest.name;
         char shorter[FIGURE_KEY_BYTES];
         snprintf(shorter, sizeof shorter, "%.*s", (int)short_length(column), column);
-        if (strcmp(shorter, modern) == 0) {
+        if (strcmp(shorter, name) == 0) {
             shortened = column;
             found++;
         }
@@ -241,11 +238,8 @@ enum status figure_scale(const struct bound *bound, const char *column, double *
                   forms[unit]);
         return STATUS_REJECTED;
     }
-    char modern[FIGURE_KEY_BYTES];
-    snprintf(modern, sizeof modern, "%s", bound->name);
-    figure_modernise(modern);
     *limit = bound->number;
-    if (bound->unit[0] == '\0' && strcmp(modern, column) == 0) {
+    if (bound->unit[0] == '\0' && strcmp(bound->name, column) == 0) {
         return STATUS_OK; /* the name says the unit */
     }
     for (size_t i = 0; i < SPELLINGS; i++) {

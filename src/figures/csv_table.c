@@ -97,9 +97,6 @@ enum status csv_table_read(struct csv_table *table, const char *path, struct err
     } else if (strlen(text) != length) {
         error_set(error, ERROR_DATA, 0, NULL, "%s is no text: it has a NUL byte", path);
     } else if (csv_table_parse(table, path, text, error) == STATUS_OK) {
-        for (size_t i = 0; i < table->columns; i++) {
-            figure_modernise(table->cells[i]);
-        }
         return STATUS_OK;
     } else {
         text = NULL; /* the table had taken it */

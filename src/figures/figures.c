@@ -33,9 +33,8 @@ const struct figure figure_table[FIGURES] = {FIGURE_TABLE(PLAIN, HEADLINE, LEDGE
 
 #define TOTALS false
 #define INTERVALS true
-#define OPERATION_ROW(id, name_, alias_, place_, when_, series, metric_, help)                     \
+#define OPERATION_ROW(id, name_, place_, when_, series, metric_, help)                             \
     [OPERATION_##id] = {.name = name_,                                                             \
-                        .alias = alias_,                                                           \
                         .place = place_,                                                           \
                         .when = OPERATION_##when_,                                                 \
                         .is_series = series,                                                       \
@@ -232,23 +231,6 @@ const struct figure *figure_of_key(const char *key)
         }
     }
     return NULL;
-}
-
-void figure_modernise(char *key)
-{
-    for (size_t i = 0; i < OPERATIONS; i++) {
-        const char *alias = operations[i].alias, *name = operations[i].name;
-        const size_t length = alias == NULL ? 0 : strlen(alias);
-        if (length > 0 && strncmp(key, alias, length) == 0) {
-            char *rest = key + length;
-            const char end = rest[*rest == 's' ? 1 : 0]; /* counts, counts_failed, count_p50_ms */
-            if (end == '_' || end == '\0') {
-                memcpy(key, name, strlen(name));
-                memmove(key + strlen(name), rest, strlen(rest) + 1);
-                return;
-            }
-        }
-    }
 }
 
 static bool ends_with(const char *text, const char *end)

@@ -400,46 +400,45 @@ enum figure_better {
     F(STARTED_UTC, "started_utc", "times", TEXT, NEITHER)
 
 /*
- * X(id, name, alias, place, when, series, metric, help)
- *   alias   its name in the files of older versions, not shorter; NULL: the same
+ * X(id, name, place, when, series, metric, help)
  *   place   of its columns among those of all operations
  *   series  INTERVALS: intervals.csv has its percentiles of every second, too; else TOTALS
  */
 #define OPERATION_TABLE(X) \
     /* a session's first open called -> returned, successful ones */ \
-    X(CONNECT, "connect", NULL, 2, ALWAYS, TOTALS, \
+    X(CONNECT, "connect", 2, ALWAYS, TOTALS, \
       "append_connect_duration_seconds", "Time of a session's first connect.") \
     /* append_open called -> append_close returned, acknowledged ones */ \
-    X(APPEND, "append", NULL, 0, ALWAYS, INTERVALS, "append_batch_duration_seconds", \
+    X(APPEND, "append", 0, ALWAYS, INTERVALS, "append_batch_duration_seconds", \
       "Time from opening an append to its acknowledgement, a batch each.") \
     /* intended start -> append_close returned, acknowledged ones; -> given up where no answer */ \
     /* came, which is a lower bound */ \
-    X(RESPONSE, "response", NULL, 3, WITH_RATE, TOTALS, "append_response_duration_seconds", \
+    X(RESPONSE, "response", 3, WITH_RATE, TOTALS, "append_response_duration_seconds", \
       "Time from when a batch was due until it was acknowledged.") \
     /* count or query called -> returned, successful ones */ \
-    X(READ, "read", "count", 1, ALWAYS, INTERVALS, "append_read_duration_seconds", "Time of a read.") \
+    X(READ, "read", 1, ALWAYS, INTERVALS, "append_read_duration_seconds", "Time of a read.") \
     /* a later open called -> returned, successful ones: after a loss, and with --churn. Apart */ \
     /* from the first, which all sessions make at once */ \
-    X(RECONNECT, "reconnect", NULL, 4, RECONNECTING, TOTALS, "append_reconnect_duration_seconds", \
+    X(RECONNECT, "reconnect", 4, RECONNECTING, TOTALS, "append_reconnect_duration_seconds", \
       "Time of a connect after a loss or a churn.") \
     /* loss of a connection noticed -> the session can append again: pauses and failed tries */ \
     /* included */ \
-    X(RECOVER, "recover", NULL, 5, RECOVERING, TOTALS, "append_recover_duration_seconds", \
+    X(RECOVER, "recover", 5, RECOVERING, TOTALS, "append_recover_duration_seconds", \
       "Time from the loss of a connection until the session could append again.") \
     /* first begin called -> commit answered, committed ones: tries and back-off included, without */ \
     /* think time */ \
-    X(TRANSACTION, "transaction", NULL, 6, WITH_SCRIPT, INTERVALS, \
+    X(TRANSACTION, "transaction", 6, WITH_SCRIPT, INTERVALS, \
       "append_transaction_duration_seconds", \
       "Time from a transaction's first begin to its commit.") \
     /* the same from the begin of the latest try */ \
-    X(TRY, "try", NULL, 7, WITH_SCRIPT, TOTALS, "append_try_duration_seconds", \
+    X(TRY, "try", 7, WITH_SCRIPT, TOTALS, "append_try_duration_seconds", \
       "Time from the begin of a transaction's latest try to its commit.") \
     /* sent -> answered, successful ones: what append itself sends around a script's transaction */ \
-    X(BEGIN, "begin", NULL, 8, WITH_SCRIPT, TOTALS, "append_begin_duration_seconds", \
+    X(BEGIN, "begin", 8, WITH_SCRIPT, TOTALS, "append_begin_duration_seconds", \
       "Time of a transaction's BEGIN.") \
-    X(COMMIT, "commit", NULL, 9, WITH_SCRIPT, TOTALS, "append_commit_duration_seconds", \
+    X(COMMIT, "commit", 9, WITH_SCRIPT, TOTALS, "append_commit_duration_seconds", \
       "Time of a transaction's COMMIT.") \
-    X(ROLLBACK, "rollback", NULL, 10, WITH_SCRIPT, TOTALS, "append_rollback_duration_seconds", \
+    X(ROLLBACK, "rollback", 10, WITH_SCRIPT, TOTALS, "append_rollback_duration_seconds", \
       "Time of a transaction's ROLLBACK.")
 /* clang-format on */
 
@@ -495,7 +494,6 @@ enum operation_kind {
 struct operation {
     const char *name;
     enum operation_kind kind;
-    const char *alias;
     unsigned place;
     enum operation_when when;
     bool is_series; /* in intervals.csv, too */
@@ -620,9 +618,6 @@ const char *figure_format(enum figure_unit unit, const struct figure_value *valu
 
 /* The figure of a key; NULL: there is none, or it is an operation's. */
 const struct figure *figure_of_key(const char *key);
-
-/* Makes the key of an older version that of today, in place, which is never longer. */
-void figure_modernise(char *key);
 
 /* The unit of a key; where the table has no such figure, its end tells. */
 enum figure_unit figure_unit_of(const char *key);

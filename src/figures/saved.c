@@ -50,8 +50,7 @@ static bool is_of_format(const json_t *json, int format)
     return json_is_integer(own) && json_integer_value(own) == format;
 }
 
-/* run.json or find-max.json; members that older versions called otherwise get the names of today.
- */
+/* run.json or find-max.json. */
 static enum status read_run_json(struct saved_run *run, const char *path, struct error *error)
 {
     json_error_t json_error;
@@ -71,22 +70,6 @@ static enum status read_run_json(struct saved_run *run, const char *path, struct
                   "%s is not of format %d, which is the one understood here", path,
                   SAVED_RUN_FORMAT);
         return STATUS_REJECTED;
-    }
-    static const char *const sections[] = {"counters", "latencies", "histograms"};
-    for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++) {
-        json_t *section = json_object_get(run->json, sections[i]), *value;
-        const char *name;
-        void *next;
-        json_object_foreach_safe(section, next, name, value)
-        {
-            char key[FIGURE_KEY_BYTES];
-            snprintf(key, sizeof key, "%s", name);
-            figure_modernise(key);
-            if (strncmp(key, name, sizeof key - 1) != 0) {
-                json_object_set(section, key, value);
-                json_object_del(section, name);
-            }
-        }
     }
     return STATUS_OK;
 }

@@ -84,8 +84,8 @@ struct csv_table {
 enum status csv_table_parse(struct csv_table *table, const char *name, char *text,
                             struct error *error);
 
-/* Reads a file of at most 1 GiB; its columns have the names of today, also where an older version
- * wrote it. REJECTED: ERROR_SYSTEM with errno when it cannot be read, ERROR_DATA when it is no CSV.
+/* Reads a file of at most 1 GiB. REJECTED: ERROR_SYSTEM with errno when it cannot be read,
+ * ERROR_DATA when it is no CSV.
  */
 enum status csv_table_read(struct csv_table *table, const char *path, struct error *error);
 

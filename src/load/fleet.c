@@ -11,6 +11,7 @@
 #include "base/mono.h"
 #include "base/process.h"
 #include "base/text.h"
+#include "load/gate.h"
 #include "measure/procfs.h"
 #include "ranks/merge.h"
 

@@ -1,4 +1,4 @@
-#include "load/session.h"
+#include "load/gate.h"
 
 #include <errno.h>
 #include <time.h>

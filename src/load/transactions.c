@@ -17,6 +17,7 @@
 #include "base/mono.h"
 #include "base/random.h"
 #include "base/text.h"
+#include "load/gate.h"
 #include "load/session.h"
 
 /* Pauses before a transaction is tried again: up to the first, doubled with each try to the most

@@ -182,7 +182,7 @@ static void add_histogram(struct reader *reader, struct histogram *into)
 static bool is_series(size_t operation)
 {
     static const bool series[] = {
-#define AS_SERIES(id, name, alias, place, when, kind, ...) [OPERATION_##id] = SERIES_##kind,
+#define AS_SERIES(id, name, place, when, kind, ...) [OPERATION_##id] = SERIES_##kind,
 #define SERIES_INTERVALS true
 #define SERIES_TOTALS false
         OPERATION_TABLE(AS_SERIES)};

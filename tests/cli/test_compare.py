@@ -131,19 +131,6 @@ class Compare(harness.Case):
                 self.table_of(b, rows_before=before, reads=reads)
                 self.assertIsNone(self.compare(a, b)["other_rows"])
 
-    def test_names_of_older_versions(self):
-        """A folder in which reads are still called counts is read as one of today."""
-        a, b = self.made_up("a", 20000), self.made_up("b", 20000)
-        for name in ("summary.csv", "intervals.csv"):
-            self.rewrite(a / name, lambda table: table.__setitem__(0, [
-                re.sub("^read(?=_)", "count", re.sub("^reads", "counts", column))
-                for column in table[0]]))
-        figures = self.figures(self.compare(a, b))
-        self.assertFalse([name for name in figures if name.startswith("count")], figures)
-        self.assertEqual(figures["reads"]["a"], figures["reads"]["b"])
-        self.assertEqual(figures["read_p50_ms"]["a"], figures["read_p50_ms"]["b"])
-        self.append("compare", a, b, "--fail-if", "counts<0.5, count_p50>2")
-
     def test_columns_that_differ(self):
         """By their names, never as a dump of all."""
         a, b = self.made_up("a", 20000), self.made_up("b", 20000)
@@ -281,7 +268,7 @@ class Compare(harness.Case):
 class Sweeps(harness.Case):
     COLUMNS = ("statistic", "repeat", "folder", "state", "reason", "adapter", "sessions", "records",
                "elapsed_s", "throughput_rows_per_s", "append_p50_ms", "append_p99_ms",
-               "rows_before", "counts")  # as older versions called reads
+               "rows_before", "reads")
 
     def made_up(self, name, throughputs, rows_before=0, counts=0):
         """A sweep of cells {(sessions, records): throughput of each repeat}."""

@@ -166,17 +166,6 @@ class Report(harness.Case):
         self.append("report", run.folder, "--text", "--out", self.folder / "x.html")
         self.check_page(self.folder / "x.html")
 
-    def test_files_of_an_older_version(self):
-        """Reads were counts: gnuplot, which reads the files itself, finds them all the same."""
-        run = self.run_null()
-        intervals = run.folder / "intervals.csv"
-        intervals.write_text(intervals.read_text().replace("read_", "count_", 3))
-        (run.folder / "read.hgrm").rename(run.folder / "count.hgrm")
-        text = self.append("report", run.folder, "--text").out
-        for title in CHARTS:
-            self.assertIn(title, text)
-        self.assertRegex(text, r" read [*#$%]{4}")
-
     def test_pictures(self):
         run = self.run_null()
         page = self.folder / "page.html"

@@ -37,24 +37,6 @@ static void test_rows(void **state)
     }
 }
 
-/* What older versions called otherwise has the name of today; nothing else is renamed. */
-static void test_old_names(void **state)
-{
-    (void)state;
-    static const char *const names[][2] = {
-        {"counts", "reads"},        {"counts_failed", "reads_failed"},
-        {"count", "read"},          {"count_p50_ms", "read_p50_ms"},
-        {"counters", "counters"},   {"countess_", "countess_"},
-        {"connect_s", "connect_s"}, {"appends", "appends"},
-    };
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        char key[FIGURE_KEY_BYTES];
-        snprintf(key, sizeof key, "%s", names[i][0]);
-        figure_modernise(key);
-        assert_string_equal(key, names[i][1]);
-    }
-}
-
 /* "section" stands for "section.key". */
 static size_t full_path(const struct figure *figure, const char *path, char full[100])
 {
@@ -174,9 +156,9 @@ static void test_operations(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),    cmocka_unit_test(test_old_names),
-        cmocka_unit_test(test_members), cmocka_unit_test(test_cells),
-        cmocka_unit_test(test_units),   cmocka_unit_test(test_operations),
+        cmocka_unit_test(test_rows),       cmocka_unit_test(test_members),
+        cmocka_unit_test(test_cells),      cmocka_unit_test(test_units),
+        cmocka_unit_test(test_operations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
