@@ -315,11 +315,16 @@ static void add_operations(struct buffer *html, const struct saved_run *run)
     char texts[OPERATION_COLUMNS][REPORT_WORDS_BYTES];
     const char *cells[OPERATION_COLUMNS];
     for (size_t t = 0; t < COUNT_OF(tables) && json_array_size(operations) > 0; t++) {
-        const struct page_table table = open_table(html, tables[t].heading, tables[t].columns);
+        struct page_table table;
+        bool is_open = false; /* a script may have no statement */
         for (size_t i = 0; i < json_array_size(operations); i++) {
             const json_t *operation = json_array_get(operations, i);
             if ((strcmp(text_in(operation, "kind"), "transaction") == 0) != (t == 0)) {
                 continue;
+            }
+            if (!is_open) {
+                table = open_table(html, tables[t].heading, tables[t].columns);
+                is_open = true;
             }
             for (size_t k = 0; k < OPERATION_COLUMNS && tables[t].keys[k] != NULL; k++) {
                 const char *key = tables[t].keys[k];
@@ -332,7 +337,9 @@ static void add_operations(struct buffer *html, const struct saved_run *run)
             }
             add_row(&table, cells);
         }
-        close_table(&table, NULL);
+        if (is_open) {
+            close_table(&table, NULL);
+        }
     }
     bool is_open = false;
     struct page_table table = {0};
@@ -1015,6 +1022,10 @@ void page_add(struct buffer *html, const struct report *report)
         }
         if (report->overview.count > 0) {
             buffer_add_text(html, "<h3>Beside each other</h3>\n");
+            if (strstr(report->runs[0].label, "×") != NULL) {
+                buffer_add_text(html, "<p class=\"note\">A run is named by its sessions × its rows "
+                                      "or its time.</p>\n");
+            }
             add_charts(html, report, report->overview);
         }
         const struct page_table table = open_table(html, "All runs", columns);

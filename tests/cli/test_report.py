@@ -260,10 +260,16 @@ class Report(harness.Case):
         self.append("report", run.folder, self.folder / "the other")
         text, _ = self.check_page(self.folder / "report.html")
         self.assertIn('<a href="#run2">the other</a>', text)
+        self.assertNotIn("A run is named by", text)
         self.append("report", run.folder, run.folder)
         text, _ = self.check_page(self.folder / "report.html")
         for number in (1, 2):
             self.assertIn(f'<a href="#run{number}">{number} {run.folder.name}</a>', text)
+        _, larger = self.run_append("3", "1000", "null:", "--read", "none")
+        self.append("report", run.folder, larger.folder)
+        text, page = self.check_page(self.folder / "report.html")
+        self.assertIn('<a href="#run2">3 × 1k</a>', text)
+        self.assertIn("A run is named by its sessions × its rows or its time.", page.text)
 
     def test_sweep(self):
         out = self.folder / "sweep"

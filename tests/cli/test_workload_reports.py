@@ -64,6 +64,14 @@ class WorkloadReports(harness.Case):
         self.assertIn("<h3>Transactions</h3>", page)
         self.assertNotIn("Throughput", page)
 
+    def test_page_of_a_script_without_statements(self):
+        out = self.folder / "bare"
+        self.append("1", "null:", "--workload", "append-then-count", "--transactions", "3", "--quiet",
+                    "--out", str(out), "--report")
+        page = (out / "report.html").read_text()
+        self.assertIn("<h3>Transactions</h3>", page)
+        self.assertNotIn("<h3>Statements</h3>", page)
+
     def test_unfinished_when_the_time_is_over(self):
         self.script.write_text("""
             local t = dataset("t", 0, {{"n", "int32"}})
