@@ -206,6 +206,9 @@ struct result {
 extern const char *const stop_reason_names[];
 extern const char *const verdict_names[]; /* "VALID", ... */
 
+/* Every row was read back, which tells for sure. */
+bool result_is_read_back(const struct result *result);
+
 /* How many acknowledged rows are lost: by the rows that were read back, else by the counts. */
 uint64_t result_lost_at_most(const struct result *result);
 

@@ -30,7 +30,6 @@
  */
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/param.h>
 
@@ -44,15 +43,6 @@
 #define SCRIPT_PERCENT 10.0
 #define SHORTEST_NS INT64_C(1000000000)
 #define CLOCK_MOVED_NS INT64_C(100000000)
-
-const char *const stop_reason_names[] = {
-    [STOP_COMPLETED] = "completed",     [STOP_DURATION] = "duration",
-    [STOP_INTERRUPTED] = "interrupted", [STOP_DROP] = "drop",
-    [STOP_NO_SESSION] = "no_session",   [STOP_TOO_FEW] = "too_few_sessions",
-    [STOP_RANK] = "rank_lost",          [STOP_SCRIPT] = "script"};
-
-const char *const verdict_names[] = {
-    [VERDICT_VALID] = "VALID", [VERDICT_DEGRADED] = "DEGRADED", [VERDICT_INVALID] = "INVALID"};
 
 /* Sets the verdict where the rule holds; the first rule that does decides. */
 __attribute__((format(printf, 4, 5))) static void
@@ -72,122 +62,6 @@ verdict_if(struct result *result, bool holds, enum verdict verdict, const char *
 /* The same of the exit code. */
 #define EXIT_IF(result, holds, code, ...)                                                          \
     result_add_problem((result), PROBLEM_RUN, (holds) ? (code) : EXIT_CODE_OK, __VA_ARGS__)
-
-bool result_join_hosts(struct result *result, struct hosts_view *view)
-{
-    const struct host_result *known = NULL, *unknown = NULL, *highest = NULL;
-    const size_t table = view->table;
-    bool is_same_before = true, is_same_after = true;
-    uint64_t changes = 0, largest = 0;
-    view->before = view->after = 0;
-    view->reason[0] = '\0';
-    for (size_t i = 0; i < result->host_count; i++) {
-        const struct host_result *host = &result->hosts[i];
-        if (!host->is_counted) {
-            const bool has_written =
-                host->counters[RECORDER_ROWS_ACKNOWLEDGED] + host->counters[RECORDER_WRITES] > 0;
-            unknown = has_written ? host : unknown;
-            continue;
-        }
-        const uint64_t was = host->rows_before[table], is = host->rows_after[table];
-        const uint64_t change = is > was ? is - was : was - is;
-        known = known == NULL ? host : known;
-        highest = highest == NULL || is > highest->rows_after[table] ? host : highest;
-        is_same_before = is_same_before && was == known->rows_before[table];
-        is_same_after = is_same_after && is == known->rows_after[table];
-        changes += change;
-        largest = MAX(largest, change);
-        view->before += was;
-        view->after += is;
-    }
-    const bool is_one = known != NULL && is_same_before &&
-                        ((is_same_after && largest >= view->least) || changes > view->most);
-    if (view->most > 0) { /* a table that the run left alone shows nothing */
-        result->are_hosts_one = is_one;
-    }
-    if (is_one) {
-        view->before = known->rows_before[table];
-        view->after = highest->rows_after[table];
-    } else if (known == NULL || unknown != NULL) {
-        const struct host_result *host = unknown == NULL ? &result->hosts[0] : unknown;
-        snprintf(view->reason, sizeof view->reason, "host %.100s: %.120s", host->name,
-                 host->reason);
-    }
-    return view->reason[0] == '\0';
-}
-
-void result_free(struct result *result)
-{
-    if (result == NULL) {
-        return;
-    }
-    for (size_t i = 0; i < result->host_count; i++) {
-        free(result->hosts[i].rows_before);
-        free(result->hosts[i].rows_after);
-    }
-    free(result->hosts);
-    session_list_free(result->session_list, result->session_count);
-    event_list_fini(&result->events);
-    recorder_snapshot_fini(&result->totals);
-    causes_fini(&result->causes);
-    free(result->datasets);
-    for (size_t i = 0; i < result->rank_count; i++) {
-        free(result->ranks[i].trace);
-    }
-    free(result->ranks);
-    free(result->trace);
-    free(result);
-}
-
-void result_add_problem(struct result *result, enum problem_kind kind, enum exit_code code,
-                        const char *format, ...)
-{
-    struct problem *problem = &result->problems[kind];
-    va_list arguments;
-    va_start(arguments, format);
-    if (problem->code == EXIT_CODE_OK && code != EXIT_CODE_OK) {
-        vsnprintf(problem->text, sizeof problem->text, format, arguments);
-        problem->code = code;
-    }
-    va_end(arguments);
-}
-
-/* The first problem says what the run itself came to, where that is not said by its kind. A search
- * can have rows that were not acknowledged, and still be a good one. */
-void result_conclude(struct result *result)
-{
-    const struct row_ledger *rows = &result->rows;
-    const struct problem *files = &result->problems[PROBLEM_FILES];
-    char *line = result->exit_reason;
-    const size_t bytes = sizeof result->exit_reason;
-    size_t used = 0;
-    if (files->code != EXIT_CODE_OK && result->verdict == VERDICT_VALID) {
-        char valid[sizeof result->verdict_reason];
-        memcpy(valid, result->verdict_reason, sizeof valid);
-        result->verdict = VERDICT_DEGRADED;
-        snprintf(result->verdict_reason, sizeof result->verdict_reason, "%.120s; %.110s",
-                 files->text, valid);
-    }
-    line[0] = '\0';
-    result->exit_code = EXIT_CODE_OK;
-    for (size_t kind = 0; kind < PROBLEM_KINDS && used < bytes; kind++) {
-        const struct problem *problem = &result->problems[kind];
-        if (problem->code == EXIT_CODE_OK) {
-            continue;
-        }
-        const bool is_first = result->exit_code == EXIT_CODE_OK;
-        const bool is_rest =
-            kind >= PROBLEM_FILES && rows->planned > 0 && rows->acknowledged == rows->planned;
-        const char *before = !is_first ? "; also "
-                             : is_rest ? "all rows were acknowledged, but "
-                                       : "";
-        used += (size_t)snprintf(line + used, bytes - used, "%s%s", before, problem->text);
-        result->exit_code = is_first ? problem->code : result->exit_code;
-    }
-    if (used >= bytes) {
-        memcpy(line + bytes - sizeof "...", "...", sizeof "...");
-    }
-}
 
 /* A percentage in words, until the end of the block. */
 static const char *format_percent(double percent, char text[16])
@@ -233,45 +107,12 @@ static const char *describe_cut(const struct result *result, char text[CUT_BYTES
     return text;
 }
 
-/* Reading every row tells for sure. */
-static bool is_read_back(const struct result *result)
-{
-    return result->row_verification.state == VERIFICATION_DONE;
-}
-
-uint64_t result_lost_at_most(const struct result *result)
-{
-    return is_read_back(result) ? result->row_verification.lost : result->verification.lost_at_most;
-}
-
-const char *result_describe_lost(const struct result *result, char text[RESULT_LOST_BYTES])
-{
-    const uint64_t most = result_lost_at_most(result);
-    const uint64_t least = is_read_back(result) ? most : result->verification.lost;
-    snprintf(text, RESULT_LOST_BYTES, "%s%s%s",
-             least == most ? ""
-             : least == 0  ? "up to "
-                           : UNITS_COUNT(least),
-             least == most || least == 0 ? "" : " to ", UNITS_COUNT(most));
-    return text;
-}
-
-uint64_t result_surplus(const struct result *result)
-{
-    const struct verification *v = &result->verification;
-    if (!is_read_back(result)) {
-        return v->surplus;
-    }
-    const uint64_t arrived = v->is_shrunk ? 0 : v->rows_after - v->rows_before;
-    return arrived - MIN(arrived, result->row_verification.read);
-}
-
 /* Acknowledged rows that are lost, for sure or as far as is known; "" when there are none. */
 static const char *describe_loss(const struct result *result, char text[LOSS_BYTES])
 {
     char lost[RESULT_LOST_BYTES];
     text[0] = '\0';
-    if (!result->verification.is_shrunk || is_read_back(result)) {
+    if (!result->verification.is_shrunk || result_is_read_back(result)) {
         if (result_lost_at_most(result) > 0) {
             snprintf(text, LOSS_BYTES, "%s acknowledged rows are lost",
                      result_describe_lost(result, lost));
@@ -293,7 +134,7 @@ static const char *describe_loss(const struct result *result, char text[LOSS_BYT
 /* Rows of this run are all there, and still the table has fewer than it should. */
 static bool has_foreign_loss(const struct result *result)
 {
-    return is_read_back(result) && result_lost_at_most(result) == 0 &&
+    return result_is_read_back(result) && result_lost_at_most(result) == 0 &&
            result->verification.lost_at_most > 0;
 }
 
@@ -495,37 +336,6 @@ static void judge_ranks(struct result *result, const struct judge_context *conte
     }
 }
 
-const char *server_setting(const struct server_settings *settings, const char *name)
-{
-    for (size_t i = 0; i < settings->count; i++) {
-        if (strcmp(settings->entries[i].name, name) == 0) {
-            return settings->entries[i].value;
-        }
-    }
-    return NULL;
-}
-
-const char *result_describe_change(const struct result *result, char text[RESULT_CHANGE_BYTES])
-{
-    const struct server_settings *before = &result->settings, *after = &result->settings_changed;
-    const char *host = "";
-    for (size_t i = 0; i < result->host_count && after->count == 0; i++) {
-        before = &result->hosts[i].settings;
-        after = &result->hosts[i].settings_changed;
-        host = result->hosts[i].name;
-    }
-    text[0] = '\0';
-    if (after->count > 0) {
-        const struct server_setting *is = &after->entries[0];
-        const char *was = server_setting(before, is->name);
-        snprintf(text, RESULT_CHANGE_BYTES,
-                 "changed at %s%.60s during the run: %.64s: %.40s before, %.40s after",
-                 host[0] == '\0' ? "the server" : "host ", host, is->name,
-                 was == NULL ? "not set" : was, is->value[0] == '\0' ? "not set" : is->value);
-    }
-    return text;
-}
-
 static void judge_verdict(struct result *result, const struct judge_context *context,
                           const char *loss)
 {
@@ -593,7 +403,7 @@ static void judge_verdict(struct result *result, const struct judge_context *con
     DEGRADED_IF(result, read->rejected_present > 0, "%s rows that were rejected are there",
                 UNITS_COUNT(read->rejected_present));
     DEGRADED_IF(result, has_foreign_loss(result), "%s", foreign_loss);
-    DEGRADED_IF(result, v->rejected_arrived > 0 && !is_read_back(result),
+    DEGRADED_IF(result, v->rejected_arrived > 0 && !result_is_read_back(result),
                 "%s rows that were rejected are there", UNITS_COUNT(v->rejected_arrived));
     DEGRADED_IF(
         result, result_surplus(result) > 0 && counters[RECORDER_BUSY_RETRIES] > 0,
@@ -986,47 +796,3 @@ void search_judge(const struct search *search, struct result *result, bool is_lo
            "%s sessions were held, and no level failed: there may be more", held);
     result_conclude(result);
 }
-
-bool event_list_add(struct event_list *list, int64_t at_ns, const char *text)
-{
-    if (list->entries == NULL) {
-        /* room for all: memory that nobody writes to costs nothing */
-        list->entries = calloc(EVENTS_MAX, sizeof *list->entries);
-    }
-    if (list->entries == NULL || list->count == EVENTS_MAX) {
-        return false;
-    }
-    size_t place = list->count++;
-    for (; place > 0 && list->entries[place - 1].at_ns > at_ns; place--) {
-        list->entries[place] = list->entries[place - 1];
-    }
-    struct event *event = &list->entries[place];
-    *event = (struct event){.at_ns = at_ns};
-    size_t length = strnlen(text, EVENT_TEXT_BYTES);
-    if (length == EVENT_TEXT_BYTES) {
-        /* UTF-8 continues a character with 10xxxxxx */
-        do {
-            length--;
-        } while (length > 0 && ((unsigned char)text[length] & 0xC0U) == 0x80U);
-    }
-    memcpy(event->text, text, length);
-    return true;
-}
-
-void event_list_fini(struct event_list *list)
-{
-    free(list->entries);
-    *list = (struct event_list){0};
-}
-
-const char *const limit_side_names[] = {
-    [LIMIT_CLIENT] = "client", [LIMIT_SERVER] = "server", [LIMIT_DATABASE] = "database"};
-
-const char *const limit_grade_names[] = {
-    [LIMIT_PASS] = "PASS", [LIMIT_WARN] = "WARN", [LIMIT_FAIL] = "FAIL"};
-
-/* in the order of the enum */
-const char *const limit_id_names[LIMIT_IDS] = {
-    "open_files",   "user_tasks",    "threads_max",   "pid_max", "map_count",
-    "cgroup_tasks", "cgroup_memory", "address_space", "commit",  "memory",
-    "ports",        "sessions",      "backlog",       "gone"};
