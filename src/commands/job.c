@@ -712,7 +712,6 @@ static enum exit_code load(struct job *job, struct error *error)
         return EXIT_CODE_CLIENT_LIMIT;
     }
     job->has_begun = true;
-    recorder_take_snapshot(job->recorder, &result->totals);
     for (unsigned i = 0; i < result->host_count; i++) {
         struct host_result *host = &result->hosts[i];
         host->counters = result->totals.hosts_counters[i];
@@ -777,8 +776,9 @@ static void judge_rank(const struct job *job, struct result *result)
 {
     const struct plan *plan = &job->plan;
     struct judge_context context = judge_by(job);
-    const uint64_t missing =
-        result->batches.not_sent + result->transactions.skipped + result->transactions.not_begun;
+    const uint64_t *counters = result->totals.counters;
+    const uint64_t missing = result->batches.not_sent + counters[RECORDER_SKIPPED] +
+                             counters[RECORDER_TRANSACTIONS_NOT_BEGUN];
     if (missing == 0 && result->stop_reason == STOP_DURATION) {
         context.rate_rows_per_s = 0; /* all that was due: of another rank it may have been more */
     }
@@ -909,12 +909,9 @@ static struct rank_result describe_rank(struct job *job)
     struct rank_result own = {.is_known = true,
                               .sessions = result->sessions,
                               .rows = result->rows,
-                              .transactions = result->transactions,
                               .elapsed_ns = result->elapsed_ns,
                               .append_ns = result->append_ns,
                               .gate_late_ns = result->gate_late_ns,
-                              .session_ns = result->totals.counters[RECORDER_SESSION_NS],
-                              .run_queue_ns = result->totals.counters[RECORDER_RUN_QUEUE_NS],
                               .hosts_here = is_elsewhere ? 0 : (unsigned)MAX(job->place_count, 1),
                               .resources = result->resources,
                               .verdict = judged.verdict};

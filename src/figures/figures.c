@@ -29,7 +29,16 @@ enum {
                              .path = "counters." name,                                             \
                              .counter = RECORDER_##id,                                             \
                              .metric = __VA_ARGS__},
-const struct figure figure_table[FIGURES] = {FIGURE_TABLE(PLAIN, HEADLINE, LEDGER, COUNTER)};
+#define COUNTED(id, key_, path_, label_, group_, better_, ...)                                     \
+    [FIGURE_##id] = {.key = key_,                                                                  \
+                     .path = path_,                                                                \
+                     .label = label_,                                                              \
+                     .group = FIGURE_GROUP_##group_,                                               \
+                     .better = FIGURE_##better_,                                                   \
+                     .counter = RECORDER_##id,                                                     \
+                     .metric = __VA_ARGS__},
+const struct figure figure_table[FIGURES] = {
+    FIGURE_TABLE(PLAIN, HEADLINE, LEDGER, COUNTER, COUNTED)};
 
 #define TOTALS false
 #define INTERVALS true
@@ -66,26 +75,14 @@ static const struct {
     [FIGURE_UNIT_RATIO] = {NULL, NULL, 3},
 };
 
+#define COUNT_OF_STATEMENT(id, name) [COUNT_##id] = name,
+#define COUNT_OF_TRANSACTION(id, name, counter) [COUNT_##id] = name,
 const char *const operation_count_names[OPERATION_COUNTS] = {
-    [COUNT_SENT] = "sent",
-    [COUNT_ANSWERED] = "answered",
-    [COUNT_REFUSED] = "refused",
-    [COUNT_UNANSWERED] = "unanswered",
-    [COUNT_ROWS] = "rows",
-    [COUNT_EMPTY] = "empty",
-    [COUNT_BEGUN] = "begun",
-    [COUNT_COMMITTED] = "committed",
-    [COUNT_ROLLED_BACK] = "rolled_back",
-    [COUNT_FAILED] = "failed",
-    [COUNT_IN_DOUBT] = "in_doubt",
-    [COUNT_UNFINISHED] = "unfinished",
-    [COUNT_PARTIAL] = "partial",
-    [COUNT_TRIES] = "tries",
-    [COUNT_RETRIES_DEADLOCK] = "retries_deadlock",
-    [COUNT_RETRIES_SERIALIZATION] = "retries_serialization",
-    [COUNT_RETRIES_BUSY] = "retries_busy",
-    [COUNT_RETRIES_DUPLICATE] = "retries_duplicate",
-};
+    COUNT_TABLE(COUNT_OF_STATEMENT, COUNT_OF_TRANSACTION)};
+
+#define NO_SUM(id, name)
+#define SUM(id, name, counter) [COUNT_##id] = RECORDER_##counter,
+const enum recorder_counter operation_count_sums[OPERATION_COUNTS] = {COUNT_TABLE(NO_SUM, SUM)};
 
 const char *const operation_kind_names[] = {
     [OPERATION_IS_CALL] = "call",   [OPERATION_IS_TRANSACTION] = "transaction",
@@ -181,7 +178,8 @@ bool figure_next_operation_cell(const struct figure_set *set, size_t operation, 
     const struct figure_latency *latency = &set->latencies[operation];
     const size_t i = (*at)++, point = i - OPERATION_COUNTS;
     if (i < OPERATION_COUNTS) {
-        const bool is_known = set->counts != NULL && (i >= COUNT_BEGUN) == is_transaction;
+        const bool is_known =
+            set->counts != NULL && (i >= COUNTS_OF_TRANSACTIONS) == is_transaction;
         *cell = (struct figure_cell){
             .unit = FIGURE_UNIT_COUNT,
             .value = {.is_known = is_known, .count = is_known ? set->counts[operation][i] : 0}};

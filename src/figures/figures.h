@@ -78,9 +78,11 @@ enum figure_better {
  *   a counter of the recorder (RECORDER_id), the member `name` of "counters"
  *   where  COLUMN: `name` is its key, too; MEMBER: it has none
  *   metric, help, selector: of the counter as Prometheus reads it; help NULL: that of the row above
+ * K(id, key, path, label, group, better, metric[, help[, selector]])
+ *   a figure that is a counter: nothing else fills it
  */
 /* clang-format off */
-#define FIGURE_TABLE(F, H, L, C) \
+#define FIGURE_TABLE(F, H, L, C, K) \
     F(ADAPTER, "adapter", "", TEXT, NEITHER) \
     F(TARGET, "target", "", TEXT, NEITHER) \
     L(SESSIONS, "sessions", "", "requested", SESSIONS, TOTAL) \
@@ -225,14 +227,12 @@ enum figure_better {
     C(ROW_BYTES, MEMBER, "row_bytes", NULL) \
     /* counts of rows that were checked against the session's own; below the rows before the run and */ \
     /* session's own acknowledged ones; below an earlier count of the same session */ \
-    L(FRESH_CHECKS, "fresh_checks", "freshness.checks", "reads checked against own rows", \
-      VERIFIED, NEITHER) \
-    C(FRESH_CHECKS, MEMBER, "fresh_checks", NULL) \
-    L(FRESH_BEHIND, "fresh_behind", "freshness.behind", "reads behind own rows", VERIFIED, LOW) \
-    C(FRESH_BEHIND, MEMBER, "fresh_behind", NULL) \
-    L(FRESH_BACKWARD, "fresh_backward", "freshness.backward", "reads that went backwards", \
-      VERIFIED, LOW) \
-    C(FRESH_BACKWARD, MEMBER, "fresh_backward", NULL) \
+    K(FRESH_CHECKS, "fresh_checks", "freshness.checks counters", "reads checked against own rows", \
+      VERIFIED, NEITHER, NULL) \
+    K(FRESH_BEHIND, "fresh_behind", "freshness.behind counters", "reads behind own rows", VERIFIED, \
+      LOW, NULL) \
+    K(FRESH_BACKWARD, "fresh_backward", "freshness.backward counters", \
+      "reads that went backwards", VERIFIED, LOW, NULL) \
     F(WORST_LAG_ROWS, "worst_lag_rows", "freshness", COUNT, LOW) \
     /* ended with an answer: acknowledged or rejected */ \
     C(APPENDS, COLUMN, "appends", "append_batches_total", "Batches that were answered.") \
@@ -272,73 +272,68 @@ enum figure_better {
     F(WORKLOAD, "workload", "workload.name", TEXT, NEITHER) \
     F(WORKLOAD_HASH, "workload_hash", "workload.hash", TEXT, NEITHER) \
     F(PARAMS, "params", "", TEXT, NEITHER) \
-    L(TRANSACTIONS_BEGUN, "transactions_begun", "transactions.begun", "begun", TRANSACTIONS, TOTAL) \
-    C(TRANSACTIONS_BEGUN, MEMBER, "transactions_begun", "append_transactions_begun_total", \
+    K(TRANSACTIONS_BEGUN, "transactions_begun", "transactions.begun counters", "begun", \
+      TRANSACTIONS, TOTAL, "append_transactions_begun_total", \
       "Transactions that were begun, each once however often it was tried.") \
-    L(TRANSACTIONS_COMMITTED, "transactions_committed", "transactions.committed", "committed", \
-      TRANSACTIONS, HIGH) \
-    C(TRANSACTIONS_COMMITTED, MEMBER, "transactions_committed", "append_transactions_total", \
+    K(TRANSACTIONS_COMMITTED, "transactions_committed", "transactions.committed counters", \
+      "committed", TRANSACTIONS, HIGH, "append_transactions_total", \
       "Transactions by how they ended.", "outcome=\"committed\"") \
-    L(TRANSACTIONS_ROLLED_BACK, "transactions_rolled_back", "transactions.rolled_back", \
-      "rolled back", TRANSACTIONS, NEITHER) \
-    C(TRANSACTIONS_ROLLED_BACK, MEMBER, "transactions_rolled_back", "append_transactions_total", \
-      NULL, "outcome=\"rolled_back\"") \
-    L(TRANSACTIONS_FAILED, "transactions_failed", "transactions.failed", "failed", TRANSACTIONS, \
-      LOW) \
-    C(TRANSACTIONS_FAILED, MEMBER, "transactions_failed", "append_transactions_total", NULL, \
-      "outcome=\"failed\"") \
-    L(TRANSACTIONS_IN_DOUBT, "transactions_in_doubt", "transactions.in_doubt", "in doubt", \
-      TRANSACTIONS, LOW) \
-    C(TRANSACTIONS_IN_DOUBT, MEMBER, "transactions_in_doubt", "append_transactions_total", NULL, \
-      "outcome=\"in_doubt\"") \
+    /* on purpose */ \
+    K(TRANSACTIONS_ROLLED_BACK, "transactions_rolled_back", "transactions.rolled_back counters", \
+      "rolled back", TRANSACTIONS, NEITHER, "append_transactions_total", NULL, \
+      "outcome=\"rolled_back\"") \
+    K(TRANSACTIONS_FAILED, "transactions_failed", "transactions.failed counters", "failed", \
+      TRANSACTIONS, LOW, "append_transactions_total", NULL, "outcome=\"failed\"") \
+    K(TRANSACTIONS_IN_DOUBT, "transactions_in_doubt", "transactions.in_doubt counters", "in doubt", \
+      TRANSACTIONS, LOW, "append_transactions_total", NULL, "outcome=\"in_doubt\"") \
     /* when the run ended; neither the database nor the script is to blame */ \
-    L(TRANSACTIONS_UNFINISHED, "transactions_unfinished", "transactions.unfinished", \
-      "unfinished", TRANSACTIONS, NEITHER) \
-    C(TRANSACTIONS_UNFINISHED, MEMBER, "transactions_unfinished", "append_transactions_total", \
-      NULL, "outcome=\"unfinished\"") \
-    F(TRANSACTIONS_PARTIAL, "transactions_partial", "transactions.partial", COUNT, LOW) \
-    C(TRANSACTIONS_PARTIAL, MEMBER, "transactions_partial", NULL) \
+    K(TRANSACTIONS_UNFINISHED, "transactions_unfinished", "transactions.unfinished counters", \
+      "unfinished", TRANSACTIONS, NEITHER, "append_transactions_total", NULL, \
+      "outcome=\"unfinished\"") \
+    /* failed = exhausted + refused + lost: no try was left; for a reason that trying again does */ \
+    /* not mend; with the connection, before the transaction can have been committed */ \
+    K(TRANSACTIONS_EXHAUSTED, NULL, "transactions.exhausted", NULL, NONE, LOW, NULL) \
+    K(TRANSACTIONS_REFUSED, NULL, "transactions.refused", NULL, NONE, LOW, NULL) \
+    K(TRANSACTIONS_LOST, NULL, "transactions.lost", NULL, NONE, LOW, NULL) \
+    /* of the failed: a write of it was acknowledged, which nothing undoes */ \
+    K(TRANSACTIONS_PARTIAL, "transactions_partial", "transactions.partial counters", NULL, NONE, \
+      LOW, NULL) \
     F(TRANSACTIONS_BALANCE, NULL, "transactions.balances", FLAG, NEITHER) \
     /* tries = begun + retries, which are counted by why the try before ended */ \
-    F(TRIES, "tries", "transactions", COUNT, NEITHER) \
-    C(TRIES, MEMBER, "tries", "append_transaction_tries_total", "Tries of transactions.") \
+    K(TRIES, "tries", "transactions counters", NULL, NONE, NEITHER, \
+      "append_transaction_tries_total", "Tries of transactions.") \
     F(RETRIES, "retries", "transactions", COUNT, LOW) \
-    F(RETRIES_DEADLOCK, "retries_deadlock", "transactions", COUNT, LOW) \
-    C(RETRIES_DEADLOCK, MEMBER, "retries_deadlock", "append_transaction_retries_total", \
-      "Tries after the first by why the one before ended.", "cause=\"deadlock\"") \
-    F(RETRIES_SERIALIZATION, "retries_serialization", "transactions", COUNT, LOW) \
-    C(RETRIES_SERIALIZATION, MEMBER, "retries_serialization", "append_transaction_retries_total", \
-      NULL, "cause=\"serialization\"") \
-    F(RETRIES_BUSY, "retries_busy", "transactions", COUNT, LOW) \
-    C(RETRIES_BUSY, MEMBER, "retries_busy", "append_transaction_retries_total", NULL, \
-      "cause=\"busy\"") \
-    F(RETRIES_DUPLICATE, "retries_duplicate", "transactions", COUNT, LOW) \
-    C(RETRIES_DUPLICATE, MEMBER, "retries_duplicate", "append_transaction_retries_total", NULL, \
-      "cause=\"duplicate\"") \
+    K(RETRIES_DEADLOCK, "retries_deadlock", "transactions counters", NULL, NONE, LOW, \
+      "append_transaction_retries_total", "Tries after the first by why the one before ended.", \
+      "cause=\"deadlock\"") \
+    K(RETRIES_SERIALIZATION, "retries_serialization", "transactions counters", NULL, NONE, LOW, \
+      "append_transaction_retries_total", NULL, "cause=\"serialization\"") \
+    K(RETRIES_BUSY, "retries_busy", "transactions counters", NULL, NONE, LOW, \
+      "append_transaction_retries_total", NULL, "cause=\"busy\"") \
+    /* a unique key was there: where the script asks for it */ \
+    K(RETRIES_DUPLICATE, "retries_duplicate", "transactions counters", NULL, NONE, LOW, \
+      "append_transaction_retries_total", NULL, "cause=\"duplicate\"") \
     /* with --rate: due = begun + skipped + not begun; skipped by --late; late: begun over 100 ms */ \
     /* after its time */ \
-    F(TRANSACTIONS_DUE, NULL, "transactions.due", COUNT, NEITHER) \
-    F(SKIPPED, "skipped", "transactions", COUNT, LOW) \
-    C(SKIPPED, MEMBER, "transactions_skipped", "append_transactions_skipped_total", \
-      "Transactions that were due for longer than --late.") \
-    F(TRANSACTIONS_NOT_BEGUN, NULL, "transactions.not_begun", COUNT, LOW) \
-    F(LATE, "late", "transactions", COUNT, LOW) \
-    C(LATE, MEMBER, "transactions_late", NULL) \
+    K(TRANSACTIONS_DUE, NULL, "transactions.due", NULL, NONE, NEITHER, NULL) \
+    K(SKIPPED, "skipped", "transactions counters.transactions_skipped", NULL, NONE, LOW, \
+      "append_transactions_skipped_total", "Transactions that were due for longer than --late.") \
+    K(TRANSACTIONS_NOT_BEGUN, NULL, "transactions.not_begun", NULL, NONE, LOW, NULL) \
+    K(LATE, "late", "transactions counters.transactions_late", NULL, NONE, LOW, NULL) \
     /* committed / time of work behind the warm-up */ \
     H(TRANSACTIONS_PER_S, "transactions_per_s", "figures", "Transactions", PER_S, HIGH) \
     F(STATEMENTS_PER_S, "statements_per_s", "figures", PER_S, HIGH) \
     /* statements that were answered, beside the reads: by their first word; others has BEGIN, */ \
     /* COMMIT and ROLLBACK, too */ \
-    F(WRITES, "writes", "transactions", COUNT, NEITHER) \
-    C(WRITES, MEMBER, "writes", "append_writes_total", "Writes of a script that succeeded.") \
-    F(OTHERS, "others", "transactions", COUNT, NEITHER) \
-    C(OTHERS, MEMBER, "others", "append_other_statements_total", \
+    K(WRITES, "writes", "transactions counters", NULL, NONE, NEITHER, "append_writes_total", \
+      "Writes of a script that succeeded.") \
+    K(OTHERS, "others", "transactions counters", NULL, NONE, NEITHER, \
+      "append_other_statements_total", \
       "Statements of a script that neither read nor write, with BEGIN and COMMIT.") \
-    F(CHECKS, NULL, "transactions.checks", COUNT, NEITHER) \
-    C(CHECKS, MEMBER, "checks", "append_checks_total", "Checks that a script made.") \
-    F(CHECKS_FAILED, "checks_failed", "transactions", COUNT, LOW) \
-    C(CHECKS_FAILED, MEMBER, "checks_failed", "append_checks_failed_total", \
-      "Checks of a script that failed.") \
+    K(CHECKS, NULL, "transactions.checks counters.checks", NULL, NONE, NEITHER, \
+      "append_checks_total", "Checks that a script made.") \
+    K(CHECKS_FAILED, "checks_failed", "transactions counters", NULL, NONE, LOW, \
+      "append_checks_failed_total", "Checks of a script that failed.") \
     C(FOUND, MEMBER, "found", NULL) \
     C(NOT_FOUND, MEMBER, "not_found", NULL) \
     F(FOUND_PERCENT, "found_percent", "transactions", PERCENT, HIGH) \
@@ -445,13 +440,15 @@ enum figure_better {
 #define FIGURE_AS_ID(id, ...) FIGURE_##id,
 #define FIGURE_AS_COUNTER_ID(id, ...) FIGURE_COUNTER_##id,
 enum figure_id {
-    FIGURE_TABLE(FIGURE_AS_ID, FIGURE_AS_ID, FIGURE_AS_ID, FIGURE_AS_COUNTER_ID) FIGURES,
+    FIGURE_TABLE(FIGURE_AS_ID, FIGURE_AS_ID, FIGURE_AS_ID, FIGURE_AS_COUNTER_ID, FIGURE_AS_ID)
+    FIGURES,
 };
 
 #define FIGURE_AS_NOTHING(...)
 #define FIGURE_AS_COUNTER(id, ...) RECORDER_##id,
 enum recorder_counter {
-    FIGURE_TABLE(FIGURE_AS_NOTHING, FIGURE_AS_NOTHING, FIGURE_AS_NOTHING, FIGURE_AS_COUNTER)
+    FIGURE_TABLE(FIGURE_AS_NOTHING, FIGURE_AS_NOTHING, FIGURE_AS_NOTHING, FIGURE_AS_COUNTER,
+                 FIGURE_AS_COUNTER)
     RECORDER_COUNTERS,
 };
 
@@ -501,34 +498,44 @@ struct operation {
     const char *metric_help;
 };
 
-/* What is counted of an operation that a script names. */
+/*
+ * What is counted of an operation that a script names.
+ *
+ * S(id, name)           of a statement: sent = answered + refused + unanswered; rows returned or
+ *                       matched; of the answered reads and writes those without a row
+ * T(id, name, counter)  of a transaction; RECORDER_counter has the sum over all transactions, and
+ *                       says what is counted
+ * Retries stand last.
+ */
+#define COUNT_TABLE(S, T)                                                                          \
+    S(SENT, "sent")                                                                                \
+    S(ANSWERED, "answered")                                                                        \
+    S(REFUSED, "refused")                                                                          \
+    S(UNANSWERED, "unanswered")                                                                    \
+    S(ROWS, "rows")                                                                                \
+    S(EMPTY, "empty")                                                                              \
+    T(BEGUN, "begun", TRANSACTIONS_BEGUN)                                                          \
+    T(COMMITTED, "committed", TRANSACTIONS_COMMITTED)                                              \
+    T(ROLLED_BACK, "rolled_back", TRANSACTIONS_ROLLED_BACK)                                        \
+    T(FAILED, "failed", TRANSACTIONS_FAILED)                                                       \
+    T(IN_DOUBT, "in_doubt", TRANSACTIONS_IN_DOUBT)                                                 \
+    T(UNFINISHED, "unfinished", TRANSACTIONS_UNFINISHED)                                           \
+    T(PARTIAL, "partial", TRANSACTIONS_PARTIAL)                                                    \
+    T(TRIES, "tries", TRIES)                                                                       \
+    T(RETRIES_DEADLOCK, "retries_deadlock", RETRIES_DEADLOCK)                                      \
+    T(RETRIES_SERIALIZATION, "retries_serialization", RETRIES_SERIALIZATION)                       \
+    T(RETRIES_BUSY, "retries_busy", RETRIES_BUSY)                                                  \
+    T(RETRIES_DUPLICATE, "retries_duplicate", RETRIES_DUPLICATE)
+
+#define COUNT_AS_ID(id, ...) COUNT_##id,
 enum operation_count {
-    /* of a statement: sent = answered + refused + unanswered; rows returned or matched; of the
-     * answered reads and writes those without a row */
-    COUNT_SENT,
-    COUNT_ANSWERED,
-    COUNT_REFUSED,
-    COUNT_UNANSWERED,
-    COUNT_ROWS,
-    COUNT_EMPTY,
-    /* of a transaction: begun = committed + rolled back + failed + in doubt + unfinished; tries =
-     * begun + retries; partial ones are among the failed */
-    COUNT_BEGUN,
-    COUNT_COMMITTED,
-    COUNT_ROLLED_BACK,
-    COUNT_FAILED,
-    COUNT_IN_DOUBT,
-    COUNT_UNFINISHED,
-    COUNT_PARTIAL,
-    COUNT_TRIES,
-    COUNT_RETRIES_DEADLOCK,
-    COUNT_RETRIES_SERIALIZATION,
-    COUNT_RETRIES_BUSY,
-    COUNT_RETRIES_DUPLICATE, /* where the script asks for it */
-    OPERATION_COUNTS,
+    COUNT_TABLE(COUNT_AS_ID, COUNT_AS_ID) OPERATION_COUNTS,
+    COUNTS_OF_TRANSACTIONS = COUNT_BEGUN, /* the first of them */
+    COUNTS_OF_RETRIES = COUNT_RETRIES_DEADLOCK,
 };
-extern const char *const operation_count_names[OPERATION_COUNTS]; /* "sent", … */
-extern const char *const operation_kind_names[];                  /* "transaction", "read", … */
+extern const enum recorder_counter operation_count_sums[OPERATION_COUNTS]; /* of a transaction's */
+extern const char *const operation_count_names[OPERATION_COUNTS];          /* "sent", … */
+extern const char *const operation_kind_names[]; /* "transaction", "read", … */
 
 /* The operations of a plan: those of OPERATION_TABLE first, by enum operation_id, then those of its
  * script. */

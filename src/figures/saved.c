@@ -80,7 +80,9 @@ static void read_figure(struct saved_run *run, enum figure_id id)
     const struct figure *figure = &figure_table[id];
     struct figure_value *value = &run->figures.values[id];
     if (figure->key == NULL) {
-        const json_t *json = saved_run_json(run, figure->path);
+        char first[MEMBER_BYTES];
+        snprintf(first, sizeof first, "%.*s", (int)strcspn(figure->path, " "), figure->path);
+        const json_t *json = saved_run_json(run, first);
         *value = (struct figure_value){
             .is_known = json != NULL,
             .count = json_is_true(json) ? 1 : (uint64_t)json_integer_value(json),

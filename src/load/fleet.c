@@ -199,26 +199,22 @@ static void fleet_join_ended(struct fleet *fleet, struct session_ledger *ledger)
     }
 }
 
-/* What the session's script came to. Transactions that were due and not begun are from sessions
- * that were blocked, dropped or never there. */
+/* Counts the transactions of a session that were due and not begun, because it was blocked,
+ * dropped or never there; and takes over what its script did to tables. */
 static void add_transactions(struct fleet *fleet, struct session *session, int64_t end_ns)
 {
-    struct result *result = fleet->result;
     const struct load *load = fleet->load;
     const int64_t from_ns = load->gate.go_ns + load->plan->warm_up_ns;
-    struct transaction_ledger *ledger = &session->transactions_done;
     if (load->plan->script == NULL) {
         return;
     }
     if (fleet->search == NULL && load->plan->rate_rows_per_s > 0 && load->gate.go_ns > 0) {
         const int64_t until_ns = session->work_end_ns > end_ns ? session->work_end_ns : end_ns;
         const uint64_t missing = session_count_unsent(session, from_ns, end_ns, until_ns);
-        ledger->not_begun += missing;
-        ledger->due += missing;
+        session_add(session, RECORDER_TRANSACTIONS_NOT_BEGUN, missing);
+        session_add(session, RECORDER_TRANSACTIONS_DUE, missing);
     }
-    transaction_ledger_add(&result->transactions, ledger);
-    transaction_ledger_add(&result->warm_up, &session->warm_up);
-    transactions_destroy(session, result);
+    transactions_destroy(session, fleet->result);
 }
 
 /* After all were joined. In a run the sessions that were never started have their part in the
@@ -295,6 +291,7 @@ static void sum_up(struct fleet *fleet)
         result->throughput_rows_per_s = (double)result->rows.acknowledged /
                                         ((double)result->elapsed_ns / (double)MONO_NS_PER_S);
     }
+    recorder_take_snapshot(load->recorder, &result->totals);
 }
 
 /* The first reason stays. */

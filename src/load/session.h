@@ -84,19 +84,18 @@ struct session {
     struct session_summary sum;
     const struct table *measured_table; /* whose rows have this mean of bytes: */
     double row_bytes;
-    unsigned host;                    /* of several: that it is at, or tries */
-    bool is_settled;                  /* its place has been connected to a host ... */
-    bool has_moved;                   /* ... and gone on to another: its rows may be at both */
-    struct adapter_conn *conn;        /* the session's own; NULL = not connected */
-    struct adapter_conn *shared_conn; /* the same while others may interrupt it */
-    atomic_bool was_cut;              /* as it did not end in time after STOP */
-    bool is_overdue;                  /* its connection was cut because a call took too long */
-    bool is_refused;                  /* its latest batch was, by a read-only server: it reconnects
-                                         and sends the batch again */
-    uint64_t quota;                   /* rows; the next batch starts at sum.begun */
-    uint64_t turn_quota;              /* of a script: transactions */
-    uint64_t turn;                    /* the next one's number */
-    struct transaction_ledger transactions_done, warm_up; /* of a script; the warm-up is apart */
+    unsigned host;                     /* of several: that it is at, or tries */
+    bool is_settled;                   /* its place has been connected to a host ... */
+    bool has_moved;                    /* ... and gone on to another: its rows may be at both */
+    struct adapter_conn *conn;         /* the session's own; NULL = not connected */
+    struct adapter_conn *shared_conn;  /* the same while others may interrupt it */
+    atomic_bool was_cut;               /* as it did not end in time after STOP */
+    bool is_overdue;                   /* its connection was cut because a call took too long */
+    bool is_refused;                   /* its latest batch was, by a read-only server: it reconnects
+                                          and sends the batch again */
+    uint64_t quota;                    /* rows; the next batch starts at sum.begun */
+    uint64_t turn_quota;               /* of a script: transactions */
+    uint64_t turn;                     /* the next one's number */
     struct transactions *transactions; /* owned; transactions.c; NULL: no script, or not begun */
     uint64_t batches_late;             /* begun over 100 ms after their intended start */
     uint64_t last_count;               /* rows, as counted last; 0 before */

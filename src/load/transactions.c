@@ -96,14 +96,16 @@ struct transactions {
     struct claims claims;
 };
 
-/* Adds to a counter of the run, or of an operation of the script, but in the warm-up. */
+/* Adds to a counter of the run; for a transaction that began in the warm-up, to the warm-up's. */
 static void add(const struct transactions *own, enum recorder_counter counter, uint64_t n)
 {
-    if (!own->is_warm && n > 0) {
-        session_add(own->session, counter, n);
+    if (n > 0) {
+        (own->is_warm ? recorder_add_warm_up : recorder_add)(own->session->load->recorder,
+                                                             own->session->place, counter, n);
     }
 }
 
+/* Adds to a count of an operation of the script, but in the warm-up. */
 static void count(const struct transactions *own, size_t operation, enum operation_count what,
                   uint64_t n)
 {
@@ -120,10 +122,11 @@ static void record(const struct transactions *own, size_t operation, int64_t ns)
     }
 }
 
-static struct transaction_ledger *ledger_of(const struct transactions *own)
+/* Counts something of the transaction under way: in all, and by its name. */
+static void count_transaction(const struct transactions *own, enum operation_count what)
 {
-    struct session *session = own->session;
-    return own->is_warm ? &session->warm_up : &session->transactions_done;
+    add(own, operation_count_sums[what], 1);
+    count(own, own->script->transactions[own->number].operation, what, 1);
 }
 
 /* The thread that was left behind has come out of its function, when nobody waits for it any more.
@@ -454,12 +457,12 @@ static void do_found(void *context, bool is_found)
 static void settle_claims(struct transactions *own, bool is_again)
 {
     const struct claims *claims = &own->claims;
-    if (!own->is_warm && (!is_again || own->part != PART_TRANSACTION)) {
+    if (!is_again || own->part != PART_TRANSACTION) {
         add(own, RECORDER_CHECKS, claims->checks);
         add(own, RECORDER_CHECKS_FAILED, claims->checks_failed);
         add(own, RECORDER_FOUND, claims->found);
         add(own, RECORDER_NOT_FOUND, claims->not_found);
-        if (claims->checks_failed > 0) {
+        if (claims->checks_failed > 0 && !own->is_warm) {
             const int64_t now_ns = mono_now_ns();
             causes_add_cause(own->session->load->causes,
                              &(struct cause){CAUSE_SCRIPT, STATUS_REJECTED,
@@ -837,16 +840,11 @@ static void settle_rows(struct transactions *own, enum try_end end)
  * what was done cannot be done twice, or the run has ended (*end says so). */
 static bool tries_again(struct transactions *own, enum try_end *end)
 {
-    static const struct {
-        enum error_kind kind;
-        enum recorder_counter counter;
-        enum operation_count count;
-    } causes[RETRY_CAUSES] = {
-        [RETRY_DEADLOCK] = {ERROR_DEADLOCK, RECORDER_RETRIES_DEADLOCK, COUNT_RETRIES_DEADLOCK},
-        [RETRY_SERIALIZATION] = {ERROR_SERIALIZATION, RECORDER_RETRIES_SERIALIZATION,
-                                 COUNT_RETRIES_SERIALIZATION},
-        [RETRY_BUSY] = {ERROR_BUSY, RECORDER_RETRIES_BUSY, COUNT_RETRIES_BUSY},
-        [RETRY_DUPLICATE] = {ERROR_DUPLICATE, RECORDER_RETRIES_DUPLICATE, COUNT_RETRIES_DUPLICATE},
+    static const enum error_kind causes[OPERATION_COUNTS] = {
+        [COUNT_RETRIES_DEADLOCK] = ERROR_DEADLOCK,
+        [COUNT_RETRIES_SERIALIZATION] = ERROR_SERIALIZATION,
+        [COUNT_RETRIES_BUSY] = ERROR_BUSY,
+        [COUNT_RETRIES_DUPLICATE] = ERROR_DUPLICATE,
     };
     struct session *session = own->session;
     const struct plan *plan = session->load->plan;
@@ -864,93 +862,43 @@ static bool tries_again(struct transactions *own, enum try_end *end)
         *end = TRY_CUT;
         return false;
     }
-    enum retry_cause cause = RETRY_BUSY;
-    for (int i = 0; i < RETRY_CAUSES; i++) {
-        cause = causes[i].kind == own->error.kind ? (enum retry_cause)i : cause;
+    enum operation_count cause = COUNT_RETRIES_BUSY;
+    for (size_t i = COUNTS_OF_RETRIES; i < OPERATION_COUNTS; i++) {
+        cause = causes[i] == own->error.kind ? (enum operation_count)i : cause;
     }
     own->tried++;
-    ledger_of(own)->retries[cause]++;
-    ledger_of(own)->tries++;
-    add(own, causes[cause].counter, 1);
-    add(own, RECORDER_TRIES, 1);
-    count(own, kind->operation, causes[cause].count, 1);
-    count(own, kind->operation, COUNT_TRIES, 1);
+    count_transaction(own, cause);
+    count_transaction(own, COUNT_TRIES);
     return true;
 }
 
-/* Every transaction goes to one account. */
+/* Counts how the transaction ended, and its statements. */
 static void settle(struct transactions *own, enum try_end end)
 {
-    struct transaction_ledger *ledger = ledger_of(own);
-    const struct script_transaction *kind = &own->script->transactions[own->number];
-    enum recorder_counter counter = RECORDER_TRANSACTIONS_FAILED;
-    enum operation_count what = COUNT_FAILED;
-    uint64_t *entry = &ledger->failed, *part = NULL;
+    static const enum operation_count outcomes[] = {
+        [TRY_COMMITTED] = COUNT_COMMITTED, [TRY_ROLLED_BACK] = COUNT_ROLLED_BACK,
+        [TRY_PASSING] = COUNT_FAILED,      [TRY_REFUSED] = COUNT_FAILED,
+        [TRY_LOST] = COUNT_FAILED,         [TRY_IN_DOUBT] = COUNT_IN_DOUBT,
+        [TRY_CUT] = COUNT_UNFINISHED,      [TRY_WRONG] = COUNT_FAILED,
+    };
     /* a connection that append cut as the run had ended */
     const bool is_cut = end == TRY_LOST && atomic_load(&own->session->was_cut);
-    switch (is_cut ? TRY_CUT : end) {
-    case TRY_COMMITTED:
-        entry = &ledger->committed;
-        counter = RECORDER_TRANSACTIONS_COMMITTED;
-        what = COUNT_COMMITTED;
-        break;
-    case TRY_ROLLED_BACK:
-        entry = &ledger->rolled_back;
-        counter = RECORDER_TRANSACTIONS_ROLLED_BACK;
-        what = COUNT_ROLLED_BACK;
-        break;
-    case TRY_IN_DOUBT:
-        entry = &ledger->in_doubt;
-        counter = RECORDER_TRANSACTIONS_IN_DOUBT;
-        what = COUNT_IN_DOUBT;
-        break;
-    case TRY_PASSING:
-        part = &ledger->exhausted;
-        break;
-    case TRY_LOST:
-        part = &ledger->lost;
-        break;
-    case TRY_CUT:
-        entry = &ledger->unfinished;
-        counter = RECORDER_TRANSACTIONS_UNFINISHED;
-        what = COUNT_UNFINISHED;
-        break;
-    case TRY_REFUSED:
-    case TRY_WRONG:
-        part = &ledger->refused;
-        break;
-    }
-    ++*entry;
-    add(own, counter, 1);
-    count(own, kind->operation, what, 1);
-    if (part != NULL) {
-        ++*part;
-    }
-    if (part != NULL && kind->is_autocommit && own->has_written) {
-        ledger->partial++;
-        add(own, RECORDER_TRANSACTIONS_PARTIAL, 1);
-        count(own, kind->operation, COUNT_PARTIAL, 1);
+    const enum operation_count outcome = outcomes[is_cut ? TRY_CUT : end];
+    count_transaction(own, outcome);
+    if (outcome == COUNT_FAILED) {
+        add(own,
+            end == TRY_PASSING ? RECORDER_TRANSACTIONS_EXHAUSTED
+            : end == TRY_LOST  ? RECORDER_TRANSACTIONS_LOST
+                               : RECORDER_TRANSACTIONS_REFUSED,
+            1);
+        if (own->part == PART_AUTOCOMMIT && own->has_written) {
+            count_transaction(own, COUNT_PARTIAL);
+        }
     }
     add(own, RECORDER_READS, own->calls[SCRIPT_READ]);
     add(own, RECORDER_WRITES, own->calls[SCRIPT_WRITE]);
     add(own, RECORDER_OTHERS, own->calls[SCRIPT_OTHER]);
     memset(own->calls, 0, sizeof own->calls);
-}
-
-/* The transaction that is next, skipped or begun. */
-static void count_begun(struct transactions *own, int64_t intended_ns, int64_t now_ns)
-{
-    struct transaction_ledger *ledger = ledger_of(own);
-    const size_t operation = own->script->transactions[own->number].operation;
-    ledger->begun++;
-    ledger->tries++;
-    add(own, RECORDER_TRANSACTIONS_BEGUN, 1);
-    add(own, RECORDER_TRIES, 1);
-    count(own, operation, COUNT_BEGUN, 1);
-    count(own, operation, COUNT_TRIES, 1);
-    if (intended_ns > 0) {
-        add(own, RECORDER_LATE, now_ns - intended_ns > LATE_NS ? 1 : 0);
-    }
 }
 
 enum status transactions_turn(struct session *session, int64_t intended_ns)
@@ -962,20 +910,21 @@ enum status transactions_turn(struct session *session, int64_t intended_ns)
     own->number = script_choose(own->state, session->turn);
     own->is_warm = plan->warm_up_ns > 0 && start_ns < load->gate.go_ns + plan->warm_up_ns;
     if (intended_ns > 0) {
-        ledger_of(own)->due++;
+        add(own, RECORDER_TRANSACTIONS_DUE, 1);
         if (plan->late_ns > 0 && start_ns - intended_ns > plan->late_ns) {
-            ledger_of(own)->skipped++;
             add(own, RECORDER_SKIPPED, 1);
             session->turn++;
             return STATUS_OK;
         }
+        add(own, RECORDER_LATE, start_ns - intended_ns > LATE_NS ? 1 : 0);
     }
     const size_t operation = own->script->transactions[own->number].operation;
     int64_t think_ns = 0, try_ns, end_ns;
     enum try_end end;
     bool is_again;
     own->tried = 0;
-    count_begun(own, intended_ns, start_ns);
+    count_transaction(own, COUNT_BEGUN);
+    count_transaction(own, COUNT_TRIES);
     do {
         try_ns = own->latest_ns = own->tried == 0 ? start_ns : mono_now_ns();
         end = try_once(own);

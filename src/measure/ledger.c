@@ -28,44 +28,45 @@ void row_ledger_add(struct row_ledger *into, const struct row_ledger *from)
     into->not_sent += from->not_sent;
 }
 
-uint64_t transaction_ledger_retries(const struct transaction_ledger *ledger)
+uint64_t transactions_retries(const uint64_t counters[RECORDER_COUNTERS])
 {
     uint64_t retries = 0;
-    for (size_t i = 0; i < RETRY_CAUSES; i++) {
-        retries += ledger->retries[i];
+    for (size_t i = COUNTS_OF_RETRIES; i < OPERATION_COUNTS; i++) {
+        retries += counters[operation_count_sums[i]];
     }
     return retries;
 }
 
-bool transaction_ledger_balances(const struct transaction_ledger *ledger)
+bool transactions_balance(const uint64_t counters[RECORDER_COUNTERS])
 {
-    return ledger->begun == ledger->committed + ledger->rolled_back + ledger->failed +
-                                ledger->in_doubt + ledger->unfinished &&
-           ledger->tries == ledger->begun + transaction_ledger_retries(ledger) &&
-           ledger->failed == ledger->exhausted + ledger->refused + ledger->lost &&
-           ledger->partial <= ledger->failed &&
-           (ledger->due == 0 || ledger->due == ledger->begun + ledger->skipped + ledger->not_begun);
+    const uint64_t begun = counters[RECORDER_TRANSACTIONS_BEGUN];
+    const uint64_t failed = counters[RECORDER_TRANSACTIONS_FAILED];
+    const uint64_t due = counters[RECORDER_TRANSACTIONS_DUE];
+    return begun == counters[RECORDER_TRANSACTIONS_COMMITTED] +
+                        counters[RECORDER_TRANSACTIONS_ROLLED_BACK] + failed +
+                        counters[RECORDER_TRANSACTIONS_IN_DOUBT] +
+                        counters[RECORDER_TRANSACTIONS_UNFINISHED] &&
+           counters[RECORDER_TRIES] == begun + transactions_retries(counters) &&
+           failed == counters[RECORDER_TRANSACTIONS_EXHAUSTED] +
+                         counters[RECORDER_TRANSACTIONS_REFUSED] +
+                         counters[RECORDER_TRANSACTIONS_LOST] &&
+           counters[RECORDER_TRANSACTIONS_PARTIAL] <= failed &&
+           (due == 0 ||
+            due == begun + counters[RECORDER_SKIPPED] + counters[RECORDER_TRANSACTIONS_NOT_BEGUN]);
 }
 
-void transaction_ledger_add(struct transaction_ledger *into, const struct transaction_ledger *from)
+bool operation_counts_balance(const uint64_t counts[OPERATION_COUNTS])
 {
-    into->due += from->due;
-    into->skipped += from->skipped;
-    into->not_begun += from->not_begun;
-    into->begun += from->begun;
-    into->committed += from->committed;
-    into->rolled_back += from->rolled_back;
-    into->failed += from->failed;
-    into->in_doubt += from->in_doubt;
-    into->unfinished += from->unfinished;
-    into->exhausted += from->exhausted;
-    into->refused += from->refused;
-    into->lost += from->lost;
-    into->partial += from->partial;
-    into->tries += from->tries;
-    for (size_t i = 0; i < RETRY_CAUSES; i++) {
-        into->retries[i] += from->retries[i];
+    uint64_t retries = 0;
+    for (size_t i = COUNTS_OF_RETRIES; i < OPERATION_COUNTS; i++) {
+        retries += counts[i];
     }
+    return counts[COUNT_SENT] ==
+               counts[COUNT_ANSWERED] + counts[COUNT_REFUSED] + counts[COUNT_UNANSWERED] &&
+           counts[COUNT_BEGUN] == counts[COUNT_COMMITTED] + counts[COUNT_ROLLED_BACK] +
+                                      counts[COUNT_FAILED] + counts[COUNT_IN_DOUBT] +
+                                      counts[COUNT_UNFINISHED] &&
+           counts[COUNT_TRIES] == counts[COUNT_BEGUN] + retries;
 }
 
 /* Moves as many as possible of *available to an account that can take `wanted`. */

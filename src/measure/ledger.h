@@ -22,6 +22,7 @@
 #include <stdint.h>
 
 #include "append/error.h"
+#include "figures/figures.h"
 
 struct session_ledger {
     uint64_t requested;
@@ -51,45 +52,24 @@ struct batch_ledger {
 };
 
 /*
- * The transactions of a script, each counted once however often it was tried:
+ * The transactions of a script, each counted once however often it was tried, are in the recorder's
+ * counters alone (figures/figures.h), of each bank:
  *
- *   begun  = committed + rolled_back + failed + in_doubt + unfinished
+ *   begun  = committed + rolled back + failed + in doubt + unfinished
  *   tries  = begun + retries
  *   failed = exhausted + refused + lost
- *   due    = begun + skipped + not_begun, with --rate
+ *   due    = begun + skipped + not begun, with --rate
  *
  * In doubt = the connection died between sending COMMIT, or a write that is a transaction of its
  * own, and the answer; one that was lost before that has failed.
  */
-enum retry_cause {
-    RETRY_DEADLOCK,
-    RETRY_SERIALIZATION,
-    RETRY_BUSY,
-    RETRY_DUPLICATE, /* a unique key was there: where the script asks for it */
-    RETRY_CAUSES,
-};
+bool transactions_balance(const uint64_t counters[RECORDER_COUNTERS]);
 
-struct transaction_ledger {
-    uint64_t due; /* 0 without a rate */
-    uint64_t skipped;
-    uint64_t not_begun;
-    uint64_t begun;
-    uint64_t committed;
-    uint64_t rolled_back; /* on purpose */
-    uint64_t failed;
-    uint64_t in_doubt;
-    uint64_t unfinished; /* when the run ended */
-    uint64_t exhausted;  /* no try was left */
-    uint64_t refused;    /* for a reason that trying again does not mend */
-    uint64_t lost;       /* with the connection, before it can have been committed */
-    uint64_t partial;    /* of the failed: a write of it was acknowledged, which nothing undoes */
-    uint64_t tries;
-    uint64_t retries[RETRY_CAUSES]; /* by why the try before ended */
-};
+/* The same identities of one transaction by its name, and of one statement. */
+bool operation_counts_balance(const uint64_t counts[OPERATION_COUNTS]);
 
-bool transaction_ledger_balances(const struct transaction_ledger *ledger);
-void transaction_ledger_add(struct transaction_ledger *into, const struct transaction_ledger *from);
-uint64_t transaction_ledger_retries(const struct transaction_ledger *ledger);
+/* Tries after the first, whatever made them necessary. */
+uint64_t transactions_retries(const uint64_t counters[RECORDER_COUNTERS]);
 
 /* What count(*) before and after the run says about the acknowledged rows. */
 enum verification_state {

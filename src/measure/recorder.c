@@ -119,8 +119,9 @@ struct own {
     _Atomic int64_t progress_ns;                          /* latest acknowledged append */
     atomic_bool is_reading;
     _Atomic unsigned host;
-    _Atomic uint64_t counters[][RECORDER_COUNTERS]; /* by host; behind them a struct own_operation
-                                                       each, then the counts of a script's own */
+    /* by host, then those of the warm-up; after them a struct own_operation each, then the counts
+     * of a script's own */
+    _Atomic uint64_t counters[][RECORDER_COUNTERS];
 };
 
 struct recorder {
@@ -178,7 +179,7 @@ struct recorder *recorder_create_for_hosts(unsigned sessions, unsigned shards, s
     recorder->sessions = sessions;
     recorder->operations = operations;
     recorder->hosts = hosts;
-    const size_t bytes = sizeof(struct own) + hosts * RECORDER_COUNTERS * sizeof(uint64_t) +
+    const size_t bytes = sizeof(struct own) + (hosts + 1) * RECORDER_COUNTERS * sizeof(uint64_t) +
                          operations * sizeof(struct own_operation) +
                          count_scripted(recorder) * OPERATION_COUNTS * sizeof(uint64_t);
     recorder->own_bytes = (bytes + CACHE_LINE_BYTES - 1) / CACHE_LINE_BYTES * CACHE_LINE_BYTES;
@@ -209,7 +210,7 @@ static struct own *own_of(const struct recorder *recorder, unsigned session)
 
 static struct own_operation *operations_of(const struct recorder *recorder, struct own *own)
 {
-    return (struct own_operation *)(void *)&own->counters[recorder->hosts];
+    return (struct own_operation *)(void *)&own->counters[recorder->hosts + 1];
 }
 
 static _Atomic uint64_t *counts_of(const struct recorder *recorder, struct own *own,
@@ -262,19 +263,28 @@ uint64_t recorder_count_stalled(struct recorder *recorder, int64_t since_ns, uin
     return count;
 }
 
+static void add(_Atomic uint64_t *to, uint64_t n)
+{
+    SET(*to, GET(*to) + n);
+}
+
 void recorder_add(struct recorder *recorder, unsigned session, enum recorder_counter counter,
                   uint64_t n)
 {
     struct own *const own = own_of(recorder, session);
-    _Atomic uint64_t *const to = &own->counters[GET(own->host)][counter];
-    SET(*to, GET(*to) + n);
+    add(&own->counters[GET(own->host)][counter], n);
+}
+
+void recorder_add_warm_up(struct recorder *recorder, unsigned session,
+                          enum recorder_counter counter, uint64_t n)
+{
+    add(&own_of(recorder, session)->counters[recorder->hosts][counter], n);
 }
 
 void recorder_count(struct recorder *recorder, unsigned session, size_t operation,
                     enum operation_count count, uint64_t n)
 {
-    _Atomic uint64_t *const own = &counts_of(recorder, own_of(recorder, session), operation)[count];
-    SET(*own, GET(*own) + n);
+    add(&counts_of(recorder, own_of(recorder, session), operation)[count], n);
 }
 
 void recorder_record(struct recorder *recorder, unsigned session, size_t operation, int64_t ns)
@@ -408,6 +418,9 @@ static void add_own(const struct recorder *recorder, struct own *own,
             }
         }
     }
+    for (size_t c = 0; c < RECORDER_COUNTERS; c++) {
+        snapshot->warm_up[c] += GET(own->counters[recorder->hosts][c]);
+    }
     struct own_operation *const operations = operations_of(recorder, own);
     for (size_t i = 0; i < snapshot->operations; i++) {
         struct histogram *const into = &snapshot->histograms[i];
@@ -423,6 +436,7 @@ static void add_own(const struct recorder *recorder, struct own *own,
 void recorder_take_snapshot(struct recorder *recorder, struct recorder_snapshot *snapshot)
 {
     memset(snapshot->counters, 0, sizeof snapshot->counters);
+    memset(snapshot->warm_up, 0, sizeof snapshot->warm_up);
     memset(snapshot->histograms, 0, snapshot->operations * sizeof *snapshot->histograms);
     memset(snapshot->counts, 0, snapshot->operations * sizeof *snapshot->counts);
     if (snapshot->hosts > 0) {

@@ -62,6 +62,7 @@ double histogram_mean_ns(const struct histogram *histogram);
 struct recorder_snapshot {
     int64_t taken_ns; /* monotonic */
     uint64_t counters[RECORDER_COUNTERS];
+    uint64_t warm_up[RECORDER_COUNTERS];  /* the same of the warm-up, which is in no figure */
     size_t operations;                    /* that have a histogram; 0: none has */
     struct histogram *histograms;         /* owned, by number of the operation; 19 KiB each */
     uint64_t (*counts)[OPERATION_COUNTS]; /* owned, the same; all 0 where no script names them */
@@ -108,10 +109,13 @@ struct recorder *recorder_create_for_hosts(unsigned sessions, unsigned shards, s
 void recorder_destroy(struct recorder *recorder);
 size_t recorder_operations(const struct recorder *recorder);
 
-/* Called by the session itself, on one thread at a time. What is counted is an operation of a
- * script, from OPERATIONS on. */
+/* Called by the session itself, or by who has joined it: one thread at a time. What belongs to the
+ * warm-up is added to a bank of its own. What is counted is an operation of a script, from
+ * OPERATIONS on. */
 void recorder_add(struct recorder *recorder, unsigned session, enum recorder_counter counter,
                   uint64_t n);
+void recorder_add_warm_up(struct recorder *recorder, unsigned session,
+                          enum recorder_counter counter, uint64_t n);
 void recorder_count(struct recorder *recorder, unsigned session, size_t operation,
                     enum operation_count count, uint64_t n);
 void recorder_record(struct recorder *recorder, unsigned session, size_t operation, int64_t ns);

@@ -120,7 +120,7 @@ struct rank_result {
     bool is_known; /* false: its result did not come; of its counts there is what it told last */
     struct session_ledger sessions;
     struct row_ledger rows;
-    struct transaction_ledger transactions;
+    uint64_t counters[RECORDER_COUNTERS];
     int64_t elapsed_ns, append_ns;
     int64_t gate_late_ns; /* its gate opened so long after the moment agreed on */
     int64_t
@@ -128,8 +128,7 @@ struct rank_result {
     int64_t clock_error_ns;
     int64_t clock_drift_ns; /* by how much that has changed since the start, and at most so wrong */
     int64_t clock_drift_error_ns;
-    uint64_t session_ns, run_queue_ns; /* as in the counters */
-    unsigned hosts_here;               /* servers on its machine, at which it looked */
+    unsigned hosts_here; /* servers on its machine, at which it looked */
     struct resource_summary resources;
     struct trace_sum *trace; /* owned; NULL: it traced nothing. Moments are on rank 0's clock */
     enum verdict verdict;    /* of its own sessions and its own machine */
@@ -149,9 +148,7 @@ struct result {
 
     struct session_ledger sessions;
     struct row_ledger rows;
-    struct batch_ledger batches;            /* all 0 without a rate */
-    struct transaction_ledger transactions; /* of a script; those of the warm-up are apart */
-    struct transaction_ledger warm_up;
+    struct batch_ledger batches; /* all 0 without a rate */
     int64_t measured_ns; /* end of the warm-up -> last answer; without a warm-up append_ns */
     struct verification verification;
     struct row_verification row_verification;

@@ -158,33 +158,28 @@ static void sum_tables(const struct result *result, uint64_t *lost, uint64_t *su
     }
 }
 
-/* In all and by name. */
-static bool transactions_balance(const struct result *result)
+/* Whether the ledgers of transactions and statements balance, in all and by name. */
+static bool script_balances(const struct result *result)
 {
     const struct recorder_snapshot *totals = &result->totals;
-    bool balances = transaction_ledger_balances(&result->transactions) &&
-                    transaction_ledger_balances(&result->warm_up);
-    uint64_t begun = 0, tries = 0;
+    bool balances = transactions_balance(totals->counters) && transactions_balance(totals->warm_up);
+    uint64_t sums[OPERATION_COUNTS] = {0};
     for (size_t i = OPERATIONS; i < totals->operations; i++) {
-        const uint64_t *counts = totals->counts[i];
-        balances &= counts[COUNT_SENT] ==
-                    counts[COUNT_ANSWERED] + counts[COUNT_REFUSED] + counts[COUNT_UNANSWERED];
-        balances &= counts[COUNT_BEGUN] == counts[COUNT_COMMITTED] + counts[COUNT_ROLLED_BACK] +
-                                               counts[COUNT_FAILED] + counts[COUNT_IN_DOUBT] +
-                                               counts[COUNT_UNFINISHED];
-        balances &= counts[COUNT_TRIES] == counts[COUNT_BEGUN] + counts[COUNT_RETRIES_DEADLOCK] +
-                                               counts[COUNT_RETRIES_SERIALIZATION] +
-                                               counts[COUNT_RETRIES_BUSY] +
-                                               counts[COUNT_RETRIES_DUPLICATE];
-        begun += counts[COUNT_BEGUN];
-        tries += counts[COUNT_TRIES];
+        balances &= operation_counts_balance(totals->counts[i]);
+        for (size_t count = COUNTS_OF_TRANSACTIONS; count < OPERATION_COUNTS; count++) {
+            sums[count] += totals->counts[i][count];
+        }
     }
-    for (size_t i = 0; i < result->rank_count; i++) { /* what is lost has no names */
+    for (size_t i = 0; i < result->rank_count; i++) { /* a lost rank does not say them by name */
         const struct rank_result *rank = &result->ranks[i];
-        begun += rank->is_known ? 0 : rank->transactions.begun;
-        tries += rank->is_known ? 0 : rank->transactions.tries;
+        for (size_t count = COUNTS_OF_TRANSACTIONS; count < OPERATION_COUNTS; count++) {
+            sums[count] += rank->is_known ? 0 : rank->counters[operation_count_sums[count]];
+        }
     }
-    return balances && begun == result->transactions.begun && tries == result->transactions.tries;
+    for (size_t count = COUNTS_OF_TRANSACTIONS; count < OPERATION_COUNTS; count++) {
+        balances &= sums[count] == totals->counters[operation_count_sums[count]];
+    }
+    return balances;
 }
 
 static double script_percent(const struct result *result)
@@ -194,11 +189,18 @@ static double script_percent(const struct result *result)
     return tried_ns > 0 ? 100 * (double)counters[RECORDER_SCRIPT_NS] / tried_ns : 0;
 }
 
+/* Transactions that ended as the script wanted. */
+static uint64_t transactions_done(const uint64_t counters[RECORDER_COUNTERS])
+{
+    return counters[RECORDER_TRANSACTIONS_COMMITTED] + counters[RECORDER_TRANSACTIONS_ROLLED_BACK];
+}
+
 static void judge_transactions(struct result *result, const struct judge_context *context)
 {
-    const struct transaction_ledger *ledger = &result->transactions;
     const uint64_t *counters = result->totals.counters;
-    const uint64_t failed = result->transactions.failed;
+    const uint64_t begun = counters[RECORDER_TRANSACTIONS_BEGUN];
+    const uint64_t failed = counters[RECORDER_TRANSACTIONS_FAILED];
+    const uint64_t in_doubt = counters[RECORDER_TRANSACTIONS_IN_DOUBT];
     uint64_t lost, surplus;
     const char *failure;
     const bool is_judged = !context->keeps_nothing && result->measured_ns >= SHORTEST_NS;
@@ -210,13 +212,12 @@ static void judge_transactions(struct result *result, const struct judge_context
     verdict_if(result, script > 100 * STARVED_SHARE, VERDICT_INVALID,
                "client-bound: the script's own code took %.0f %% of the transactions' time",
                script);
-    DEGRADED_IF(result, ledger->in_doubt > 0, "%s of %s transactions %s in doubt",
-                UNITS_COUNT(ledger->in_doubt), UNITS_COUNT(ledger->begun),
-                units_plural(ledger->in_doubt, "is", "are"));
+    DEGRADED_IF(result, in_doubt > 0, "%s of %s transactions %s in doubt", UNITS_COUNT(in_doubt),
+                UNITS_COUNT(begun), units_plural(in_doubt, "is", "are"));
     DEGRADED_IF(result, failed > 0, "%s of %s transactions failed, %s of them in part",
-                UNITS_COUNT(failed), UNITS_COUNT(ledger->begun), UNITS_COUNT(ledger->partial));
-    DEGRADED_IF(result,
-                ledger->committed + ledger->rolled_back == 0 && result->sessions.requested > 0,
+                UNITS_COUNT(failed), UNITS_COUNT(begun),
+                UNITS_COUNT(counters[RECORDER_TRANSACTIONS_PARTIAL]));
+    DEGRADED_IF(result, transactions_done(counters) == 0 && result->sessions.requested > 0,
                 "no transaction was committed");
     DEGRADED_IF(result, surplus > 0,
                 "%s rows more than were committed: another writer was active, or a statement adds "
@@ -300,8 +301,8 @@ static struct client_machine join_machine(const struct result *result, size_t fi
         all.mean.server = MAX(all.mean.server, mean->server);
         all.mean.client = MAX(all.mean.client, 0) + MAX(mean->client, 0);
         all.has_server = all.has_server || rank->resources.server_pid != 0;
-        all.time_ns += (double)rank->session_ns;
-        all.run_queue_ns += (double)rank->run_queue_ns;
+        all.time_ns += (double)rank->counters[RECORDER_SESSION_NS];
+        all.run_queue_ns += (double)rank->counters[RECORDER_RUN_QUEUE_NS];
     }
     return all;
 }
@@ -434,14 +435,15 @@ static void judge_verdict(struct result *result, const struct judge_context *con
                 is_local && mean->server >= 0 ? PERCENT(mean->server) : "",
                 is_local && mean->server >= 0 ? " %, " : "", cpu_others(mean, is_local),
                 mean->client);
-    const struct transaction_ledger *ledger = &result->transactions;
-    char unfinished[64] = "";
-    if (ledger->unfinished > 0) {
-        snprintf(unfinished, sizeof unfinished, "; %s %s still running at the end of the run",
-                 UNITS_COUNT(ledger->unfinished), units_plural(ledger->unfinished, "was", "were"));
+    const uint64_t unfinished = counters[RECORDER_TRANSACTIONS_UNFINISHED];
+    char running[64] = "";
+    if (unfinished > 0) {
+        snprintf(running, sizeof running, "; %s %s still running at the end of the run",
+                 UNITS_COUNT(unfinished), units_plural(unfinished, "was", "were"));
     }
     verdict_if(result, context->has_script, VERDICT_VALID, "every transaction was committed%s%s",
-               ledger->rolled_back > 0 ? " or rolled back on purpose" : "", unfinished);
+               counters[RECORDER_TRANSACTIONS_ROLLED_BACK] > 0 ? " or rolled back on purpose" : "",
+               running);
     verdict_if(result, true, VERDICT_VALID, "%s",
                v->state == VERIFICATION_DONE
                    ? "every row was acknowledged, and the table grew by as many"
@@ -584,9 +586,11 @@ static void judge_short(struct result *result)
 static void judge_unfinished(struct result *result, const struct judge_context *context)
 {
     const struct session_ledger *s = &result->sessions;
-    const struct transaction_ledger *ledger = &result->transactions;
-    const uint64_t failed = result->transactions.failed;
-    const double percent = ledger->begun > 0 ? 100 * (double)failed / (double)ledger->begun : 0;
+    const uint64_t *counters = result->totals.counters;
+    const uint64_t begun = counters[RECORDER_TRANSACTIONS_BEGUN];
+    const uint64_t failed = counters[RECORDER_TRANSACTIONS_FAILED];
+    const uint64_t in_doubt = counters[RECORDER_TRANSACTIONS_IN_DOUBT];
+    const double percent = begun > 0 ? 100 * (double)failed / (double)begun : 0;
     const bool is_excused =
         failed <= context->max_failed ||
         (context->max_failed_percent > 0 && percent <= context->max_failed_percent);
@@ -597,16 +601,15 @@ static void judge_unfinished(struct result *result, const struct judge_context *
     if (s->dropped + s->stopped > 0) {
         why = describe_limit(first_finding(result), text, why);
     }
-    EXIT_IF(result, ledger->in_doubt > 0, EXIT_CODE_SHORT,
-            "%s of %s transactions %s in doubt%s%.150s", UNITS_COUNT(ledger->in_doubt),
-            UNITS_COUNT(ledger->begun), units_plural(ledger->in_doubt, "is", "are"), colon(why),
-            why);
+    EXIT_IF(result, in_doubt > 0, EXIT_CODE_SHORT, "%s of %s transactions %s in doubt%s%.150s",
+            UNITS_COUNT(in_doubt), UNITS_COUNT(begun), units_plural(in_doubt, "is", "are"),
+            colon(why), why);
     EXIT_IF(result, !is_excused, EXIT_CODE_SHORT, "%s of %s transactions failed%s%.150s",
-            UNITS_COUNT(failed), UNITS_COUNT(ledger->begun), colon(why), why);
+            UNITS_COUNT(failed), UNITS_COUNT(begun), colon(why), why);
     EXIT_IF(result, s->finished < s->requested, EXIT_CODE_SHORT,
             "%s of %s sessions finished, %s dropped%s%.150s", UNITS_COUNT(s->finished),
             UNITS_COUNT(s->requested), UNITS_COUNT(s->dropped), colon(why), why);
-    EXIT_IF(result, ledger->committed + ledger->rolled_back == 0, EXIT_CODE_SHORT,
+    EXIT_IF(result, transactions_done(counters) == 0, EXIT_CODE_SHORT,
             "no transaction was committed%s%.200s", colon(why), why);
 }
 
@@ -632,13 +635,14 @@ static void judge_exit(struct result *result, const struct judge_context *contex
     const char *failure;
     sum_tables(result, &lost, &surplus, &failure);
     EXIT_IF(result, result->stop_reason == STOP_INTERRUPTED && has_script, EXIT_CODE_INTERRUPTED,
-            "interrupted: %s transactions committed", UNITS_COUNT(result->transactions.committed));
+            "interrupted: %s transactions committed",
+            UNITS_COUNT(result->totals.counters[RECORDER_TRANSACTIONS_COMMITTED]));
     EXIT_IF(result, result->stop_reason == STOP_INTERRUPTED, EXIT_CODE_INTERRUPTED,
             "interrupted: %s of %s rows acknowledged", UNITS_COUNT(r->acknowledged),
             UNITS_COUNT(r->planned));
     EXIT_IF(result,
             !session_ledger_balances(s) || !row_ledger_balances(r) ||
-                (has_script && !transactions_balance(result)),
+                (has_script && !script_balances(result)),
             EXIT_CODE_INTERNAL, "a ledger does not balance: a defect of append");
     EXIT_IF(result, result->stop_reason == STOP_SCRIPT, EXIT_CODE_USAGE, "%s",
             mistake(&result->causes));
@@ -691,9 +695,9 @@ void result_judge(struct result *result, const struct judge_context *context)
     result->verdict_reason[0] = '\0';
     result->rate_achieved_percent = -1;
     if (context->rate_rows_per_s > 0 && context->has_script && result->measured_ns >= SHORTEST_NS) {
-        const uint64_t done = result->transactions.committed + result->transactions.rolled_back;
-        result->rate_achieved_percent =
-            100 * (double)done / ((double)result->measured_ns / 1e9) / context->rate_rows_per_s;
+        result->rate_achieved_percent = 100 * (double)transactions_done(result->totals.counters) /
+                                        ((double)result->measured_ns / 1e9) /
+                                        context->rate_rows_per_s;
     } else if (context->rate_rows_per_s > 0 && !context->has_script &&
                result->append_ns >= SHORTEST_NS) {
         result->rate_achieved_percent = 100 * (double)result->rows.acknowledged /

@@ -20,11 +20,10 @@ enum {
 struct head {
     struct rank_result own;
     struct batch_ledger batches;
-    struct transaction_ledger warm_up;
+    uint64_t warm_up[RECORDER_COUNTERS];
     int64_t start_mono_ns, connect_ns, measured_ns;
     enum stop_reason stop_reason;
     uint64_t sessions_cut, worst_lag_rows, batches_late;
-    uint64_t counters[RECORDER_COUNTERS];
     size_t operations, hosts, datasets, sessions, findings, causes, traces;
     uint64_t other_causes;
 };
@@ -586,7 +585,6 @@ bool merge_pack(struct buffer *bytes, const struct merge_part *part)
     struct head head = {
         .own = *part->own,
         .batches = result->batches,
-        .warm_up = result->warm_up,
         .start_mono_ns = result->start_mono_ns,
         .connect_ns = result->connect_ns,
         .measured_ns = result->measured_ns,
@@ -603,7 +601,8 @@ bool merge_pack(struct buffer *bytes, const struct merge_part *part)
         .traces = result->trace == NULL ? 0 : 1,
         .other_causes = result->causes.others,
     };
-    memcpy(head.counters, totals->counters, sizeof head.counters);
+    memcpy(head.own.counters, totals->counters, sizeof head.own.counters);
+    memcpy(head.warm_up, totals->warm_up, sizeof head.warm_up);
     buffer_add(bytes, &head, sizeof head);
     for (size_t i = 0; i < totals->operations; i++) {
         put_histogram(bytes, &totals->histograms[i]);
@@ -700,8 +699,6 @@ static void add_head(struct merge *merge, unsigned rank, const struct head *head
     own->clock_drift_error_ns = before.clock_drift_error_ns;
     add_session_ledger(&result->sessions, &own->sessions);
     row_ledger_add(&result->rows, &own->rows);
-    transaction_ledger_add(&result->transactions, &own->transactions);
-    transaction_ledger_add(&result->warm_up, &head->warm_up);
     result->batches.due += head->batches.due;
     result->batches.sent += head->batches.sent;
     result->batches.not_sent += head->batches.not_sent;
@@ -714,7 +711,8 @@ static void add_head(struct merge *merge, unsigned rank, const struct head *head
     result->worst_lag_rows = MAX(result->worst_lag_rows, head->worst_lag_rows);
     result->batches_late += head->batches_late;
     for (size_t i = 0; i < RECORDER_COUNTERS; i++) {
-        result->totals.counters[i] += head->counters[i];
+        result->totals.counters[i] += own->counters[i];
+        result->totals.warm_up[i] += head->warm_up[i];
     }
 }
 
@@ -890,29 +888,25 @@ enum status merge_add(struct merge *merge, unsigned rank, const void *bytes, siz
     return STATUS_OK;
 }
 
-/* Every one that was begun has ended as was told, or is in doubt; of those that failed it is not
- * known why. */
-static struct transaction_ledger tell_transactions(const uint64_t counters[RECORDER_COUNTERS],
-                                                   bool has_rate)
+/* Makes the transactions that a lost rank reported balance: those that it did not report the end of
+ * are in doubt, and why some failed is unknown. */
+static void close_transactions(uint64_t counters[RECORDER_COUNTERS], bool has_rate)
 {
-    struct transaction_ledger told = {
-        .committed = counters[RECORDER_TRANSACTIONS_COMMITTED],
-        .rolled_back = counters[RECORDER_TRANSACTIONS_ROLLED_BACK],
-        .failed = counters[RECORDER_TRANSACTIONS_FAILED],
-        .lost = counters[RECORDER_TRANSACTIONS_FAILED],
-        .in_doubt = counters[RECORDER_TRANSACTIONS_IN_DOUBT],
-        .unfinished = counters[RECORDER_TRANSACTIONS_UNFINISHED],
-        .retries = {counters[RECORDER_RETRIES_DEADLOCK], counters[RECORDER_RETRIES_SERIALIZATION],
-                    counters[RECORDER_RETRIES_BUSY], counters[RECORDER_RETRIES_DUPLICATE]}};
-    const uint64_t ended =
-        told.committed + told.rolled_back + told.failed + told.in_doubt + told.unfinished;
-    told.partial = MIN(counters[RECORDER_TRANSACTIONS_PARTIAL], told.failed);
-    told.begun = MAX(counters[RECORDER_TRANSACTIONS_BEGUN], ended);
-    told.in_doubt += told.begun - ended;
-    told.tries = told.begun + transaction_ledger_retries(&told);
-    told.skipped = has_rate ? counters[RECORDER_SKIPPED] : 0;
-    told.due = has_rate ? told.begun + told.skipped : 0;
-    return told;
+    uint64_t *begun = &counters[RECORDER_TRANSACTIONS_BEGUN];
+    uint64_t *in_doubt = &counters[RECORDER_TRANSACTIONS_IN_DOUBT];
+    uint64_t *partial = &counters[RECORDER_TRANSACTIONS_PARTIAL];
+    const uint64_t failed = counters[RECORDER_TRANSACTIONS_FAILED];
+    const uint64_t ended = counters[RECORDER_TRANSACTIONS_COMMITTED] +
+                           counters[RECORDER_TRANSACTIONS_ROLLED_BACK] + failed + *in_doubt +
+                           counters[RECORDER_TRANSACTIONS_UNFINISHED];
+    *begun = MAX(*begun, ended);
+    *in_doubt += *begun - ended;
+    *partial = MIN(*partial, failed);
+    counters[RECORDER_TRANSACTIONS_EXHAUSTED] = counters[RECORDER_TRANSACTIONS_REFUSED] = 0;
+    counters[RECORDER_TRANSACTIONS_LOST] = failed;
+    counters[RECORDER_TRIES] = *begun + transactions_retries(counters);
+    counters[RECORDER_TRANSACTIONS_NOT_BEGUN] = 0;
+    counters[RECORDER_TRANSACTIONS_DUE] = has_rate ? *begun + counters[RECORDER_SKIPPED] : 0;
 }
 
 void merge_add_lost(struct merge *merge, unsigned rank, const struct session_summary *sessions,
@@ -942,13 +936,13 @@ void merge_add_lost(struct merge *merge, unsigned rank, const struct session_sum
         result->batches.sent += sent;
         result->batches.due += sent;
     }
-    own->transactions = tell_transactions(counters, result->transactions.due > 0);
+    memcpy(own->counters, counters, sizeof own->counters);
+    close_transactions(own->counters, result->totals.counters[RECORDER_TRANSACTIONS_DUE] > 0);
     add_session_ledger(&result->sessions, &own->sessions);
     row_ledger_add(&result->rows, &own->rows);
-    transaction_ledger_add(&result->transactions, &own->transactions);
     result->stop_reason = join_reasons(result->stop_reason, STOP_RANK);
     for (size_t i = 0; i < RECORDER_COUNTERS; i++) {
-        result->totals.counters[i] += counters[i];
+        result->totals.counters[i] += own->counters[i];
     }
 }
 

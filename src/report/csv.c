@@ -184,9 +184,7 @@ static void put_interval(struct csv *csv, const struct operation_list *operation
                (double)counters[RECORDER_TRANSACTIONS_COMMITTED] / (seconds > 0 ? seconds : 1)),
         COUNT_IF("transactions_failed", has_script, counters[RECORDER_TRANSACTIONS_FAILED]),
         COUNT_IF("transactions_in_doubt", has_script, counters[RECORDER_TRANSACTIONS_IN_DOUBT]),
-        COUNT_IF("retries", has_script,
-                 counters[RECORDER_RETRIES_DEADLOCK] + counters[RECORDER_RETRIES_SERIALIZATION] +
-                     counters[RECORDER_RETRIES_BUSY] + counters[RECORDER_RETRIES_DUPLICATE]),
+        COUNT_IF("retries", has_script, transactions_retries(counters)),
         COUNT_IF("writes", has_script, counters[RECORDER_WRITES]),
         COUNT_IF("others", has_script, counters[RECORDER_OTHERS]),
         COUNT("rows_held", interval->rows_held));
@@ -356,7 +354,7 @@ void csv_rank_cells(const struct rank_row *row, struct figure_cell cells[CSV_RAN
     const struct rank_result *rank = row->rank;
     const struct resource_summary *resources = &rank->resources;
     const bool is_known = rank->is_known;
-    const bool has_worked = is_known && rank->session_ns > 0;
+    const bool has_worked = is_known && rank->counters[RECORDER_SESSION_NS] > 0;
     const double seconds = figures_seconds(rank->elapsed_ns);
     const uint64_t memory = resources->max_client_memory_bytes;
 #define IO_MIB(key, of) MIB(key, is_known ? resources->io.counts[IO_##of] : -1)
@@ -372,7 +370,7 @@ void csv_rank_cells(const struct rank_row *row, struct figure_cell cells[CSV_RAN
         COUNT("rows_rejected", rank->rows.rejected),
         COUNT("rows_in_doubt", rank->rows.in_doubt),
         COUNT("rows_not_sent", rank->rows.not_sent),
-        COUNT("transactions_committed", rank->transactions.committed),
+        COUNT("transactions_committed", rank->counters[RECORDER_TRANSACTIONS_COMMITTED]),
         NUMBER("elapsed_s", S, is_known, seconds),
         NUMBER("throughput_rows_per_s", ROWS_PER_S, is_known && seconds > 0,
                (double)rank->rows.acknowledged / (seconds > 0 ? seconds : 1)),
@@ -383,7 +381,8 @@ void csv_rank_cells(const struct rank_row *row, struct figure_cell cells[CSV_RAN
         NUMBER("max_server_cpu_percent", PERCENT, is_known && resources->max_cpu.server >= 0,
                resources->max_cpu.server),
         NUMBER("run_queue_percent", PERCENT, has_worked,
-               100 * (double)rank->run_queue_ns / (has_worked ? (double)rank->session_ns : 1)),
+               100 * (double)rank->counters[RECORDER_RUN_QUEUE_NS] /
+                   (has_worked ? (double)rank->counters[RECORDER_SESSION_NS] : 1)),
         NUMBER("max_client_memory_mib", MIB, is_known && memory > 0, figures_mib(memory)),
         MIB("max_server_memory_mib", is_known ? resources->max_server_memory_bytes : -1),
         IO_MIB("device_read_mib", DEVICE_READ_BYTES),

@@ -117,15 +117,14 @@ static void fill_transactions(struct figure_set *set, const struct plan *plan,
     if (script == NULL) {
         return;
     }
-    const struct transaction_ledger *ledger = &result->transactions;
     const uint64_t *counters = result->totals.counters;
     const double seconds = figures_seconds(result->measured_ns);
-    const uint64_t writes = counters[RECORDER_WRITES], others = counters[RECORDER_OTHERS];
-    const uint64_t statements = counters[RECORDER_READS] + writes + others;
+    const uint64_t statements =
+        counters[RECORDER_READS] + counters[RECORDER_WRITES] + counters[RECORDER_OTHERS];
+    const double committed = (double)counters[RECORDER_TRANSACTIONS_COMMITTED];
     const double found = (double)counters[RECORDER_FOUND];
     const double looked = found + (double)counters[RECORDER_NOT_FOUND];
     const double tried_ns = (double)counters[RECORDER_TRY_NS];
-    const bool has_rate = plan->rate_rows_per_s > 0;
     uint64_t added = 0, taken = 0, lost = 0, surplus = 0;
     enum verification_state state = VERIFICATION_NONE;
     for (size_t i = 0; i < result->dataset_count; i++) {
@@ -141,25 +140,10 @@ static void fill_transactions(struct figure_set *set, const struct plan *plan,
     }
     FILL(set, TEXT(WORKLOAD, script->name), TEXT(WORKLOAD_HASH, script->hash),
          TEXT(PARAMS, describe_params(script, set->params, sizeof set->params)),
-         COUNT(TRANSACTIONS_BEGUN, ledger->begun), COUNT(TRANSACTIONS_COMMITTED, ledger->committed),
-         COUNT(TRANSACTIONS_ROLLED_BACK, ledger->rolled_back),
-         COUNT(TRANSACTIONS_FAILED, ledger->failed), COUNT(TRANSACTIONS_IN_DOUBT, ledger->in_doubt),
-         COUNT(TRANSACTIONS_UNFINISHED, ledger->unfinished),
-         COUNT(TRANSACTIONS_PARTIAL, ledger->partial),
-         COUNT(TRANSACTIONS_BALANCE, transaction_ledger_balances(ledger)),
-         COUNT(TRIES, ledger->tries), COUNT(RETRIES, transaction_ledger_retries(ledger)),
-         COUNT(RETRIES_DEADLOCK, ledger->retries[RETRY_DEADLOCK]),
-         COUNT(RETRIES_SERIALIZATION, ledger->retries[RETRY_SERIALIZATION]),
-         COUNT(RETRIES_BUSY, ledger->retries[RETRY_BUSY]),
-         COUNT(RETRIES_DUPLICATE, ledger->retries[RETRY_DUPLICATE]),
-         COUNT_IF(TRANSACTIONS_DUE, has_rate, ledger->due),
-         COUNT_IF(SKIPPED, has_rate, ledger->skipped),
-         COUNT_IF(TRANSACTIONS_NOT_BEGUN, has_rate, ledger->not_begun),
-         COUNT_IF(LATE, has_rate, counters[RECORDER_LATE]),
-         NUMBER_IF(TRANSACTIONS_PER_S, seconds > 0, (double)ledger->committed / seconds),
+         COUNT(TRANSACTIONS_BALANCE, transactions_balance(counters)),
+         COUNT(RETRIES, transactions_retries(counters)),
+         NUMBER_IF(TRANSACTIONS_PER_S, seconds > 0, committed / seconds),
          NUMBER_IF(STATEMENTS_PER_S, seconds > 0, (double)statements / seconds),
-         COUNT(WRITES, writes), COUNT(OTHERS, others), COUNT(CHECKS, counters[RECORDER_CHECKS]),
-         COUNT(CHECKS_FAILED, counters[RECORDER_CHECKS_FAILED]),
          NUMBER_IF(FOUND_PERCENT, looked > 0, 100 * found / looked), COUNT(ROWS_ADDED, added),
          COUNT(ROWS_TAKEN, taken), TEXT(VERIFICATION, figures_verification_names[state]),
          COUNT_IF(ROWS_LOST, state == VERIFICATION_DONE, lost),
@@ -285,8 +269,22 @@ void figures_of_result(struct figure_set *set, const struct plan *plan, const st
         }
     }
     const bool has_rate = plan->rate_rows_per_s > 0, has_batches = has_rate && plan->script == NULL;
-    set->values[FIGURE_COUNTER_TIMEOUTS].is_known = plan->timeout_ns > 0;
-    set->values[FIGURE_COUNTER_RESPONSES_UNANSWERED].is_known = has_rate;
+    const bool is_checked = counters[RECORDER_FRESH_CHECKS] > 0;
+    /* counters that mean something only where that was asked for */
+    const struct {
+        enum figure_id id;
+        bool is_known;
+    } known[] = {{FIGURE_COUNTER_TIMEOUTS, plan->timeout_ns > 0},
+                 {FIGURE_COUNTER_RESPONSES_UNANSWERED, has_rate},
+                 {FIGURE_FRESH_BEHIND, is_checked},
+                 {FIGURE_FRESH_BACKWARD, is_checked},
+                 {FIGURE_TRANSACTIONS_DUE, has_rate},
+                 {FIGURE_SKIPPED, has_rate},
+                 {FIGURE_TRANSACTIONS_NOT_BEGUN, has_rate},
+                 {FIGURE_LATE, has_rate}};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        set->values[known[i].id].is_known &= known[i].is_known;
+    }
 
     const struct finding *first = result->findings.count > 0 ? &result->findings.entries[0] : NULL;
     mono_format_utc(result->started_wall_ns, set->started_utc, sizeof set->started_utc);
@@ -373,7 +371,6 @@ void figures_of_result(struct figure_set *set, const struct plan *plan, const st
     const struct verification *v = &result->verification;
     const struct row_verification *r = &result->row_verification;
     const bool is_counted = v->state == VERIFICATION_DONE, is_read = r->state == VERIFICATION_DONE;
-    const bool is_checked = counters[RECORDER_FRESH_CHECKS] > 0;
     if (is_counted && plan->script == NULL && v->rows_before > 0 && !v->is_shrunk &&
         counters[RECORDER_READS] > 0) {
         snprintf(set->note, sizeof set->note,
@@ -399,9 +396,6 @@ void figures_of_result(struct figure_set *set, const struct plan *plan, const st
          COUNT_IF(VERIFIED_REJECTED_PRESENT, is_read, r->rejected_present),
          COUNT_IF(VERIFIED_DUPLICATES, is_read, r->duplicates),
          COUNT_IF(VERIFIED_FOREIGN, is_read, r->foreign),
-         COUNT(FRESH_CHECKS, counters[RECORDER_FRESH_CHECKS]),
-         COUNT_IF(FRESH_BEHIND, is_checked, counters[RECORDER_FRESH_BEHIND]),
-         COUNT_IF(FRESH_BACKWARD, is_checked, counters[RECORDER_FRESH_BACKWARD]),
          COUNT_IF(WORST_LAG_ROWS, is_checked, result->worst_lag_rows));
 
     const struct fairness *fairness = &result->fairness;

@@ -107,7 +107,7 @@ static void add_operations(struct buffer *buffer, const struct operation_list *o
         const struct operation *operation = &operations->entries[i];
         const bool is_transaction = operation->kind == OPERATION_IS_TRANSACTION;
         for (int count = 0; count < OPERATION_COUNTS; count++) {
-            if ((count >= COUNT_BEGUN) == is_transaction) {
+            if ((count >= COUNTS_OF_TRANSACTIONS) == is_transaction) {
                 buffer_add_format(buffer,
                                   "%s{operation=\"%s\",kind=\"%s\",count=\"%s\"} %" PRIu64 "\n",
                                   counts, operation->name, operation_kind_names[operation->kind],

@@ -153,9 +153,7 @@ static void add_work(struct parts *parts, const struct progress *progress,
     }
     add_server(parts, now->sample);
     const uint64_t *total = now->total->counters;
-    const uint64_t retries = total[RECORDER_RETRIES_DEADLOCK] +
-                             total[RECORDER_RETRIES_SERIALIZATION] + total[RECORDER_RETRIES_BUSY] +
-                             total[RECORDER_RETRIES_DUPLICATE] + total[RECORDER_BUSY_RETRIES];
+    const uint64_t retries = transactions_retries(total) + total[RECORDER_BUSY_RETRIES];
     if (retries > 0) {
         add_part(parts, 3, "retries %s", UNITS_COUNT(retries));
     }

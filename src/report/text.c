@@ -298,50 +298,75 @@ static void put_verification(struct screen *out, const struct result *result)
 
 static const char imbalance[] = "DOES NOT BALANCE: a defect of append, do not trust this run";
 
+/* Adds what made tries necessary, to a line. */
+static void put_retries(struct screen *out, const uint64_t counters[RECORDER_COUNTERS])
+{
+    const char *before = ": ";
+    for (size_t i = COUNTS_OF_RETRIES; i < OPERATION_COUNTS; i++) {
+        const uint64_t retries = counters[operation_count_sums[i]];
+        /* what a script has to ask for is named where it happened */
+        if (retries > 0 || i != COUNT_RETRIES_DUPLICATE) {
+            say(out, "%s%s %s", before, UNITS_COUNT(retries),
+                operation_count_names[i] + strlen("retries_"));
+            before = ", ";
+        }
+    }
+}
+
+/* How the transactions of the warm-up ended. */
+static void put_warm_up(struct screen *out, const uint64_t counters[RECORDER_COUNTERS])
+{
+    const char *before = " = ";
+    if (counters[RECORDER_TRANSACTIONS_BEGUN] > 0) {
+        say(out, "%s", UNITS_COUNT(counters[RECORDER_TRANSACTIONS_BEGUN]));
+        for (int id = FIGURE_TRANSACTIONS_COMMITTED; id <= FIGURE_TRANSACTIONS_UNFINISHED; id++) {
+            const uint64_t count = counters[figure_table[id].counter];
+            if (count > 0 || id == FIGURE_TRANSACTIONS_COMMITTED) {
+                say(out, "%s%s %s", before, UNITS_COUNT(count), figure_table[id].label);
+                before = " + ";
+            }
+        }
+        say(out, ": in no figure but Verified");
+    }
+    put(out, "Warm-up");
+}
+
 /* The transactions of a script, and what they were made of. */
 static void put_transactions(struct screen *out, const struct figure_set *set,
                              const struct result *result)
 {
-    const struct transaction_ledger *ledger = &result->transactions, *before = &result->warm_up;
     const uint64_t *counters = result->totals.counters;
+    const uint64_t failed = counters[RECORDER_TRANSACTIONS_FAILED];
+    const uint64_t retries = transactions_retries(counters);
+    const char *begun = UNITS_COUNT(counters[RECORDER_TRANSACTIONS_BEGUN]);
     double per_s, statements_per_s, percent;
     put_sum(out, "Transactions", set, FIGURE_TRANSACTIONS_BEGUN, FIGURE_TRANSACTIONS_COMMITTED,
             FIGURE_TRANSACTIONS_UNFINISHED);
-    put_text(out, "", transaction_ledger_balances(ledger) ? "" : imbalance);
-    if (ledger->failed > 0) {
+    put_text(out, "", transactions_balance(counters) ? "" : imbalance);
+    if (failed > 0) {
         say(out, "%s = %s out of tries + %s refused + %s lost with the connection",
-            UNITS_COUNT(ledger->failed), UNITS_COUNT(ledger->exhausted),
-            UNITS_COUNT(ledger->refused), UNITS_COUNT(ledger->lost));
-        say_some(out, ledger->partial, "PARTLY DONE: a write was acknowledged");
+            UNITS_COUNT(failed), UNITS_COUNT(counters[RECORDER_TRANSACTIONS_EXHAUSTED]),
+            UNITS_COUNT(counters[RECORDER_TRANSACTIONS_REFUSED]),
+            UNITS_COUNT(counters[RECORDER_TRANSACTIONS_LOST]));
+        say_some(out, counters[RECORDER_TRANSACTIONS_PARTIAL],
+                 "PARTLY DONE: a write was acknowledged");
         put(out, "Failed");
     }
-    say(out, "%s = %s begun + %s retries", UNITS_COUNT(ledger->tries), UNITS_COUNT(ledger->begun),
-        UNITS_COUNT(transaction_ledger_retries(ledger)));
-    if (transaction_ledger_retries(ledger) > 0) {
-        say(out, ": %s deadlock, %s serialization, %s busy",
-            UNITS_COUNT(ledger->retries[RETRY_DEADLOCK]),
-            UNITS_COUNT(ledger->retries[RETRY_SERIALIZATION]),
-            UNITS_COUNT(ledger->retries[RETRY_BUSY]));
-        say_if(out, ledger->retries[RETRY_DUPLICATE] > 0, ", %s duplicate",
-               UNITS_COUNT(ledger->retries[RETRY_DUPLICATE]));
+    say(out, "%s = %s begun + %s retries", UNITS_COUNT(counters[RECORDER_TRIES]), begun,
+        UNITS_COUNT(retries));
+    if (retries > 0) {
+        put_retries(out, counters);
     }
     put(out, "Tries");
-    if (ledger->due > 0) {
-        say(out, "%s = %s begun + %s skipped + %s not begun", UNITS_COUNT(ledger->due),
-            UNITS_COUNT(ledger->begun), UNITS_COUNT(ledger->skipped),
-            UNITS_COUNT(ledger->not_begun));
+    if (counters[RECORDER_TRANSACTIONS_DUE] > 0) {
+        say(out, "%s = %s begun + %s skipped + %s not begun",
+            UNITS_COUNT(counters[RECORDER_TRANSACTIONS_DUE]), begun,
+            UNITS_COUNT(counters[RECORDER_SKIPPED]),
+            UNITS_COUNT(counters[RECORDER_TRANSACTIONS_NOT_BEGUN]));
         say_some(out, counters[RECORDER_LATE], "late by over 100 ms");
         put(out, "Due");
     }
-    if (before->begun > 0) {
-        say(out, "%s = %s committed", UNITS_COUNT(before->begun), UNITS_COUNT(before->committed));
-        say_if(out, before->rolled_back > 0, " + %s rolled back", UNITS_COUNT(before->rolled_back));
-        say_if(out, before->failed > 0, " + %s failed", UNITS_COUNT(before->failed));
-        say_if(out, before->in_doubt > 0, " + %s in doubt", UNITS_COUNT(before->in_doubt));
-        say_if(out, before->unfinished > 0, " + %s unfinished", UNITS_COUNT(before->unfinished));
-        say(out, ": in no figure but Verified");
-    }
-    put(out, "Warm-up");
+    put_warm_up(out, result->totals.warm_up);
     if (figure_get(set, FIGURE_STATEMENTS_PER_S, &statements_per_s) &&
         figure_get(set, FIGURE_TRANSACTIONS_PER_S, &per_s)) {
         const double seconds = figures_seconds(result->measured_ns);
@@ -532,7 +557,7 @@ static void put_latencies(struct screen *out, const struct plan *plan, const str
         /* told by the line of all transactions, or by that of all their tries */
         const bool is_only =
             (operations.entries[i].kind == OPERATION_IS_TRANSACTION && transactions == 1) ||
-            (i == OPERATION_TRY && transaction_ledger_retries(&result->transactions) == 0);
+            (i == OPERATION_TRY && transactions_retries(result->totals.counters) == 0);
         if (!operation_is_used(&operations, i) || histogram->total == 0 || is_only) {
             continue;
         }
@@ -589,7 +614,7 @@ static void put_machines(struct screen *out, const struct result *result)
         MACHINES_SHOWN = 16
     };
     size_t shown = 0, left = 0;
-    const bool has_script = result->transactions.begun > 0;
+    const bool has_script = result->totals.counters[RECORDER_TRANSACTIONS_BEGUN] > 0;
     const unsigned label = out->label;
     if (result->rank_count == 0) {
         return;
@@ -613,7 +638,8 @@ static void put_machines(struct screen *out, const struct result *result)
             ranks++;
             all.sessions.connected += other->sessions.connected;
             all.rows.acknowledged += other->rows.acknowledged;
-            all.transactions.committed += other->transactions.committed;
+            all.counters[RECORDER_TRANSACTIONS_COMMITTED] +=
+                other->counters[RECORDER_TRANSACTIONS_COMMITTED];
             all.resources.max_cpu.client =
                 fmax(all.resources.max_cpu.client, 0) + fmax(other->resources.max_cpu.client, 0);
             all.resources.max_cpu.host =
@@ -629,7 +655,8 @@ static void put_machines(struct screen *out, const struct result *result)
         say_name(out, first->machine);
         say(out, "%6s%10s%14s%6.1f %%%7.1f %%%13s", UNITS_COUNT(ranks),
             UNITS_COUNT(all.sessions.connected),
-            UNITS_COUNT(has_script ? all.transactions.committed : all.rows.acknowledged),
+            UNITS_COUNT(has_script ? all.counters[RECORDER_TRANSACTIONS_COMMITTED]
+                                   : all.rows.acknowledged),
             fmax(all.resources.max_cpu.host, 0), fmax(all.resources.max_cpu.client, 0),
             i == 0 && ranks == 1 ? "leads" : UNITS_NS(all.clock_error_ns));
         put_line(out);
@@ -694,7 +721,8 @@ static void put_sessions(struct screen *out, const struct figure_set *set,
         counters[RECORDER_READS] + counters[RECORDER_WRITES] + counters[RECORDER_OTHERS];
     if (figure_get(set, FIGURE_SCRIPT_PERCENT, &percent)) {
         /* of a warm-up the time is known, and not how many there were */
-        say_if(out, statements > 0 && result->warm_up.begun == 0, ", %.2f us a statement",
+        say_if(out, statements > 0 && result->totals.warm_up[RECORDER_TRANSACTIONS_BEGUN] == 0,
+               ", %.2f us a statement",
                resources->client_cpu_s * 1e6 / (double)(statements > 0 ? statements : 1));
         say(out, ", script %.1f %% of the transactions' time", percent);
     }

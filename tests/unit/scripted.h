@@ -266,7 +266,6 @@ static inline struct result *run(const struct plan *plan)
                         .on_gate = on_gate,
                         .start_ns = mono_now_ns()};
     assert_int_equal(fleet_run(&load, result, NULL), STATUS_OK);
-    recorder_take_snapshot(recorder, &result->totals);
     assert_true(session_ledger_balances(&result->sessions));
     assert_true(row_ledger_balances(&result->rows));
     const uint64_t *counters = result->totals.counters;

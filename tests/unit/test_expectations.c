@@ -225,7 +225,9 @@ static void test_operations(void **state)
     }
     histogram_record(&result->totals.histograms[insert], 5000000);
     result->totals.counts[insert][COUNT_REFUSED] = 3;
-    result->transactions = (struct transaction_ledger){.begun = 10, .committed = 8, .failed = 2};
+    result->totals.counters[RECORDER_TRANSACTIONS_BEGUN] = 10;
+    result->totals.counters[RECORDER_TRANSACTIONS_COMMITTED] = 8;
+    result->totals.counters[RECORDER_TRANSACTIONS_FAILED] = 2;
     result->measured_ns = 2 * MONO_NS_PER_S;
     add("operation.insert.p99<6ms, operation.insert.refused==3, transactions_per_s>=4, "
         "transactions==4, failed==2, retries==0, in_doubt==0, committed>7");

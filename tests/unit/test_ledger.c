@@ -127,59 +127,77 @@ static void counts_are_held_against_the_ledger(void **state)
 }
 
 /* Each of the identities, broken by one. */
-static void transactions_balance(void **state)
+static void transactions_balance_or_not(void **state)
 {
     (void)state;
-    const struct transaction_ledger good = {.due = 120,
-                                            .skipped = 15,
-                                            .not_begun = 5,
-                                            .begun = 100,
-                                            .committed = 80,
-                                            .rolled_back = 7,
-                                            .failed = 10,
-                                            .in_doubt = 2,
-                                            .unfinished = 1,
-                                            .exhausted = 4,
-                                            .refused = 3,
-                                            .lost = 3,
-                                            .partial = 2,
-                                            .tries = 111,
-                                            .retries = {5, 4, 2}};
-    struct transaction_ledger sum = good;
-    assert_true(transaction_ledger_balances(&good));
-    assert_int_equal(transaction_ledger_retries(&good), 11);
-    transaction_ledger_add(&sum, &good);
-    assert_true(transaction_ledger_balances(&sum));
-    assert_int_equal(sum.due, 240);
-    assert_int_equal(sum.retries[RETRY_BUSY], 4);
-    assert_int_equal(sum.partial, 4);
-    uint64_t *const members[] = {&sum.due,
-                                 &sum.skipped,
-                                 &sum.not_begun,
-                                 &sum.begun,
-                                 &sum.committed,
-                                 &sum.rolled_back,
-                                 &sum.failed,
-                                 &sum.in_doubt,
-                                 &sum.exhausted,
-                                 &sum.refused,
-                                 &sum.lost,
-                                 &sum.unfinished,
-                                 &sum.tries,
-                                 &sum.retries[RETRY_DEADLOCK],
-                                 &sum.retries[RETRY_SERIALIZATION],
-                                 &sum.retries[RETRY_BUSY],
-                                 &sum.retries[RETRY_DUPLICATE]};
-    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
-        sum = good;
-        ++*members[i];
-        assert_false(transaction_ledger_balances(&sum));
+    static const uint64_t good[RECORDER_COUNTERS] = {
+        [RECORDER_TRANSACTIONS_DUE] = 120,
+        [RECORDER_SKIPPED] = 15,
+        [RECORDER_TRANSACTIONS_NOT_BEGUN] = 5,
+        [RECORDER_TRANSACTIONS_BEGUN] = 100,
+        [RECORDER_TRANSACTIONS_COMMITTED] = 80,
+        [RECORDER_TRANSACTIONS_ROLLED_BACK] = 7,
+        [RECORDER_TRANSACTIONS_FAILED] = 10,
+        [RECORDER_TRANSACTIONS_IN_DOUBT] = 2,
+        [RECORDER_TRANSACTIONS_UNFINISHED] = 1,
+        [RECORDER_TRANSACTIONS_EXHAUSTED] = 4,
+        [RECORDER_TRANSACTIONS_REFUSED] = 3,
+        [RECORDER_TRANSACTIONS_LOST] = 3,
+        [RECORDER_TRIES] = 111,
+        [RECORDER_RETRIES_DEADLOCK] = 5,
+        [RECORDER_RETRIES_SERIALIZATION] = 3,
+        [RECORDER_RETRIES_BUSY] = 2,
+        [RECORDER_RETRIES_DUPLICATE] = 1,
+        [RECORDER_READS] = 7,
+    };
+    uint64_t sum[RECORDER_COUNTERS];
+    assert_true(transactions_balance(good));
+    assert_int_equal(transactions_retries(good), 11);
+    for (size_t i = 0; i < RECORDER_COUNTERS; i++) {
+        memcpy(sum, good, sizeof sum);
+        sum[i]++;
+        assert_int_equal(transactions_balance(sum), good[i] == 0 || i == RECORDER_READS);
     }
-    sum = good;
-    sum.due = sum.skipped = sum.not_begun = 0; /* without a rate */
-    assert_true(transaction_ledger_balances(&sum));
-    sum.partial = sum.failed + 1;
-    assert_false(transaction_ledger_balances(&sum));
+    memcpy(sum, good, sizeof sum);
+    sum[RECORDER_TRANSACTIONS_DUE] = sum[RECORDER_SKIPPED] = sum[RECORDER_TRANSACTIONS_NOT_BEGUN] =
+        0; /* without a rate */
+    assert_true(transactions_balance(sum));
+    sum[RECORDER_TRANSACTIONS_PARTIAL] = sum[RECORDER_TRANSACTIONS_FAILED] + 1;
+    assert_false(transactions_balance(sum));
+}
+
+/* The same by name, of a transaction and of a statement. */
+static void operation_counts_balance_or_not(void **state)
+{
+    (void)state;
+    static const uint64_t good[OPERATION_COUNTS] = {
+        [COUNT_SENT] = 9,
+        [COUNT_ANSWERED] = 6,
+        [COUNT_REFUSED] = 2,
+        [COUNT_UNANSWERED] = 1,
+        [COUNT_ROWS] = 40,
+        [COUNT_EMPTY] = 3,
+        [COUNT_BEGUN] = 15,
+        [COUNT_COMMITTED] = 8,
+        [COUNT_ROLLED_BACK] = 1,
+        [COUNT_FAILED] = 3,
+        [COUNT_IN_DOUBT] = 2,
+        [COUNT_UNFINISHED] = 1,
+        [COUNT_PARTIAL] = 1,
+        [COUNT_TRIES] = 25,
+        [COUNT_RETRIES_DEADLOCK] = 4,
+        [COUNT_RETRIES_SERIALIZATION] = 3,
+        [COUNT_RETRIES_BUSY] = 2,
+        [COUNT_RETRIES_DUPLICATE] = 1,
+    };
+    assert_true(operation_counts_balance(good));
+    for (size_t i = 0; i < OPERATION_COUNTS; i++) {
+        uint64_t counts[OPERATION_COUNTS];
+        memcpy(counts, good, sizeof counts);
+        counts[i]++;
+        assert_int_equal(operation_counts_balance(counts),
+                         i == COUNT_ROWS || i == COUNT_EMPTY || i == COUNT_PARTIAL);
+    }
 }
 
 enum {
@@ -464,7 +482,8 @@ int main(void)
         cmocka_unit_test(session_ledgers_balance_or_not),
         cmocka_unit_test(row_ledgers_balance_or_not),
         cmocka_unit_test(sums_of_ledgers_balance),
-        cmocka_unit_test(transactions_balance),
+        cmocka_unit_test(transactions_balance_or_not),
+        cmocka_unit_test(operation_counts_balance_or_not),
         cmocka_unit_test(counts_are_held_against_the_ledger),
         cmocka_unit_test(tables_are_held_against_what_was_committed),
         cmocka_unit_test(equal_causes_are_one),

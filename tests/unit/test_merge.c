@@ -221,12 +221,12 @@ static void test_two(void **state)
     assert_int_equal(whole->rows.in_doubt, 180);
     assert_int_equal(whole->batches.due, 5 + 12);
     assert_int_equal(whole->batches.sent, 4 + 12);
-    assert_true(transaction_ledger_balances(&whole->transactions));
-    assert_int_equal(whole->transactions.begun, 10);
-    assert_int_equal(whole->transactions.in_doubt, 1);
-    assert_int_equal(whole->transactions.unfinished, 1);
-    assert_int_equal(whole->transactions.tries, 12);
-    assert_int_equal(whole->ranks[2].transactions.committed, 7);
+    assert_true(transactions_balance(whole->totals.counters));
+    assert_int_equal(whole->totals.counters[RECORDER_TRANSACTIONS_BEGUN], 10);
+    assert_int_equal(whole->totals.counters[RECORDER_TRANSACTIONS_IN_DOUBT], 1);
+    assert_int_equal(whole->totals.counters[RECORDER_TRANSACTIONS_UNFINISHED], 1);
+    assert_int_equal(whole->totals.counters[RECORDER_TRIES], 12);
+    assert_int_equal(whole->ranks[2].counters[RECORDER_TRANSACTIONS_COMMITTED], 7);
     assert_int_equal(whole->stop_reason, STOP_RANK);
     assert_int_equal(whole->totals.counters[RECORDER_ROWS_ACKNOWLEDGED], 720);
     assert_memory_equal(&whole->totals.histograms[OPERATION_APPEND], &all, sizeof all);

@@ -96,12 +96,13 @@ static void set_up_script(void)
     plan.records = 0;
     plan.duration_ns = 60 * MONO_NS_PER_S;
     result.measured_ns = 60 * MONO_NS_PER_S;
-    result.transactions = (struct transaction_ledger){.begun = 1204331,
-                                                      .committed = 1204118,
-                                                      .failed = 213,
-                                                      .refused = 213,
-                                                      .tries = 1209877,
-                                                      .retries = {5501, 0, 45}};
+    result.totals.counters[RECORDER_TRANSACTIONS_BEGUN] = 1204331;
+    result.totals.counters[RECORDER_TRANSACTIONS_COMMITTED] = 1204118;
+    result.totals.counters[RECORDER_TRANSACTIONS_FAILED] = 213;
+    result.totals.counters[RECORDER_TRANSACTIONS_REFUSED] = 213;
+    result.totals.counters[RECORDER_TRIES] = 1209877;
+    result.totals.counters[RECORDER_RETRIES_DEADLOCK] = 5501;
+    result.totals.counters[RECORDER_RETRIES_BUSY] = 45;
     result.totals.counters[RECORDER_READS] = 60;
     result.totals.counters[RECORDER_WRITES] = 240;
     result.totals.counters[RECORDER_OTHERS] = 120;

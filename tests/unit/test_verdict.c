@@ -63,7 +63,7 @@ static void test_ranks(void **state)
     for (int i = 0; i < 3; i++) {
         ranks[i].is_known = true;
         ranks[i].resources.mean_cpu = (struct cpu_shares){95, -1, 40};
-        ranks[i].session_ns = 1000;
+        ranks[i].counters[RECORDER_SESSION_NS] = 1000;
     }
     expect(r, &local, VERDICT_VALID, EXIT_CODE_OK, "every row");
     ranks[1].resources.mean_cpu.client = ranks[2].resources.mean_cpu.client = 46;
@@ -73,7 +73,7 @@ static void test_ranks(void **state)
     ranks[1].resources.mean_cpu = (struct cpu_shares){99, 60, 19};
     ranks[2].resources.mean_cpu = (struct cpu_shares){99, -1, 19};
     expect(r, &remote, VERDICT_VALID, EXIT_CODE_OK, "every row");
-    ranks[2].run_queue_ns = 1900;
+    ranks[2].counters[RECORDER_RUN_QUEUE_NS] = 1900;
     ranks[1].resources.mean_cpu.server = 40;
     expect(r, &remote, VERDICT_VALID, EXIT_CODE_OK, "every row"); /* the server had most */
     ranks[1].resources.mean_cpu.server = 37;
@@ -83,7 +83,7 @@ static void test_ranks(void **state)
     ranks[2].resources.mean_cpu = (struct cpu_shares){80, -1, 19};
     expect(r, &remote, VERDICT_INVALID, EXIT_CODE_INVALID,
            "machine b is client-bound: sessions waited for a CPU of this machine 95 %");
-    ranks[2].run_queue_ns = 0;
+    ranks[2].counters[RECORDER_RUN_QUEUE_NS] = 0;
     ranks[0].verdict = VERDICT_INVALID;
     snprintf(ranks[0].verdict_reason, sizeof ranks[0].verdict_reason, "it stood still");
     expect(r, &remote, VERDICT_INVALID, EXIT_CODE_INVALID, "machine a, rank 0: it stood still");
@@ -111,7 +111,7 @@ static void test_good_run(void **state)
 /* A run of a script of 100 transactions, of which all were committed, into one table. */
 struct scripted_run {
     struct result *result;
-    struct transaction_ledger *ledger;
+    uint64_t *counters;
     uint64_t *counts;
     struct dataset_verification table;
 };
@@ -122,11 +122,12 @@ static void make_scripted(struct scripted_run *run)
     r->rows = (struct row_ledger){0};
     r->verification = (struct verification){0};
     r->measured_ns = INT64_C(5000000000);
-    r->transactions = (struct transaction_ledger){.begun = 100, .committed = 100, .tries = 100};
     assert_true(recorder_snapshot_init(&r->totals, OPERATIONS + 1));
     run->counts = r->totals.counts[OPERATIONS];
     run->counts[COUNT_BEGUN] = run->counts[COUNT_COMMITTED] = run->counts[COUNT_TRIES] = 100;
-    run->ledger = &r->transactions;
+    run->counters = r->totals.counters;
+    run->counters[RECORDER_TRANSACTIONS_BEGUN] = run->counters[RECORDER_TRIES] = 100;
+    run->counters[RECORDER_TRANSACTIONS_COMMITTED] = 100;
     run->table = (struct dataset_verification){.state = VERIFICATION_DONE};
     r->datasets = &run->table;
     r->dataset_count = 1;
@@ -139,12 +140,11 @@ static void end_scripted(struct scripted_run *run)
 }
 
 /* So many of the 100 were not committed. */
-static void take_from_committed(struct scripted_run *run, uint64_t n, uint64_t *entry,
-                                enum operation_count count)
+static void take_from_committed(struct scripted_run *run, uint64_t n, enum operation_count count)
 {
-    run->ledger->committed -= n;
+    run->counters[RECORDER_TRANSACTIONS_COMMITTED] -= n;
     run->counts[COUNT_COMMITTED] -= n;
-    *entry += n;
+    run->counters[operation_count_sums[count]] += n;
     run->counts[count] += n;
 }
 
@@ -156,7 +156,7 @@ static void test_transactions(void **state)
     struct scripted_run run;
     make_scripted(&run);
     expect(run.result, &scripted, VERDICT_VALID, EXIT_CODE_OK, "every transaction was committed");
-    take_from_committed(&run, 5, &run.ledger->rolled_back, COUNT_ROLLED_BACK);
+    take_from_committed(&run, 5, COUNT_ROLLED_BACK);
     expect(run.result, &scripted, VERDICT_VALID, EXIT_CODE_OK, "rolled back on purpose");
     run.result->totals.counters[RECORDER_CHECKS] = 9;
     run.result->totals.counters[RECORDER_CHECKS_FAILED] = 2;
@@ -177,8 +177,8 @@ static void test_failed_transactions(void **state)
     struct scripted_run run;
     struct judge_context context = scripted;
     make_scripted(&run);
-    take_from_committed(&run, 4, &run.ledger->failed, COUNT_FAILED);
-    run.ledger->refused = 4;
+    take_from_committed(&run, 4, COUNT_FAILED);
+    run.counters[RECORDER_TRANSACTIONS_REFUSED] = 4;
     add_cause(run.result, CAUSE_STATEMENT, "no such column");
     expect(run.result, &context, VERDICT_DEGRADED, EXIT_CODE_SHORT,
            "4 of 100 transactions failed: no such column");
@@ -193,12 +193,12 @@ static void test_failed_transactions(void **state)
     expect(run.result, &context, VERDICT_DEGRADED, EXIT_CODE_OK, "4 of 100");
     end_scripted(&run);
     make_scripted(&run);
-    take_from_committed(&run, 4, &run.ledger->unfinished, COUNT_UNFINISHED);
+    take_from_committed(&run, 4, COUNT_UNFINISHED);
     expect(run.result, &scripted, VERDICT_VALID, EXIT_CODE_OK,
            "every transaction was committed; 4 were still running at the end of the run");
     end_scripted(&run);
     make_scripted(&run);
-    take_from_committed(&run, 1, &run.ledger->in_doubt, COUNT_IN_DOUBT);
+    take_from_committed(&run, 1, COUNT_IN_DOUBT);
     expect(run.result, &scripted, VERDICT_DEGRADED, EXIT_CODE_SHORT, "1 of 100 transactions is in");
     run.counts[COUNT_IN_DOUBT]--; /* by name it does not balance */
     expect(run.result, &scripted, VERDICT_DEGRADED, EXIT_CODE_INTERNAL, "does not balance");
