@@ -907,10 +907,6 @@ static struct rank_result describe_rank(struct job *job)
     judge_rank(job, &judged);
     const bool is_elsewhere = select_server(job).is_remote;
     struct rank_result own = {.is_known = true,
-                              .sessions = result->sessions,
-                              .rows = result->rows,
-                              .elapsed_ns = result->elapsed_ns,
-                              .append_ns = result->append_ns,
                               .gate_late_ns = result->gate_late_ns,
                               .hosts_here = is_elsewhere ? 0 : (unsigned)MAX(job->place_count, 1),
                               .resources = result->resources,

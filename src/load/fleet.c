@@ -249,7 +249,7 @@ static void sum_up(struct fleet *fleet)
         const bool is_timed = session->quota == UINT64_MAX || result->stop_reason == STOP_DURATION;
         rows->planned = is_timed ? sum->begun : session->quota;
         rows->not_sent = rows->planned - (rows->acknowledged + rows->rejected + rows->in_doubt);
-        row_ledger_add(&result->rows, rows);
+        ledger_add(&result->rows, rows, sizeof *rows);
         add_transactions(fleet, session, end_ns);
         if (session->worst_lag > result->worst_lag_rows) {
             result->worst_lag_rows = session->worst_lag;

@@ -109,7 +109,8 @@ struct dataset_verification {
 bool session_ledger_balances(const struct session_ledger *ledger);
 bool row_ledger_balances(const struct row_ledger *ledger);
 
-void row_ledger_add(struct row_ledger *into, const struct row_ledger *from);
+/* Adds a ledger to another of its kind, of so many bytes: all members are uint64_t. */
+void ledger_add(void *into, const void *from, size_t bytes);
 
 /* Fills the figures from the two counts and the ledger. Rows that came are credited to acknowledged
  * ones first, then to those in doubt, then to rejected ones, the rest is surplus; so one that is

@@ -1,6 +1,7 @@
 #include "measure/result.h"
 
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,60 @@ const char *const stop_reason_names[] = {
 
 const char *const verdict_names[] = {
     [VERDICT_VALID] = "VALID", [VERDICT_DEGRADED] = "DEGRADED", [VERDICT_INVALID] = "INVALID"};
+
+/* How the numbers of two parts make one. */
+enum rule {
+    RULE_SUM,
+    RULE_MAX,
+    RULE_REASON,
+};
+
+static const struct {
+    size_t whole, part, bytes; /* where the number is, and how long */
+    enum rule rule;
+} parts[] = {
+#define AS_ROW(type, name, rule)                                                                   \
+    {offsetof(struct result, name), offsetof(struct rank_result, name), sizeof(type), RULE_##rule},
+    RESULT_PARTS(AS_ROW){offsetof(struct result, totals.counters),
+                         offsetof(struct rank_result, counters),
+                         RECORDER_COUNTERS * sizeof(uint64_t), RULE_SUM},
+    {offsetof(struct result, totals.warm_up), offsetof(struct rank_result, warm_up),
+     RECORDER_COUNTERS * sizeof(uint64_t), RULE_SUM},
+};
+
+void result_take_part(const struct result *result, struct rank_result *part)
+{
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        memcpy((char *)part + parts[i].part, (const char *)result + parts[i].whole, parts[i].bytes);
+    }
+    part->start_mono_ns = result->start_mono_ns;
+}
+
+/* What ended a run early anywhere ended it, most of all a lost rank; then the end of its time. */
+static enum stop_reason join_reasons(enum stop_reason a, enum stop_reason b)
+{
+    const bool is_weaker = a == STOP_COMPLETED || (a == STOP_DURATION && b != STOP_COMPLETED);
+    return b == STOP_RANK || is_weaker ? b : a;
+}
+
+void result_add_part(struct result *result, const struct rank_result *part)
+{
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        void *const into = (char *)result + parts[i].whole;
+        const void *const from = (const char *)part + parts[i].part;
+        switch (parts[i].rule) {
+        case RULE_SUM:
+            ledger_add(into, from, parts[i].bytes);
+            break;
+        case RULE_MAX: /* none is negative */
+            *(uint64_t *)into = MAX(*(uint64_t *)into, *(const uint64_t *)from);
+            break;
+        case RULE_REASON:
+            result->stop_reason = join_reasons(result->stop_reason, part->stop_reason);
+            break;
+        }
+    }
+}
 
 bool result_join_hosts(struct result *result, struct hosts_view *view)
 {

@@ -114,14 +114,37 @@ struct host_result {
                                                 value "": not set any more */
 };
 
-/* What one of several ranks came to: a row of ranks.csv. */
+/*
+ * The numbers that a result has in all and of each rank, beside the counters of its totals.
+ *
+ * X(type, name, rule): a member of struct result and of struct rank_result. The rule says how those
+ * of two ranks make one: SUM, MAX, or REASON of an early end.
+ */
+/* clang-format off */
+#define RESULT_PARTS(X) \
+    X(struct session_ledger, sessions, SUM) \
+    X(struct row_ledger, rows, SUM) \
+    X(struct batch_ledger, batches, SUM) /* all 0 without a rate */ \
+    X(int64_t, elapsed_ns, MAX)          /* first thread started -> last session ended */ \
+    X(int64_t, connect_ns, MAX)          /* first thread started -> gate opened */ \
+    X(int64_t, append_ns, MAX)           /* gate opened -> last session had its last answer */ \
+    X(int64_t, measured_ns, MAX)         /* end of the warm-up -> last answer; without a warm-up */ \
+                                         /* append_ns */ \
+    X(uint64_t, sessions_cut, SUM)       /* sessions whose connection append cut: no end in time */ \
+                                         /* after STOP */ \
+    X(uint64_t, worst_lag_rows, MAX)     /* most rows that a count was behind the session's own */ \
+    X(uint64_t, batches_late, SUM)       /* with a rate: batches begun over 100 ms after their time */ \
+    X(enum stop_reason, stop_reason, REASON)
+/* clang-format on */
+#define RESULT_AS_MEMBER(type, name, rule) type name;
+
+/* A rank's part of a result: a row of ranks.csv. */
 struct rank_result {
     char machine[64];
     bool is_known; /* false: its result did not come; of its counts there is what it told last */
-    struct session_ledger sessions;
-    struct row_ledger rows;
-    uint64_t counters[RECORDER_COUNTERS];
-    int64_t elapsed_ns, append_ns;
+    RESULT_PARTS(RESULT_AS_MEMBER)
+    uint64_t counters[RECORDER_COUNTERS], warm_up[RECORDER_COUNTERS]; /* of its totals */
+    int64_t start_mono_ns;                                            /* on its own clock */
     int64_t gate_late_ns; /* its gate opened so long after the moment agreed on */
     int64_t
         clock_offset_ns; /* its clock against that of rank 0, at the end, and at most so wrong */
@@ -136,20 +159,13 @@ struct rank_result {
 };
 
 struct result {
-    int64_t started_wall_ns;      /* 1970 UTC */
-    int64_t start_mono_ns;        /* monotonic: causes count from here */
-    int64_t elapsed_ns;           /* first thread started -> last session ended */
-    int64_t connect_ns;           /* first thread started -> gate opened */
-    int64_t append_ns;            /* gate opened -> last session had its last answer */
-    int64_t disconnect_ns;        /* from there -> last session ended */
+    int64_t started_wall_ns; /* 1970 UTC */
+    int64_t start_mono_ns;   /* monotonic: causes count from here */
+    RESULT_PARTS(RESULT_AS_MEMBER)
+    int64_t disconnect_ns;        /* last session had its last answer -> last session ended */
     double throughput_rows_per_s; /* acknowledged / elapsed */
     double rate_achieved_percent; /* of --rate, while appending; -1 = none, or too short to tell */
-    enum stop_reason stop_reason;
 
-    struct session_ledger sessions;
-    struct row_ledger rows;
-    struct batch_ledger batches; /* all 0 without a rate */
-    int64_t measured_ns; /* end of the warm-up -> last answer; without a warm-up append_ns */
     struct verification verification;
     struct row_verification row_verification;
     size_t dataset_count;                  /* of the script; then `verification` says nothing */
@@ -160,10 +176,7 @@ struct result {
     unsigned resource_rank;                /* whose CPU and I/O `resources` has */
     int64_t gate_late_ns;                  /* as in struct rank_result, of this process */
     uint64_t sessions_left;  /* whose threads were left behind in their script, and read it still */
-    uint64_t sessions_cut;   /* sessions whose connection append cut: no end in time after STOP */
     uint64_t sessions_ended; /* that append cut, and ended at the server, which was at work still */
-    uint64_t worst_lag_rows; /* most rows that a count was behind the session's own */
-    uint64_t batches_late;   /* with a rate: batches that started over 100 ms after their time */
 
     int64_t table_bytes_before; /* of the run's tables on disk; -1 = not known, as the next */
     int64_t table_bytes_after;
@@ -202,6 +215,10 @@ struct result {
 
 extern const char *const stop_reason_names[];
 extern const char *const verdict_names[]; /* "VALID", ... */
+
+/* Copies what a rank's result has of a part; and adds a part to the result of all ranks. */
+void result_take_part(const struct result *result, struct rank_result *part);
+void result_add_part(struct result *result, const struct rank_result *part);
 
 /* Every row was read back, which tells for sure. */
 bool result_is_read_back(const struct result *result);

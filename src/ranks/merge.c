@@ -19,11 +19,6 @@ enum {
 /* What comes first. */
 struct head {
     struct rank_result own;
-    struct batch_ledger batches;
-    uint64_t warm_up[RECORDER_COUNTERS];
-    int64_t start_mono_ns, connect_ns, measured_ns;
-    enum stop_reason stop_reason;
-    uint64_t sessions_cut, worst_lag_rows, batches_late;
     size_t operations, hosts, datasets, sessions, findings, causes, traces;
     uint64_t other_causes;
 };
@@ -444,18 +439,6 @@ static void add_causes(struct causes *into, struct reader *reader, size_t count,
     }
 }
 
-static void add_session_ledger(struct session_ledger *into, const struct session_ledger *from)
-{
-    into->requested += from->requested;
-    into->connected += from->connected;
-    into->refused += from->refused;
-    into->timed_out += from->timed_out;
-    into->not_started += from->not_started;
-    into->finished += from->finished;
-    into->stopped += from->stopped;
-    into->dropped += from->dropped;
-}
-
 /* Levels of a search. */
 
 bool merge_pack_level(struct buffer *bytes, const struct level *level,
@@ -539,7 +522,7 @@ bool merge_add_level(struct level_sum *sum, const char *machine, const void *byt
         into->reason = from.reason;
         into->reason_ns = from.reason_ns;
     }
-    add_session_ledger(&into->ledger, &from.ledger);
+    ledger_add(&into->ledger, &from.ledger, sizeof into->ledger);
     into->up += from.up;
     into->stalled += from.stalled;
     into->failed += from.failed;
@@ -584,14 +567,6 @@ bool merge_pack(struct buffer *bytes, const struct merge_part *part)
     const struct recorder_snapshot *totals = &result->totals;
     struct head head = {
         .own = *part->own,
-        .batches = result->batches,
-        .start_mono_ns = result->start_mono_ns,
-        .connect_ns = result->connect_ns,
-        .measured_ns = result->measured_ns,
-        .stop_reason = result->stop_reason,
-        .sessions_cut = result->sessions_cut,
-        .worst_lag_rows = result->worst_lag_rows,
-        .batches_late = result->batches_late,
         .operations = totals->operations,
         .hosts = totals->hosts,
         .datasets = result->dataset_count,
@@ -601,8 +576,7 @@ bool merge_pack(struct buffer *bytes, const struct merge_part *part)
         .traces = result->trace == NULL ? 0 : 1,
         .other_causes = result->causes.others,
     };
-    memcpy(head.own.counters, totals->counters, sizeof head.own.counters);
-    memcpy(head.warm_up, totals->warm_up, sizeof head.warm_up);
+    result_take_part(result, &head.own);
     buffer_add(bytes, &head, sizeof head);
     for (size_t i = 0; i < totals->operations; i++) {
         put_histogram(bytes, &totals->histograms[i]);
@@ -676,14 +650,6 @@ void merge_destroy(struct merge *merge)
     free(merge);
 }
 
-/* What ended a run early anywhere ended it, most of all a lost rank; then the end of its time. */
-static enum stop_reason join_reasons(enum stop_reason a, enum stop_reason b)
-{
-    return b == STOP_RANK                                                       ? b
-           : a == STOP_COMPLETED || (a == STOP_DURATION && b != STOP_COMPLETED) ? b
-                                                                                : a;
-}
-
 static void add_head(struct merge *merge, unsigned rank, const struct head *head)
 {
     struct result *result = merge->result;
@@ -697,23 +663,7 @@ static void add_head(struct merge *merge, unsigned rank, const struct head *head
     own->clock_error_ns = before.clock_error_ns;
     own->clock_drift_ns = before.clock_drift_ns;
     own->clock_drift_error_ns = before.clock_drift_error_ns;
-    add_session_ledger(&result->sessions, &own->sessions);
-    row_ledger_add(&result->rows, &own->rows);
-    result->batches.due += head->batches.due;
-    result->batches.sent += head->batches.sent;
-    result->batches.not_sent += head->batches.not_sent;
-    result->elapsed_ns = MAX(result->elapsed_ns, own->elapsed_ns);
-    result->connect_ns = MAX(result->connect_ns, head->connect_ns);
-    result->append_ns = MAX(result->append_ns, own->append_ns);
-    result->measured_ns = MAX(result->measured_ns, head->measured_ns);
-    result->stop_reason = join_reasons(result->stop_reason, head->stop_reason);
-    result->sessions_cut += head->sessions_cut;
-    result->worst_lag_rows = MAX(result->worst_lag_rows, head->worst_lag_rows);
-    result->batches_late += head->batches_late;
-    for (size_t i = 0; i < RECORDER_COUNTERS; i++) {
-        result->totals.counters[i] += own->counters[i];
-        result->totals.warm_up[i] += head->warm_up[i];
-    }
+    result_add_part(result, own);
 }
 
 static void add_totals(struct merge *merge, struct reader *reader, const struct head *head)
@@ -841,7 +791,7 @@ static bool add_trace(struct merge *merge, unsigned rank, struct reader *reader,
     own->trace = head->traces == 0 ? NULL : malloc(sizeof *own->trace);
     if (own->trace != NULL) {
         get_bytes(reader, own->trace, sizeof *own->trace);
-        move_trace(own->trace, merge->result->start_mono_ns - head->start_mono_ns);
+        move_trace(own->trace, merge->result->start_mono_ns - own->start_mono_ns);
     }
     return head->traces == 0 || own->trace != NULL;
 }
@@ -933,17 +883,12 @@ void merge_add_lost(struct merge *merge, unsigned rank, const struct session_sum
     own->rows.in_doubt = own->rows.planned - own->rows.acknowledged - own->rows.rejected;
     if (result->batches.due > 0) { /* of those that were not sent it did not tell */
         const uint64_t sent = counters[RECORDER_APPENDS] + counters[RECORDER_APPENDS_FAILED];
-        result->batches.sent += sent;
-        result->batches.due += sent;
+        own->batches.sent = own->batches.due = sent;
     }
     memcpy(own->counters, counters, sizeof own->counters);
     close_transactions(own->counters, result->totals.counters[RECORDER_TRANSACTIONS_DUE] > 0);
-    add_session_ledger(&result->sessions, &own->sessions);
-    row_ledger_add(&result->rows, &own->rows);
-    result->stop_reason = join_reasons(result->stop_reason, STOP_RANK);
-    for (size_t i = 0; i < RECORDER_COUNTERS; i++) {
-        result->totals.counters[i] += own->counters[i];
-    }
+    own->stop_reason = STOP_RANK;
+    result_add_part(result, own);
 }
 
 /* Adds the samples of another rank, those first … end-1, to those of the resource rank, which were

@@ -228,7 +228,7 @@ static inline void check_list(const struct plan *plan, const struct result *resu
         const struct session_summary *session = &result->session_list[i];
         assert_int_equal(session->index, i);
         assert_int_equal(session->is_idle, i >= plan->sessions);
-        row_ledger_add(&rows, &session->rows);
+        ledger_add(&rows, &session->rows, sizeof rows);
         lost += session->drops;
         reconnects += session->reconnects;
         churns += session->churns;

@@ -69,7 +69,7 @@ static void sums_of_ledgers_balance(void **state)
 {
     (void)state;
     struct row_ledger row_sum = all_rows;
-    row_ledger_add(&row_sum, &all_rows);
+    ledger_add(&row_sum, &all_rows, sizeof row_sum);
     assert_true(row_ledger_balances(&row_sum));
     assert_int_equal(row_sum.planned, 2000);
     assert_int_equal(row_sum.acknowledged, 1200);

@@ -56,16 +56,16 @@ static void part_init(struct part *part, unsigned first, unsigned sessions, uint
                                                            .batches = 1,
                                                            .worked_ns = MONO_NS_PER_S};
     }
-    part->own = (struct rank_result){
-        .is_known = true,
-        .sessions = {.requested = sessions, .connected = sessions, .finished = sessions},
-        .rows = {sessions * rows, sessions * rows, 0, 0, 0},
-        .elapsed_ns = SECONDS * MONO_NS_PER_S,
-        .append_ns = (SECONDS - 2) * MONO_NS_PER_S,
-        .resources = {.max_cpu = {50, -1, 20},
-                      .mean_cpu = {50, -1, 20},
-                      .max_server_memory_bytes = -1,
-                      .max_client_memory_bytes = 1000}};
+    part->own = (struct rank_result){.is_known = true,
+                                     .resources = {.max_cpu = {50, -1, 20},
+                                                   .mean_cpu = {50, -1, 20},
+                                                   .max_server_memory_bytes = -1,
+                                                   .max_client_memory_bytes = 1000}};
+    result->sessions =
+        (struct session_ledger){.requested = sessions, .connected = sessions, .finished = sessions};
+    result->rows = (struct row_ledger){sessions * rows, sessions * rows, 0, 0, 0};
+    result->elapsed_ns = SECONDS * MONO_NS_PER_S;
+    result->append_ns = (SECONDS - 2) * MONO_NS_PER_S;
     result->connect_ns = MONO_NS_PER_S;
     result->totals.counters[RECORDER_ROWS_ACKNOWLEDGED] = sessions * rows;
 }
