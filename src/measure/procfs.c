@@ -15,6 +15,9 @@
 
 #include "base/mono.h"
 
+/* PF_EXITING of the kernel, in the flags of /proc/PID/stat. */
+#define FLAG_EXITING 4
+
 /* What is left to read of a text with a hard end. */
 struct text {
     const char *at;
@@ -202,6 +205,7 @@ bool procfs_parse_process(const char *text, size_t length, struct procfs_process
 {
     enum {
         PARENT,
+        FLAGS,
         UTIME,
         STIME,
         CUTIME,
@@ -228,7 +232,7 @@ bool procfs_parse_process(const char *text, size_t length, struct procfs_process
     }
     line.at = close + 1;
     if (!take_word(&line, &state) || remaining(state) != 1 ||
-        !take(&line, "d.........tttt..d.d", fields) || fields[PARENT] > INT_MAX ||
+        !take(&line, "d....d....tttt..d.d", fields) || fields[PARENT] > INT_MAX ||
         fields[THREADS] > INT_MAX) {
         return false;
     }
@@ -240,7 +244,7 @@ bool procfs_parse_process(const char *text, size_t length, struct procfs_process
     *out = (struct procfs_process){
         .pid = (pid_t)pid,
         .parent = (pid_t)fields[PARENT],
-        .has_ended = *state.at == 'Z' || *state.at == 'X',
+        .has_ended = *state.at == 'Z' || *state.at == 'X' || (fields[FLAGS] & FLAG_EXITING) != 0,
         .threads = (unsigned)fields[THREADS],
         .own_ns = (int64_t)((fields[UTIME] + fields[STIME]) * tick_ns),
         .reaped_ns = (int64_t)((fields[CUTIME] + fields[CSTIME]) * tick_ns),

@@ -40,7 +40,7 @@ struct procfs_process {
     pid_t pid;
     pid_t parent;
     char name[PROCFS_NAME_BYTES]; /* cut if longer */
-    bool has_ended;               /* but not waited for yet */
+    bool has_ended;               /* or is about to: the kernel ends it; it is not waited for yet */
     unsigned threads;
     int64_t own_ns;       /* user + system, of all threads; in whole clock ticks, as the next */
     int64_t reaped_ns;    /* user + system of the children that were waited for */

@@ -81,8 +81,10 @@ static bool find_holders(struct search *search)
     const struct dirent *entry;
     while ((entry = readdir(processes)) != NULL && search->count < HOLDERS_MAX) {
         const pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+        struct procfs_process *holder = &search->holders[search->count];
+        /* a killed process keeps its sockets until the kernel has freed its memory */
         search->count += pid > 0 && pid != self && holds_socket(search, pid) &&
-                         procfs_read_process(search->proc, pid, &search->holders[search->count]);
+                         procfs_read_process(search->proc, pid, holder) && !holder->has_ended;
     }
     closedir(processes);
     return true;
@@ -1024,6 +1026,12 @@ static void attach_again(struct server_process *server)
         }
         server->restarts++;
     }
+}
+
+bool server_process_runs(const struct server_process *server, pid_t pid)
+{
+    struct procfs_process process;
+    return procfs_read_process(server->proc, pid, &process) && !process.has_ended;
 }
 
 void server_process_walk(struct server_process *server,

@@ -370,20 +370,32 @@ static void see(void *context, pid_t pid, bool is_root)
     if (is_root && tracer->root_count < ROOTS_MAX) {
         tracer->roots[tracer->root_count++] = pid;
     }
-    /* one that is there is not written: it may be about to end, and the kernel to take it out */
     tracer->has_processes = true;
-    tracer->is_added |=
-        bpf_map__update_elem(map, &key, sizeof key, &is_there, sizeof is_there, BPF_NOEXIST) == 0;
+    if (bpf_map__update_elem(map, &key, sizeof key, &is_there, sizeof is_there, BPF_NOEXIST) != 0) {
+        return;
+    }
+    /* The kernel takes a process out of the map when it begins to end it, which may have been
+     * before it was put in. A root that stays in would hide that the server was restarted. */
+    if (server_process_runs(tracer->server, pid)) {
+        tracer->is_added = true;
+    } else {
+        bpf_map__delete_elem(map, &key, sizeof key, 0);
+    }
 }
 
+/* Fills the map of processes. Again as long as it finds some: a process that was put in may have
+ * begun others between the walk and that moment, and only those that it begins later are seen by
+ * the kernel. */
 static void walk(struct tracer *tracer)
 {
-    tracer->root_count = 0;
-    tracer->has_processes = tracer->is_added = false;
-    server_process_walk(tracer->server, see, tracer);
+    do {
+        tracer->root_count = 0;
+        tracer->has_processes = tracer->is_added = false;
+        server_process_walk(tracer->server, see, tracer);
+    } while (tracer->is_added);
 }
 
-/* Looks for a server that was restarted: the processes that it begins are seen by the kernel. */
+/* Looks for a server that was restarted. */
 static void look(struct tracer *tracer)
 {
     const struct bpf_map *map = tracer->programs->maps.processes;
@@ -495,7 +507,6 @@ static bool trace_own(const struct tracer *tracer)
                                            &is_there, sizeof is_there, BPF_ANY) == 0;
 }
 
-/* Fills the map of processes, those first that begin meanwhile: they are children of the others. */
 static enum status find_processes(struct tracer *tracer, const struct server_selector *selector,
                                   struct error *error)
 {
@@ -507,9 +518,7 @@ static enum status find_processes(struct tracer *tracer, const struct server_sel
     if (tracer->server == NULL) {
         return refuse(error, ENOMEM, "out of memory");
     }
-    do {
-        walk(tracer);
-    } while (tracer->is_added);
+    walk(tracer);
     if (tracer->has_processes) {
         return STATUS_OK;
     }

@@ -224,6 +224,10 @@ static void names_with_blanks_and_parentheses(void **state)
     assert_true(procfs_parse_process(zombie, sizeof(zombie) - 1, &out));
     assert_true(out.has_ended);
     assert_int_equal(out.reaped_ns, 4 * tick_ns());
+    /* PF_EXITING: it was killed, and the kernel frees what it has */
+    static const char ending[] = "7 (a) R 3 7 7 0 -1 4194628 1 2 3 4 1 2 3 4 20 0 9 0 77\n";
+    assert_true(procfs_parse_process(ending, sizeof(ending) - 1, &out));
+    assert_true(out.has_ended);
     assert_true(accepts(process, "7 () R 3 7 7 0 -1 64 1 2 3 4 1 2 3 4 20 0 9 0 77\n"));
     assert_false(accepts(process, "7 (a) R 3 7 7 0 -1 64 1 2 3 4 1 2 3 4 20 0 9 0\n"));
     assert_false(accepts(process, "7 (a) R 3 7 7 0 -1 64 1 2 3 4 1 2 3 4 20 0 9 0 77"));

@@ -566,6 +566,58 @@ static void without_proc_nothing_is_said_of_listeners(void **state)
     rmdir(folder);
 }
 
+/* A killed process has its sockets until the kernel has freed its memory: the server that is
+ * started in its place is found, and not that process. */
+static void a_process_that_ends_is_not_the_server(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/append-proc-XXXXXX", path[sizeof(folder) + 16], note[200];
+    struct procfs_process found;
+    static const char *const processes[] = {"41", "42"};
+    assert_non_null(mkdtemp(folder));
+    const int proc = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_true(proc >= 0);
+    assert_int_equal(mkdirat(proc, "net", 0700), 0);
+    snprintf(path, sizeof(path), "%s/net", folder);
+    write_file(path, "tcp",
+               "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  "
+               "timeout inode\n"
+               "   0: 0100007F:1538 00000000:0000 0A 00000000:00000000 00:00000000 00000000   105"
+               "        0 77 1 0 100 0 0 10 0\n");
+    for (size_t i = 0; i < 2; i++) {
+        char text[120];
+        snprintf(path, sizeof(path), "%s/fd", processes[i]);
+        assert_int_equal(mkdirat(proc, processes[i], 0700), 0);
+        assert_int_equal(mkdirat(proc, path, 0700), 0);
+        snprintf(path, sizeof(path), "%s/fd/3", processes[i]);
+        assert_int_equal(symlinkat("socket:[77]", proc, path), 0);
+        snprintf(path, sizeof(path), "%s/%s", folder, processes[i]);
+        snprintf(text, sizeof(text), "%s (postgres) R 1 7 7 0 -1 %s 1 2 3 4 1 2 3 4 20 0 1 0 %zu\n",
+                 processes[i], i == 0 ? "4194628" : "4194624", 100 + i);
+        write_file(path, "stat", text);
+    }
+    assert_true(server_find(proc, 5432, NULL, &found, note, sizeof(note)));
+    assert_int_equal(found.pid, 42);
+    assert_string_equal(note, "");
+    snprintf(path, sizeof(path), "%s/42", folder);
+    write_file(path, "stat", "42 (postgres) R 1 7 7 0 -1 4194628 1 2 3 4 1 2 3 4 20 0 1 0 101\n");
+    assert_false(server_find(proc, 5432, NULL, &found, note, sizeof(note)));
+    for (size_t i = 0; i < 2; i++) {
+        snprintf(path, sizeof(path), "%s/fd/3", processes[i]);
+        assert_int_equal(unlinkat(proc, path, 0), 0);
+        snprintf(path, sizeof(path), "%s/fd", processes[i]);
+        assert_int_equal(unlinkat(proc, path, AT_REMOVEDIR), 0);
+        snprintf(path, sizeof(path), "%s/%s", folder, processes[i]);
+        remove_file(path, "stat");
+        rmdir(path);
+    }
+    snprintf(path, sizeof(path), "%s/net", folder);
+    remove_file(path, "tcp");
+    rmdir(path);
+    close(proc);
+    rmdir(folder);
+}
+
 static int set_up(void **state)
 {
     static struct server server;
@@ -597,6 +649,7 @@ int main(void)
         TEST(a_cgroup_is_read_with_those_below),
         TEST(a_cgroup_that_is_made_again),
         cmocka_unit_test(without_proc_nothing_is_said_of_listeners),
+        cmocka_unit_test(a_process_that_ends_is_not_the_server),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
