@@ -98,7 +98,9 @@ void session_blame(struct session *session, enum cause_phase phase, const char *
                   UNITS_NS(session->load->plan->timeout_ns));
         error = &own;
     }
-    causes_add_named(session->load->causes, phase, name, status, error, mono_now_ns());
+    const bool is_mistake = phase == CAUSE_SCRIPT && status == STATUS_FATAL;
+    causes_add_named(is_mistake ? session->load->mistakes : session->load->causes, phase, name,
+                     status, error, mono_now_ns());
 }
 
 void session_note_gap(struct session *session, int64_t now_ns)

@@ -807,7 +807,7 @@ static void hold(struct fleet *fleet, struct level *level)
             !is_over(fleet)) {
             /* a session that was lost with the call is about to end */
             wait_for_drops(fleet, level);
-            if (!has_failed(fleet, level)) {
+            if (!has_failed(fleet, level) && !has_mistake(fleet)) {
                 fail(fleet, level, LEVEL_APPEND_FAILED);
             }
         }
@@ -848,7 +848,7 @@ static void hold(struct fleet *fleet, struct level *level)
 }
 
 /* The level's figures and outcome. Completes its ledger, so that it balances; the causes of one
- * that failed, or that a mistake in the script ended, are moved into it. */
+ * that failed are moved into it. */
 static void conclude(struct fleet *fleet, struct level *level)
 {
     const struct recorder_snapshot *start = &fleet->snapshots[AT_START];
@@ -878,7 +878,7 @@ static void conclude(struct fleet *fleet, struct level *level)
         level->outcome = fleet->is_over ? LEVEL_UNFINISHED : LEVEL_HELD;
         level->reason = fleet->is_over ? LEVEL_ENDED : LEVEL_NO_REASON;
     }
-    if (level->outcome == LEVEL_FAILED || has_mistake(fleet)) {
+    if (level->outcome == LEVEL_FAILED) {
         level->causes = malloc(sizeof *level->causes);
     }
     if (level->causes != NULL) {
@@ -1243,6 +1243,7 @@ enum status fleet_run(struct load *load, struct result *result, struct error *er
     }
     causes_init(&fleet.causes);
     load->causes = is_run ? &result->causes : &fleet.causes;
+    load->mistakes = &result->causes;
     load->read = load->setup->count;
     if (load->plan->read_mode == READ_QUERY) {
         load->read = (struct statement){.sql = load->plan->read_sql};

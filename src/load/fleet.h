@@ -18,8 +18,8 @@
  * Fills times, stop_reason, the ledgers of all sessions that were ever started (but not the
  * verification) and worst_lag_rows of *result, which is zeroed except for causes, already
  * initialised, and totals, made for the recorder's operations; in a run also batches_late,
- * session_list, fairness and causes; in a search the rest of load->search. FATAL: no memory,
- * nothing was started.
+ * session_list, fairness and causes; in a search the rest of load->search, and of the causes a
+ * mistake in the script. FATAL: no memory, nothing was started.
  *
  * With search->max_rows a hold is shorter, but no less than a second, once it has taken an eighth
  * of the rows that are left, and sessions rest until the next one once they wrote a sixteenth. */

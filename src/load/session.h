@@ -61,8 +61,9 @@ struct load {
     void (*on_level)(void *context, const struct level *level, const struct level *own);
 
     /* Of the fleet. What changes is atomic, or has its own lock, or is under connections_lock. */
-    struct statement read; /* what sessions read by: count(*), or the user's query */
-    struct causes *causes;
+    struct statement read;   /* what sessions read by: count(*), or the user's query */
+    struct causes *causes;   /* in a search of the level that is being tried */
+    struct causes *mistakes; /* of the script: the whole run's; in a run the same as `causes` */
     struct gate gate;
     pthread_mutex_t connections_lock; /* shared_conn of every session */
     atomic_bool has_finished_one;
@@ -125,7 +126,8 @@ void session_add(struct session *session, enum recorder_counter counter, uint64_
 void session_begin_call(struct session *session);
 void session_end_call(struct session *session);
 
-/* Adds to the causes; `name`, borrowed, of what a script calls so, or NULL. */
+/* Adds to the causes; `name`, borrowed, of what a script calls so, or NULL. CAUSE_SCRIPT with FATAL
+ * is a mistake in the script: it belongs to no level of a search, but ends it. */
 void session_blame(struct session *session, enum cause_phase phase, const char *name,
                    enum status status, const struct error *error);
 

@@ -936,6 +936,9 @@ enum status transactions_turn(struct session *session, int64_t intended_ns)
         is_again = tries_again(own, &end);
         settle_claims(own, is_again);
     } while (is_again);
+    if (end == TRY_WRONG) {
+        stop_for(own, &own->error); /* first: the end of the run says whose failure is counted */
+    }
     settle(own, end);
     script_settle(own->state);
     session->turn++;
@@ -952,7 +955,7 @@ enum status transactions_turn(struct session *session, int64_t intended_ns)
     }
     session->sum.batches++;
     if (end == TRY_WRONG) {
-        return stop_for(own, &own->error);
+        return STATUS_FATAL;
     }
     if (own->has_failed && end != TRY_CUT) {
         session_blame(session, own->phase, own->name, own->status, &own->error);

@@ -26,11 +26,6 @@ struct level *search_add_level(struct search *search)
     return level;
 }
 
-const struct causes *search_last_causes(const struct search *search)
-{
-    return search->count == 0 ? NULL : search->levels[search->count - 1].causes;
-}
-
 void level_find_rates(struct level *level)
 {
     if (level->hold_ns > 0) {

@@ -85,7 +85,7 @@ enum search_end {
     SEARCH_TIME,        /* the bound on time */
     SEARCH_ROWS,        /* the bound on rows written, or on their bytes */
     SEARCH_INTERRUPTED, /* a signal */
-    SEARCH_SCRIPT,      /* a mistake in the script: CAUSE_SCRIPT of the last level says which */
+    SEARCH_SCRIPT,      /* a mistake in the script: CAUSE_SCRIPT of the result says which */
     SEARCH_GONE,        /* the server was gone and did not come back */
     SEARCH_STUCK,       /* sessions did not leave */
     SEARCH_RANK_LOST,   /* of several ranks one */
@@ -126,9 +126,6 @@ struct search {
 
 /* Adds a level; NULL: no memory. The caller fills it, then notes it: held, failed and failure. */
 struct level *search_add_level(struct search *search);
-
-/* Those of the level that was tried last; NULL: none are kept. */
-const struct causes *search_last_causes(const struct search *search);
 
 /* Its rows/s during the hold, and the lowest and highest of its parts. */
 void level_find_rates(struct level *level);

@@ -466,13 +466,13 @@ static const char *main_cause(const struct causes *causes, enum cause_phase phas
 /* The mistake in the script that ended the run. */
 static const char *mistake(const struct causes *causes)
 {
-    for (size_t i = 0; causes != NULL && i < causes->count; i++) {
+    for (size_t i = 0; i < causes->count; i++) {
         const struct cause *cause = &causes->entries[i];
         if (cause->phase == CAUSE_SCRIPT && cause->status == STATUS_FATAL) {
             return cause->error.text;
         }
     }
-    return "the script has a mistake";
+    return "the script has a mistake"; /* so many causes that there was no room for it */
 }
 
 /* Why sessions or rows that had connected were lost; "" when nothing is known. */
@@ -753,8 +753,7 @@ void search_judge(const struct search *search, struct result *result, bool is_lo
            EXIT_CODE_INTERNAL, "a ledger does not balance: a defect of append");
     end_if(result, search->end == SEARCH_INTERRUPTED || was_interrupted, EXIT_CODE_INTERRUPTED,
            "interrupted: at least %s sessions were held", held);
-    end_if(result, search->end == SEARCH_SCRIPT, EXIT_CODE_USAGE, "%s",
-           mistake(search_last_causes(search)));
+    end_if(result, search->end == SEARCH_SCRIPT, EXIT_CODE_USAGE, "%s", mistake(&result->causes));
     for (size_t i = 0; i < result->rank_count; i++) {
         end_if(result, !result->ranks[i].is_known, EXIT_CODE_SHORT,
                "rank %zu on machine %.60s was lost; %s sessions were held before", i,
