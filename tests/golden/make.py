@@ -219,11 +219,18 @@ class Masker:
             return dict(self.replaced)[str(value)]
         return json.dumps(value)
 
+    def name(self, key):
+        """A key may be a host's name with its port."""
+        for word, mask in self.replaced:
+            key = key.replace(word, mask)
+        return key
+
     def json(self, value, path=""):
         """A line a leaf. Buckets of a histogram are one."""
         if value and isinstance(value, (dict, list)) and not path.endswith("low_ns_count"):
             inner = value.items() if isinstance(value, dict) else enumerate(value)
-            return "\n".join(self.json(item, f"{path}.{key}" if path else str(key)) for key, item in inner)
+            return "\n".join(self.json(item, f"{path}.{self.name(str(key))}" if path else self.name(str(key)))
+                             for key, item in inner)
         return f"{path}: {self.value(path, value)}"
 
     def cell(self, column, value):
