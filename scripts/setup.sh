@@ -12,7 +12,8 @@ run_packages='gcc libc6-dev cmake make ninja-build pkg-config python3 libpq-dev 
 test_packages='git gnuplot-nox postgresql postgresql-client pgbouncer mariadb-server mariadb-client clickhouse-server influxdb odbcinst odbc-postgresql
     odbc-mariadb libsqliteodbc libcmocka-dev fio clang-format clang-tidy
     libclang-rt-dev cppcheck valgrind util-linux procps mandoc man-db zsh dpkg-dev python3-yaml
-    python3-pip openssl libopenmpi-dev openmpi-bin iproute2 chromium docker.io'
+    python3-pip openssl libopenmpi-dev openmpi-bin iproute2 chromium docker.io
+    podman runc'
 bench_packages='sysbench wrk golang-go clickhouse-server clickhouse-client'
 k6=v1.8.1
 k6_go=go1.25.12 # what k6 needs; an older Go fetches it
@@ -43,6 +44,7 @@ is_there_by_another_name() {
     libcurl4-openssl-dev) pkg-config --exists libcurl 2>/dev/null ;;
     python3-pip) python3 -m pip --version >/dev/null 2>&1 ;;
     golang-go) command -v go >/dev/null ;;
+    podman | runc) command -v "$1" >/dev/null ;;
     docker.io) command -v dockerd >/dev/null && command -v docker >/dev/null ;;
     clickhouse-server | clickhouse-client) command -v "$1" >/dev/null ;;
     influxdb) command -v influxd >/dev/null ;;
@@ -86,7 +88,7 @@ else
     case "${1:-run}" in
     test | bench)
         programs="$programs gnuplot psql pgbouncer mariadbd mariadb mariadb-install-db odbcinst fio clang clang-format clang-tidy
-            cppcheck valgrind setpriv mandoc man zsh dpkg-shlibdeps openssl mpirun ip dockerd docker"
+            cppcheck valgrind setpriv mandoc man zsh dpkg-shlibdeps openssl mpirun ip dockerd docker podman"
         libraries="$libraries cmocka"
         [ "$1" = test ] || programs="$programs mysqlslap mysqldump sysbench"
         ;;
@@ -149,12 +151,12 @@ case " $missing " in
 esac
 
 case " $missing " in
-*' mariadb-server '* | *' clickhouse-server '* | *' influxdb '* | *' docker.io '*)
+*' mariadb-server '* | *' clickhouse-server '* | *' influxdb '* | *' docker.io '* | *' podman '*)
     if [ ! -e "$no_start" ] && [ ! -L "$no_start" ]; then
         made="$made $no_start"
         # shellcheck disable=SC2016 # its own $1
         printf '%s\n' '#!/bin/sh' \
-            'case $1 in mariadb | mysql | clickhouse-server | influxdb | docker | containerd) exit 101 ;; esac' |
+            'case $1 in mariadb | mysql | clickhouse-server | influxdb | docker | containerd | podman*) exit 101 ;; esac' |
             $as_root tee "$no_start" >/dev/null
         $as_root chmod 755 "$no_start"
     fi

@@ -119,12 +119,14 @@ if ! can_confine 2>/dev/null && grep -qE "$confined" <<<"$skips"; then
     grep -E "$confined" <<<"$skips" >&2
     skips=$(grep -vE "$confined" <<<"$skips" || true)
 fi
-if grep -q ' cli\.postgresql_docker ' <<<"$skips" &&
-    ! reason=$(python3 tests/cli/containers.py 2>&1); then
-    echo 'test.sh: NOTE: no Docker daemon can be started here, so cli.postgresql_docker did not run:' >&2
-    grep -o 'no Docker daemon.*' <<<"$reason" >&2 || printf '%s\n' "$reason" >&2
-    skips=$(grep -v ' cli\.postgresql_docker ' <<<"$skips" || true)
-fi
+for engine in docker podman; do
+    if grep -q " cli\.postgresql_$engine " <<<"$skips" &&
+        ! reason=$(python3 tests/cli/containers.py "Probe.test_$engine" 2>&1); then
+        echo "test.sh: NOTE: $engine can run no container here, so cli.postgresql_$engine did not run:" >&2
+        grep -oE '(no Docker daemon|podman can start no).*' <<<"$reason" >&2 || printf '%s\n' "$reason" >&2
+        skips=$(grep -v " cli\.postgresql_$engine " <<<"$skips" || true)
+    fi
+done
 machbase=' (cli|contract|valgrind)\.[a-z_.]*machbase'
 if [ -z "$APPEND_TEST_MACHBASE_LIB" ] && grep -qE "$machbase" <<<"$skips"; then
     echo "test.sh: NOTE: no client library of Machbase, so these did not run:" >&2

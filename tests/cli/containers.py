@@ -1,13 +1,15 @@
-"""A Docker daemon of the test's own, and an image with the PostgreSQL of this machine.
+"""Docker and Podman for tests, and an image with the PostgreSQL of this machine.
 
-The daemon lives in a mount and a network namespace of its own: its bridge, rules, mounts and files
-disappear with them. Commands behind `enter` run there, too. It takes root; where the daemon cannot be
-started the test is skipped, and says why. As a program this tries whether a daemon can be started.
+Each lives in a mount and a network namespace of its own: bridges, rules, mounts and files disappear
+with them. Commands after `enter` run there, too. It takes root; where a container cannot be started
+the test is skipped, and says why. As a program this tries whether that can be done.
 """
 
+import json
 import os
 import pathlib
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -21,6 +23,8 @@ CGROUPS = pathlib.Path("/sys/fs/cgroup")
 PATH = os.environ["PATH"] + ":/usr/sbin:/sbin"
 WITH_THIS = ("setpriv", "--pdeathsig", "TERM", "--")  # it ends with this program, however that ends
 DATA = "/var/lib/postgresql/data"
+PORT = 15432  # of the server, for append
+URL = f"postgresql://append@127.0.0.1:{PORT}/append"
 ENTRY = f"""#!/bin/sh
 # As the image of Docker Hub does it: the first start makes the server's files.
 set -e
@@ -40,6 +44,7 @@ for folder in /etc /opt; do
     mount -t overlay overlay -o "lowerdir=$folder,upperdir=$0$folder/upper,workdir=$0$folder/work" "$folder"
 done
 mount -t tmpfs tmpfs /run
+mount -t tmpfs tmpfs /dev/shm
 """
 
 
@@ -49,61 +54,49 @@ def libraries(*programs):
     return set(re.findall(r"(?m)^\s.*?(/\S+) \(0x", text))
 
 
-def can_start():
-    """What starting a daemon takes, but for the privileges; None: it is there."""
-    for program in ("dockerd", "docker", "containerd", "runc", "ldd", "tar"):
-        if shutil.which(program, path=PATH) is None:
-            return f"there is no program {program}"
-    return None if os.geteuid() == 0 else "a daemon takes root"
+class Engine:
+    """A program that runs containers, in namespaces of its own; all that it made is gone at the end of
+    the class."""
 
-
-class Daemon:
-    """dockerd in namespaces of its own, with all that it made gone at the end of the class."""
+    PROGRAM = None
+    TAKES = ()  # programs
+    LACK = None  # how the reason begins why there is none here
 
     def __init__(self, case):
-        """Raises unittest.SkipTest where no daemon can be started."""
-        lack = can_start()
-        if lack is not None:
-            raise unittest.SkipTest(f"no Docker daemon can be started here: {lack}")
-        self.home = pathlib.Path(tempfile.mkdtemp(prefix="append-docker-"))
+        """Raises unittest.SkipTest where no container can be run."""
+        for program in (*self.TAKES, self.PROGRAM, "runc", "ldd", "tar"):
+            if shutil.which(program, path=PATH) is None:
+                self.skip(f"there is no program {program}")
+        if os.geteuid() != 0:
+            self.skip("it takes root")
+        self.home = pathlib.Path(tempfile.mkdtemp(prefix=f"append-{self.PROGRAM}-"))
         case.addClassCleanup(shutil.rmtree, self.home)
         self.name = f"append-test-{os.getpid()}"
-        self.environment = {"DOCKER_HOST": f"unix://{self.home}/socket"}
+        self.environment = {}
         holder = subprocess.Popen(
             [*WITH_THIS, "unshare", "--net", "--mount", "--propagation", "private", "sh", "-c",
              PRIVATE + "echo ready; exec sleep 3600", self.home], stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         case.addClassCleanup(self.end, holder)
         if holder.stdout.readline() != "ready\n":
-            raise unittest.SkipTest("no Docker daemon can be started here: "
-                                    + holder.stderr.read().strip())
+            self.skip(holder.stderr.read().strip())
         self.enter = ("nsenter", f"--net=/proc/{holder.pid}/ns/net",
                       f"--mount=/proc/{holder.pid}/ns/mnt")
         subprocess.run([*self.enter, "python3", "-c", confine.RAISE_LO], check=True)
-        log = self.home / "log"
-        with log.open("w") as output:
-            self.process = subprocess.Popen(
-                [*self.enter, "env", f"PATH={PATH}", *WITH_THIS, "dockerd",
-                 f"--data-root={self.home}/data", f"--exec-root={self.home}/exec",
-                 f"--pidfile={self.home}/pid", f"--host={self.environment['DOCKER_HOST']}",
-                 f"--cgroup-parent=/{self.name}"],
-                stdin=subprocess.DEVNULL, stdout=output, stderr=output)
-        case.addClassCleanup(self.stop)
+        self.begin(case)
 
-        def is_up():
-            if self.process.poll() is not None:
-                raise unittest.SkipTest("no Docker daemon can be started here: "
-                                        + " ".join(log.read_text().split())[-400:])
-            return self.run("version", check=False).returncode == 0
+    def skip(self, why):
+        raise unittest.SkipTest(f"{self.LACK}: {' '.join(why.split())[-400:]}")
 
-        harness.wait_until(is_up, "the daemon")
+    def begin(self, case):
+        raise NotImplementedError
 
     def run(self, *words, check=True, **options):
-        result = subprocess.run([*self.enter, "docker", *map(str, words)], capture_output=True,
+        result = subprocess.run([*self.enter, self.PROGRAM, *map(str, words)], capture_output=True,
                                 env={**os.environ, **self.environment}, timeout=harness.GUARD_S,
                                 **options)
         if check and result.returncode != 0:
-            raise AssertionError(f"docker {words}: {result.stderr.decode()}")
+            raise AssertionError(f"{self.PROGRAM} {words}: {result.stderr.decode()}")
         return result
 
     def ask(self, *words):
@@ -115,6 +108,8 @@ class Daemon:
                           key=lambda path: float(path.parent.name))[-1]
         version = binaries.parent.name
         folder = self.home / "image"
+        if folder.exists():
+            return  # made before
         for path in ("bin", "etc", "tmp", DATA[1:]):
             (folder / path).mkdir(parents=True, exist_ok=True)
         for name, text in (("etc/passwd", "postgres:x:999:999::/:/bin/sh\n"),
@@ -130,21 +125,18 @@ class Daemon:
         archive = subprocess.Popen(
             ["tar", "--create", "--dereference", "--hard-dereference", "--absolute-names",
              "--exclude=*/bitcode", *files, "-C", folder, "."], stdout=subprocess.PIPE)
-        self.run("import", "--change", 'ENTRYPOINT ["/bin/entry"]', "--change", "USER postgres",
-                 "--change", f"ENV PATH={binaries}:/bin POSTGRES_USER=append POSTGRES_DB=append"
-                 " POSTGRES_HOST_AUTH_METHOD=trust", "--change", 'CMD ["postgres"]', "-", tag,
+        changes = ['ENTRYPOINT ["/bin/entry"]', "USER postgres", 'CMD ["postgres"]',
+                   f"ENV PATH={binaries}:/bin", "ENV POSTGRES_USER=append", "ENV POSTGRES_DB=append",
+                   "ENV POSTGRES_HOST_AUTH_METHOD=trust"]
+        self.run("import", *(word for change in changes for word in ("--change", change)), "-", tag,
                  stdin=archive.stdout)
         archive.stdout.close()
         if archive.wait() != 0:
             raise AssertionError("tar failed")
 
-    def stop(self):
-        """Its containers first: they do not end with it."""
-        if self.process.poll() is None:
-            for identity in self.ask("ps", "--all", "--quiet").split():
-                self.run("rm", "--force", "--volumes", identity)
-            self.process.terminate()
-        self.process.wait(timeout=harness.GUARD_S)
+    def remove_all(self):
+        for identity in self.ask("ps", "--all", "--quiet").split():
+            self.run("rm", "--force", "--volumes", identity)
 
     def end(self, holder):
         """Nothing may be left, whatever happened: processes, cgroups, and with the namespaces mounts
@@ -169,11 +161,129 @@ class Daemon:
         holder.stderr.close()
 
 
-class Probe(unittest.TestCase):
-    """For scripts/test.sh: can a daemon be started here?"""
+class Daemon(Engine):
+    """dockerd."""
 
-    def test_daemon(self):
+    PROGRAM = "docker"
+    TAKES = ("dockerd", "containerd")
+    LACK = "no Docker daemon can be started here"
+
+    def begin(self, case):
+        self.environment = {"DOCKER_HOST": f"unix://{self.home}/socket"}
+        log = self.home / "log"
+        with log.open("w") as output:
+            self.process = subprocess.Popen(
+                [*self.enter, "env", f"PATH={PATH}", *WITH_THIS, "dockerd",
+                 f"--data-root={self.home}/data", f"--exec-root={self.home}/exec",
+                 f"--pidfile={self.home}/pid", f"--host={self.environment['DOCKER_HOST']}",
+                 f"--cgroup-parent=/{self.name}"],
+                stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+        case.addClassCleanup(self.stop)
+
+        def is_up():
+            if self.process.poll() is not None:
+                self.skip(log.read_text())
+            return self.run("version", check=False).returncode == 0
+
+        harness.wait_until(is_up, "the daemon")
+
+    def stop(self):
+        """Its containers first: they do not end with it."""
+        if self.process.poll() is None:
+            self.remove_all()
+            self.process.terminate()
+        self.process.wait(timeout=harness.GUARD_S)
+
+
+class Podman(Engine):
+    """podman, which has no daemon. Its containers have the network of the namespace that all of it
+    lives in, and the limits of processes that this machine lets root have."""
+
+    PROGRAM = "podman"
+    TAKES = ("conmon",)
+    LACK = "podman can start no container here"
+
+    def begin(self, case):
+        hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        files = hard if 0 < hard < 65536 else 65536
+        for name, text in (
+                ("storage.conf", f'[storage]\ndriver = "overlay"\ngraphroot = "{self.home}/data"\n'
+                                 f'runroot = "{self.home}/run"\n'),
+                ("containers.conf", f'[containers]\ndefault_ulimits = ["nofile={files}:{files}", '
+                                    '"nproc=4096:4096"]\nnetns = "host"\n'
+                                    '[engine]\ncgroup_manager = "cgroupfs"\nevents_logger = "file"\n'
+                                    f'runtime = "runc"\ntmp_dir = "{self.home}/tmp"\n')):
+            (self.home / name).write_text(text)
+        self.environment = {"CONTAINERS_STORAGE_CONF": f"{self.home}/storage.conf",
+                            "CONTAINERS_CONF": f"{self.home}/containers.conf"}
+        try:
+            self.ask("info")
+            case.addClassCleanup(self.remove_all)
+            self.make_image("append-test")
+            self.ask("run", "--rm", "--cgroup-parent", f"/{self.name}", "--entrypoint", "/bin/sh",
+                     "append-test", "-c", "exit 0")
+        except AssertionError as error:
+            self.skip(str(error))
+
+
+class Contained(harness.Case):
+    """With a server in a container."""
+
+    ENGINE = None
+    INNER_PORT = 5432  # the server's own
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.engine = cls.ENGINE(cls)
+        cls.engine.make_image("append-test")
+        can_trace = subprocess.run([harness.BINARY, "check", "1", "--io-trace"],
+                                   capture_output=True).returncode == 0
+        cls.tracing = ["--io-trace"] if can_trace else []
+
+    def start(self, *arguments, program=harness.BINARY, env=None, **options):
+        """append runs where the engine does: its ports are there. Entering leaves the folder."""
+        first, *others = (*self.engine.enter, "env", "-C", self.folder)
+        return super().start(*others, program, *arguments, program=first,
+                             env={**self.engine.environment, **(env or {})}, **options)
+
+    def server(self, *words, image="append-test", command=("postgres", "-c", "max_connections=300"),
+               name="db"):
+        """A container whose server answers; gone after the test."""
+        self.engine.run("run", "--detach", "--name", name, *words, image, *command)
+        self.addCleanup(self.engine.run, "rm", "--force", "--volumes", name)
+        harness.wait_until(lambda: self.is_up(name), "the server")
+
+    def is_up(self, name):
+        state = json.loads(self.engine.ask("inspect", "--format={{json .State}}", name))
+        if not state["Running"]:
+            raise AssertionError(self.engine.run("logs", name).stderr.decode())
+        if state.get("Health", {}).get("Status"):
+            return state["Health"]["Status"] == "healthy"
+        return self.engine.run("exec", name, "pg_isready", "--quiet", "--host=127.0.0.1",
+                               f"--port={self.INNER_PORT}", check=False).returncode == 0
+
+    def first_process(self):
+        return int(self.engine.ask("inspect", "--format={{.State.Pid}}", "db"))
+
+    def check_measured(self, run):
+        resources = run.json["resources"]
+        self.assertEqual(resources["server_name"], "postgres")
+        self.assertEqual(resources["server_pid"], self.first_process())
+        self.assertEqual(resources["memory_source"], "cgroup")
+        self.assertGreater(resources["max_server_memory_bytes"], 0)
+        self.assertGreater(resources["max_server_processes"], 4)
+        self.assertGreater(resources["max_server_cpu_percent"], 0)
+
+
+class Probe(unittest.TestCase):
+    """For scripts/test.sh: can a container be started here?"""
+
+    def test_docker(self):
         Daemon(type(self))
+
+    def test_podman(self):
+        Podman(type(self))
 
 
 if __name__ == "__main__":

@@ -6,14 +6,13 @@ import re
 import resource
 import shlex
 import signal
-import subprocess
 import xml.etree.ElementTree
 
 import containers
 import harness
 
-PORT = 15432
-URL = f"postgresql://append@127.0.0.1:{PORT}/append"
+PORT = containers.PORT
+URL = containers.URL
 
 
 def parse_compose():
@@ -45,52 +44,11 @@ def parse_compose():
     return words, image, command
 
 
-class Docker(harness.Case):
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        cls.daemon = containers.Daemon(cls)
-        cls.daemon.make_image("append-test")
-        can_trace = subprocess.run([harness.BINARY, "check", "1", "--io-trace"],
-                                   capture_output=True).returncode == 0
-        cls.tracing = ["--io-trace"] if can_trace else []
-
-    def start(self, *arguments, program=harness.BINARY, env=None, **options):
-        """append runs where Docker does: its port is published there. Entering leaves the folder."""
-        first, *others = (*self.daemon.enter, "env", "-C", self.folder)
-        return super().start(*others, program, *arguments, program=first,
-                             env={**self.daemon.environment, **(env or {})}, **options)
-
-    def server(self, *words, image="append-test", command=("postgres", "-c", "max_connections=300"),
-               name="db"):
-        """A container whose server answers; gone after the test."""
-        self.daemon.run("run", "--detach", "--name", name, *words, image, *command)
-        self.addCleanup(self.daemon.run, "rm", "--force", "--volumes", name)
-        harness.wait_until(lambda: self.is_up(name), "the server")
+class Docker(containers.Contained):
+    ENGINE = containers.Daemon
 
     def published(self, *words):
         self.server("--publish", f"127.0.0.1:{PORT}:5432", *words)
-
-    def is_up(self, name):
-        state = json.loads(self.daemon.ask("inspect", "--format={{json .State}}", name))
-        if not state["Running"]:
-            raise AssertionError(self.daemon.run("logs", name).stderr.decode())
-        if "Health" in state:
-            return state["Health"]["Status"] == "healthy"
-        return self.daemon.run("exec", name, "pg_isready", "--quiet", "--host=127.0.0.1",
-                               check=False).returncode == 0
-
-    def first_process(self):
-        return int(self.daemon.ask("inspect", "--format={{.State.Pid}}", "db"))
-
-    def check_measured(self, run):
-        resources = run.json["resources"]
-        self.assertEqual(resources["server_name"], "postgres")
-        self.assertEqual(resources["server_pid"], self.first_process())
-        self.assertEqual(resources["memory_source"], "cgroup")
-        self.assertGreater(resources["max_server_memory_bytes"], 0)
-        self.assertGreater(resources["max_server_processes"], 4)
-        self.assertGreater(resources["max_server_cpu_percent"], 0)
 
     def test_limits_of_the_container(self):
         """`check` names the one that comes first, and the command that it names lifts it."""
@@ -101,7 +59,7 @@ class Docker(harness.Case):
         self.assertIn("the first limit is pids.max (server", ended.reason)
         self.assertRegex(text, r"memory\.(limit_in_bytes|max) \S+ MiB \S+ MiB")
         cure = re.search(r"-> docker (update --pids-limit \d+) CONTAINER", text)[1]
-        self.daemon.run(*cure.split(), "db")
+        self.engine.run(*cure.split(), "db")
         # a process of the server may have begun meanwhile
         self.assertNotIn("pids.max", self.append("check", 190, URL, "--container", "db",
                                                  code=None).reason)
@@ -124,12 +82,12 @@ class Docker(harness.Case):
         volume.chmod(0o1777)
         self.folder.chmod(0o755)
         # An overlay upon a disk is on that disk; os.major is 0 where the daemon's files are on none.
-        disk = os.major(os.stat(self.daemon.home).st_dev)
+        disk = os.major(os.stat(self.engine.home).st_dev)
         for words, is_on_disk in (((), disk != 0),
                                   (("--volume", f"{volume}:{containers.DATA}"), disk != 0),
                                   (("--tmpfs", f"{containers.DATA}:mode=1777"), False)):
             with self.subTest(words=words):
-                self.daemon.run("rm", "--force", "--volumes", "db", check=False)
+                self.engine.run("rm", "--force", "--volumes", "db", check=False)
                 self.published(*words)
                 _, run = self.run_append(4, harness.fewer(20000), URL, "--container", "db",
                                          *self.tracing)
@@ -139,7 +97,7 @@ class Docker(harness.Case):
                 self.assertEqual(io["device"] is not None, is_on_disk, io)
                 if is_on_disk:
                     self.assertGreater(io["device_written_mib"], 0)
-                    number = os.stat(self.daemon.home).st_dev
+                    number = os.stat(self.engine.home).st_dev
                     block = f"/sys/dev/block/{os.major(number)}:{os.minor(number)}"
                     self.assertIn(f"/{io['device']}", os.path.realpath(block))
                 else:
@@ -157,13 +115,13 @@ class Docker(harness.Case):
                              "--on-drop", "reconnect", "--container", "db", "--sample-interval",
                              "0.2", "--out", out, *self.tracing)
         self.wait_for_rows(process, out)
-        self.daemon.run("restart", "--time", "1", "db")
+        self.engine.run("restart", "--time", "1", "db")
         self.assertNotEqual(self.first_process(), before)
         harness.wait_until(lambda: self.is_up("db"), "the server")
         start = harness.count_lines(out / "intervals.csv")
         harness.wait_until(lambda: harness.count_lines(out / "intervals.csv") > start + 3
                            or process.poll() is not None, "three intervals more")
-        sessions = set(re.findall(r"(?m)^(\d+)", self.daemon.ask("top", "db", "-eo", "pid")))
+        sessions = set(re.findall(r"(?m)^(\d+)", self.engine.ask("top", "db", "-eo", "pid")))
         process.send_signal(signal.SIGINT)
         self.end(process, 130)
         run = self.check_run(out, 130)
@@ -182,7 +140,7 @@ class Docker(harness.Case):
         words, image, command = parse_compose()
         name = words[words.index("--name") + 1]
         del words[words.index("--name"):words.index("--name") + 2]
-        self.daemon.run("tag", "append-test", image)
+        self.engine.run("tag", "append-test", image)
         self.server(*words, image=image, command=command, name=name)
         line = next(line for line in (harness.ROOT / "docs/ci.md").read_text().splitlines()
                     if line.startswith("    scripts/ci-smoke.sh postgresql:"))
