@@ -492,8 +492,10 @@ static const struct table_mark_words table_mark = {
             " i.inhrelid from pg_catalog.pg_inherits i join own on i.inhparent = own.id union "
             "select"
             " i.inhrelid from pg_catalog.pg_inherits i join part on i.inhparent = part.id), "
-            "other(id,"
-            " does) as (select part.id, ' is a part of it' from part union all select c.conrelid,"
+            "whole(id) as (select id from own union all select id from part), other(id,"
+            " does) as (select part.id, ' is a part of it' from part union all select"
+            " i.inhparent, ' has it as a part' from pg_catalog.pg_inherits i join own on"
+            " i.inhrelid = own.id union all select c.conrelid,"
             " ' refers to it' from pg_catalog.pg_constraint c join own on c.confrelid = own.id "
             "where"
             " c.contype = 'f' and c.conrelid <> own.id) select other.id::pg_catalog.regclass ||"
@@ -501,11 +503,16 @@ static const struct table_mark_words table_mark = {
             " coalesce(pg_catalog.obj_description(other.id, 'pg_class'), '') not like"
             " 'made by append: %'"
             " union all select t.tgname || ' is a trigger of it' from pg_catalog.pg_trigger t join "
-            "own"
-            " on t.tgrelid = own.id where not t.tgisinternal"
+            "whole"
+            " on t.tgrelid = whole.id where not t.tgisinternal"
             " union all select r.rulename || ' is a rule of it' from pg_catalog.pg_rewrite r join "
-            "own"
-            " on r.ev_class = own.id where r.rulename <> '_RETURN'",
+            "whole"
+            " on r.ev_class = whole.id where r.rulename <> '_RETURN'"
+            " union all select p.polname || ' is a policy of it' from pg_catalog.pg_policy p join"
+            " whole on p.polrelid = whole.id",
+            "with own(id) as (select pg_catalog.to_regclass(pg_catalog.quote_ident(?))::oid)"
+            " select p.pubname || ' publishes it' from pg_catalog.pg_publication_rel r join"
+            " pg_catalog.pg_publication p on p.oid = r.prpubid join own on r.prrelid = own.id",
             NULL},
     .write = "comment on table $0 is $6",
     .write_parts =
@@ -536,8 +543,13 @@ static const struct settings_words settings = {
             NULL},
     .of_table =
         (const char *const[]){
-            "select 'unlogged_tables', relname from pg_catalog.pg_class where relpersistence = 'u'"
-            " and oid = pg_catalog.to_regclass(pg_catalog.quote_ident(?))",
+            /* a partitioned table and what inherits have their rows in their parts */
+            "with recursive part(id) as (select"
+            " pg_catalog.to_regclass(pg_catalog.quote_ident(?))::oid union select i.inhrelid from"
+            " pg_catalog.pg_inherits i join part on i.inhparent = part.id) select"
+            " 'unlogged_tables', string_agg(c.relname::text, ', ' order by c.relname) from"
+            " pg_catalog.pg_class c join part on c.oid = part.id where c.relpersistence = 'u'"
+            " having count(*) > 0",
             /* indexes, triggers and foreign keys, by their names */
             "select what || ' of ' || relname, count(*) || ': ' || string_agg(name::text, ', '"
             " order by name) from (select oid, relname from pg_catalog.pg_class where oid ="

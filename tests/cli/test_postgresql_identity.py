@@ -125,6 +125,11 @@ class Settings(harness.Postgresql):
         ended, run = self.run_append(1, 100, self.url)
         self.assertEqual(run.json["server"]["settings"]["unlogged_tables"], "syslog_table")
         self.assertIn("weakened: unlogged_tables=syslog_table: a crash empties them", " ".join(ended.out.split()))
+        self.sql("create table parted (id bigint) partition by range (id)",
+                 "create unlogged table low partition of parted for values from (minvalue) to (0)",
+                 "create unlogged table high partition of parted for values from (0) to (maxvalue)")
+        ended, run = self.run_append(1, 100, self.url, "--table", "parted")
+        self.assertEqual(run.json["server"]["settings"]["unlogged_tables"], "high, low")
         url = os.environ["APPEND_TEST_MARIADB"]
         name = f"memory{os.getpid()}"
         harness.mariadb(url, f"create table {name} (n1 int, msg varchar(20)) engine=MEMORY")

@@ -73,6 +73,38 @@ class Tables(Prepare, harness.Postgresql):
         self.refused_prepare(*script, "--recreate", pattern=told)
         self.assertEqual(self.counts("mine"), [50])
 
+    def test_a_part_of_what_is_somebody_elses(self):
+        """Somebody's partitioned table, or one that is inherited from, has append's table as a part: its rows
+        would go, too."""
+        script = ("--workload", self.script(OTHERS, "others.lua"))
+        for whole, attach, detach in (
+                ("create table mine (like log1) partition by range (id)",
+                 "alter table mine attach partition log1 for values from (0) to (1000)",
+                 "alter table mine detach partition log1"),
+                ("create table mine (id int not null, msg varchar(40))", "alter table log1 inherit mine",
+                 "alter table log1 no inherit mine")):
+            self.prepare(*script)
+            self.sql(whole, attach)
+            told = r"append made table 'log1' .*, but mine has it as a part"
+            self.refused("cleanup", self.url, *script, code=2, pattern=told)
+            self.refused_prepare(*script, "--recreate", pattern=told)
+            self.assertEqual(self.counts("mine"), [100])
+            self.sql(detach, "drop table mine")
+            self.append("cleanup", self.url, *script)
+
+    def test_what_somebody_hung_on_a_table(self):
+        """A policy, and a publication that names the table: both would go with it."""
+        script = ("--workload", self.script(OTHERS, "others.lua"))
+        for make, told, drop in (("create policy only_low on log1 using (id < 50)", "only_low is a policy of it",
+                                  "drop policy only_low on log1"),
+                                 ("create publication copies for table log1", "copies publishes it",
+                                  "drop publication copies")):
+            self.prepare(*script)
+            self.sql(make)
+            self.refused("cleanup", self.url, *script, code=2, pattern=told)
+            self.sql(drop)
+            self.append("cleanup", self.url, *script)
+
     def test_a_copy_in_another_schema(self):
         script = ("--workload", self.script(OTHERS, "others.lua"))
         self.prepare(*script)
