@@ -50,6 +50,8 @@ enum probe_open {
     PROBE_PATIENTLY, /* the same, and waits for the server as --wait allows */
     PROBE_AGAIN,     /* the sessions have left: a server that was full may need a moment; with a
                         signal, only if the server is quick */
+    PROBE_ONCE,      /* the same for a host that need not be there: a lost connection is not made
+                        again, even with --on-drop reconnect */
 };
 
 /* Work on a connection of its own. */
@@ -134,9 +136,10 @@ static enum status open_connection(struct probe *probe, struct adapter_conn **co
                                    struct error *error)
 {
     const struct adapter *adapter = probe->plan->adapter;
-    const bool is_first = probe->open != PROBE_AGAIN;
+    const bool is_first = probe->open == PROBE_FIRST || probe->open == PROBE_PATIENTLY;
     const int64_t room_ns = mono_now_ns() + ROOM_LIMIT_NS;
-    const bool may_restart = !is_first && probe->plan->drop_policy == DROP_RECONNECT;
+    const bool may_restart =
+        probe->open == PROBE_AGAIN && probe->plan->drop_policy == DROP_RECONNECT;
     uint64_t tries = 0; /* as sessions make them: the server may be starting again */
     const int64_t timeout_s =
         (probe->plan->timeout_ns + MONO_NS_PER_S - 1) / MONO_NS_PER_S; /* 0: none */
@@ -229,7 +232,8 @@ static void *probe_thread(void *argument)
     struct probe *probe = argument;
     struct adapter_conn *connection = NULL;
     probe->status = open_connection(probe, &connection, &probe->error);
-    if (probe->status != STATUS_OK && probe->open != PROBE_AGAIN) {
+    if (probe->status != STATUS_OK &&
+        (probe->open == PROBE_FIRST || probe->open == PROBE_PATIENTLY)) {
         describe_refusal(probe->plan, &probe->error);
     }
     share(probe, connection);
@@ -975,7 +979,7 @@ static enum exit_code prepare_hosts(struct setup *setup, const struct plan *plan
         struct setup_host *host = &setup->hosts[i];
         struct probe probe = {
             .plan = plan,
-            .open = PROBE_AGAIN,
+            .open = PROBE_ONCE,
             .host = i,
             .is_of_host = true,
             .work = prepare_host,
@@ -1540,7 +1544,9 @@ static enum status recount(const struct setup *setup, const struct plan *plan,
         result->sessions_cut > 0 && (plan->timeout_ns == 0 || plan->timeout_ns > HASTY_LIMIT_NS);
     probe.plan = plan;
     probe.setup = setup;
-    probe.open = PROBE_AGAIN;
+    probe.open = probe.is_of_host && setup->hosts != NULL && !setup->hosts[probe.host].is_known
+                     ? PROBE_ONCE
+                     : PROBE_AGAIN;
     probe.what = "the count";
     probe.limit_ns = probe.is_hasty ? HASTY_LIMIT_NS : plan->timeout_ns;
     return probe_run(&probe, error);

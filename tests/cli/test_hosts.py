@@ -1,6 +1,8 @@
 """Several hosts in a URL: two PostgreSQL servers, which are databases of their own."""
 
 import re
+import socket
+import threading
 
 import harness
 from hosts import HostsCase
@@ -122,6 +124,32 @@ class Hosts(HostsCase):
 
         # The whole list refuses.
         self.refused(1, 1, self.url("127.0.0.1:1", "127.0.0.1:2"), code=4, pattern="Connection refused")
+
+    def test_a_host_that_is_not_there_is_not_waited_for(self):
+        """Sessions that lost their connection try again; before and after them such a host is asked once."""
+        server, = self.servers(1)
+        listener = socket.create_server(("127.0.0.1", 0))
+        tries = []
+
+        def hang_up():
+            while True:
+                try:
+                    connection, _ = listener.accept()
+                except OSError:
+                    return
+                tries.append(connection.getsockname())
+                connection.close()
+
+        thread = threading.Thread(target=hang_up)
+        thread.start()
+        self.addCleanup(thread.join)
+        self.addCleanup(listener.close)
+        self.addCleanup(listener.shutdown, socket.SHUT_RDWR)
+        dead = f"127.0.0.1:{listener.getsockname()[1]}"
+        _, run = self.run_append(4, 400, self.url(self.place(server), dead) + "?sslmode=disable",
+                                 "--on-drop", "reconnect")
+        self.assertEqual(self.hosts(run)[dead]["connects_failed"], "2")
+        self.assertEqual(len(tries), 4, "two sessions, and one connect before and after the run")
 
     def test_one_database_behind_two_hosts(self):
         """Two ways to the same server stand for a cluster: each shows all rows."""
