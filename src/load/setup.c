@@ -1147,24 +1147,58 @@ void setup_describe_made(const struct setup *setup, const struct plan *plan, cha
     buffer_fini(&text);
 }
 
+/* A name as SQL reads it: without quotes those with other letters, and on PostgreSQL capital ones,
+ * would be another table's. */
+static void write_name(struct buffer *sql, const struct setup *setup, const char *name)
+{
+    const char quote = setup->connection.identifier_quote;
+    const bool is_plain = strspn(name, "abcdefghijklmnopqrstuvwxyz_0123456789") == strlen(name) &&
+                          strspn(name, "0123456789") == 0;
+    if (is_plain || quote == '\0') {
+        buffer_add_text(sql, name);
+    } else {
+        buffer_add_identifier(sql, name, quote);
+    }
+}
+
+/* Whether the run's own table had rows before the sessions, at some host. */
+static bool had_rows(const struct setup *setup)
+{
+    bool had = setup->rows_before > 0;
+    for (size_t i = 0; setup->hosts != NULL && i < setup->host_count; i++) {
+        had = had || setup->hosts[i].rows_before[0] > 0;
+    }
+    return had;
+}
+
 void setup_describe_removal(const struct setup *setup, const struct plan *plan, char *text,
                             size_t size)
 {
+    struct buffer table = {0};
     text[0] = '\0';
     if ((plan->adapter->flags & ADAPTER_DISCARDS) != 0) {
         return;
     }
+    if (plan->target.schema != NULL) {
+        write_name(&table, setup, plan->target.schema);
+        buffer_add_text(&table, ".");
+    }
+    write_name(&table, setup, plan->table_name);
     if (plan->owned_path != NULL) {
         snprintf(text, size, "remove %.280s", plan->out_folder);
     } else if (!plan_has_own_rows(plan)) {
         snprintf(text, size, "append cleanup --workload %.200s", plan->workload);
     } else if (setup->has_made_table) {
-        snprintf(text, size, "drop table %.200s /* made by this run */", plan->table_name);
+        snprintf(text, size, "drop table %.200s /* made by this run */", buffer_text(&table));
     } else if (generator_identifies_rows(plan, &setup->table)) {
-        snprintf(text, size, "delete from %.200s where n1 = %d", plan->table_name, plan->run_tag);
+        /* that no row had the tag before is known of an empty table, and where tags were read */
+        const bool is_unsure = had_rows(setup) && plan->verify_mode != VERIFY_ROWS;
+        snprintf(text, size, "delete from %.200s where n1 = %d%s", buffer_text(&table),
+                 plan->run_tag, is_unsure ? " /* if no row had this n1 before the run */" : "");
     } else {
         snprintf(text, size, "nothing tells them from the other rows of %.200s", plan->table_name);
     }
+    buffer_fini(&table);
     if (setup->connection.has_made_database) {
         const size_t length = strlen(text);
         snprintf(text + length, size - length, "; drop database %.60s /* made by this run */",
@@ -1406,11 +1440,7 @@ enum exit_code verify_prepare(const struct setup *setup, struct plan *plan, stru
             "without --values, which tell the rows apart: use --verify count",
             plan->table_name);
     }
-    bool has_rows = setup->rows_before > 0;
-    for (size_t i = 0; setup->hosts != NULL && i < setup->host_count; i++) {
-        has_rows = has_rows || setup->hosts[i].rows_before[0] > 0;
-    }
-    if (!has_rows) {
+    if (!had_rows(setup)) {
         return EXIT_CODE_OK;
     }
     struct scan scan = {.map = NULL};

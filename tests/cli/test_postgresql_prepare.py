@@ -105,6 +105,20 @@ class Tables(Prepare, harness.Postgresql):
             self.sql(drop)
             self.append("cleanup", self.url, *script)
 
+    def test_how_to_undo_names_the_table_of_the_run(self):
+        """Without quotes and schema the statement would drop somebody's table."""
+        ddl = self.folder / "ddl.sql"
+        ddl.write_text('create table "Mine" (n1 smallint, n2 int, n3 bigint)')
+        self.sql("create schema archive", "create table mine (id int)", "create table syslog_table (id int)")
+        for options, there in ((("--table", "Mine", "--schema-file", ddl), '"Mine"'),
+                               (("--schema", "archive"), "archive.syslog_table")):
+            _, run = self.run_append(1, 100, self.url, *options)
+            self.assertEqual(run.json["removal"], f"drop table {there} /* made by this run */")
+            _, run = self.run_append(1, 100, self.url, *options, "--verify", "rows")
+            self.assertEqual(self.counts(there), [200])
+            self.sql(run.json["removal"])
+            self.assertEqual(self.counts(there), [100])
+
     def test_a_copy_in_another_schema(self):
         script = ("--workload", self.script(OTHERS, "others.lua"))
         self.prepare(*script)
