@@ -8,6 +8,7 @@
 #include "base/mono.h"
 #include "ranks/merge.h"
 #include "report/figures.h"
+#include "report/tables.h"
 
 void csv_begin(struct csv *csv, FILE *stream, bool is_header)
 {
@@ -63,10 +64,29 @@ void csv_end(struct csv *csv)
     fputs("\r\n", csv->stream);
 }
 
-static void put_cell(struct csv *csv, const struct figure_cell *cell)
+static void put_value(struct csv *csv, const char *column, enum figure_unit unit,
+                      const struct figure_value *value)
 {
     char text[FIGURE_TEXT_BYTES];
-    csv_text(csv, cell->key, figure_format(cell->unit, &cell->value, text));
+    csv_text(csv, column, figure_format(unit, value, text));
+}
+
+static void put_cell(struct csv *csv, const struct figure_cell *cell)
+{
+    put_value(csv, cell->key, cell->unit, &cell->value);
+}
+
+static void put_row(struct csv *csv, const struct report_table *table,
+                    const struct operation_list *operations, const void *record)
+{
+    struct report_row row = {.count = 0};
+    table->fill(&row, operations, record);
+    for (size_t i = 0; i < row.count; i++) {
+        const struct report_cell *cell = &row.cells[i];
+        if (cell->place == IN_CSV || cell->place == IN_CSV_AND_JSON) {
+            put_value(csv, cell->key, cell->unit, &cell->value);
+        }
+    }
 }
 
 /* Up to the one without a key. */
@@ -209,56 +229,6 @@ static void put_sample(struct csv *csv, const struct sample *sample)
     /* clang-format on */
     put_cells(csv, (const struct figure_cell[]){IO_TABLE TEXT("", NULL)});
 #undef X
-}
-
-void csv_level_cells(const struct level *level, struct figure_cell cells[CSV_LEVEL_CELLS])
-{
-    const bool has_hold = level->hold_ns > 0, is_scripted = level->is_scripted;
-    const bool has_rows = has_hold && !is_scripted, has_transactions = has_hold && is_scripted;
-    const double lowest = is_scripted ? -1 : level->lowest_rows_per_s;
-    const double highest = is_scripted ? -1 : level->highest_rows_per_s;
-    const struct figure_cell list[CSV_LEVEL_CELLS] = {
-        COUNT("sessions", level->sessions),
-        TEXT("outcome", level_outcome_names[level->outcome]),
-        TEXT("reason", level_reason_names[level->reason]),
-        SECONDS("start_s", level->start_ns),
-        SECONDS("connect_s", level->connect_ns),
-        SECONDS("hold_s", level->hold_ns),
-        COUNT("sessions_added", level->added),
-        COUNT("sessions_up", level->up),
-        COUNT("sessions_refused", level->ledger.refused),
-        COUNT("sessions_timed_out", level->ledger.timed_out),
-        COUNT("sessions_not_started", level->ledger.not_started),
-        COUNT("sessions_dropped", level->ledger.dropped),
-        COUNT_IF("sessions_stalled", has_hold, level->stalled),
-        COUNT_IF("calls_failed", has_hold, level->failed),
-        COUNT_IF("rows", has_rows, level->rows),
-        NUMBER("rows_per_s", ROWS_PER_S, has_rows, level->rows_per_s),
-        POSITIVE("lowest_rows_per_s", ROWS_PER_S, lowest),
-        POSITIVE("highest_rows_per_s", ROWS_PER_S, highest),
-        COUNT_IF("transactions", has_transactions, level->rows),
-        NUMBER("transactions_per_s", PER_S, has_transactions, level->rows_per_s)};
-    memcpy(cells, list, sizeof list);
-}
-
-static void put_level(struct csv *csv, const struct level *level)
-{
-    struct figure_cell first[CSV_LEVEL_CELLS];
-    const struct cause *cause = level_main_cause(level);
-    csv_level_cells(level, first);
-    for (size_t i = 0; i < CSV_LEVEL_CELLS; i++) {
-        put_cell(csv, &first[i]);
-    }
-    static const struct recorder_latency none;
-    put_latency(csv, "append", level->is_scripted ? &none : &level->append);
-    put_latency(csv, "transaction", level->is_scripted ? &level->append : &none);
-    put_latency(csv, "connect", &level->connect);
-    PUT(csv, POSITIVE("host_cpu_percent", PERCENT, level->cpu.host),
-        POSITIVE("server_cpu_percent", PERCENT, level->cpu.server),
-        POSITIVE("client_cpu_percent", PERCENT, level->cpu.client),
-        MIB("server_memory_mib", level->server_memory_bytes),
-        MIB("client_memory_mib", level->client_memory_bytes),
-        TEXT("error", cause == NULL ? NULL : cause->error.text));
 }
 
 static void put_session(struct csv *csv, const struct session_summary *session)
@@ -458,7 +428,7 @@ void csv_write(FILE *stream, enum csv_file file, const struct operation_list *op
         csv_text(&csv, "text", ((const struct mark *)record)->text);
         break;
     case CSV_LEVELS:
-        put_level(&csv, record);
+        put_row(&csv, &report_levels, operations, record);
         break;
     case CSV_HOSTS:
         csv_host_cells(record, operation_is_used(operations, OPERATION_TRANSACTION), cells);

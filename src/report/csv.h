@@ -72,13 +72,6 @@ struct rank_row {
 void csv_write(FILE *stream, enum csv_file file, const struct operation_list *operations,
                const void *record);
 
-/* The first columns of levels.csv: what find-max.json says of a level, too, without the "sessions_"
- * in front. */
-enum {
-    CSV_LEVEL_CELLS = 20
-};
-void csv_level_cells(const struct level *level, struct figure_cell cells[CSV_LEVEL_CELLS]);
-
 /* The columns of hosts.csv: what run.json says of a host, too. */
 enum {
     CSV_HOST_CELLS = 27

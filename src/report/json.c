@@ -14,6 +14,7 @@
 #include "plan/options.h"
 #include "report/csv.h"
 #include "report/figures.h"
+#include "report/tables.h"
 #include "report/tree.h"
 
 /* Raised when a member changes its meaning or goes; new members do not raise it. */
@@ -141,6 +142,21 @@ static void add_limit(struct tree tree, const char *key, __rlimit_resource_t res
             tree_text(pair, i == 0 ? "soft" : "hard", "unlimited");
         } else {
             tree_count(pair, i == 0 ? "soft" : "hard", ends[i]);
+        }
+    }
+}
+
+/* The cells of a row of a table. */
+static void add_row(struct tree tree, const struct report_table *table,
+                    const struct operation_list *operations, const void *record)
+{
+    struct report_row row = {.count = 0};
+    table->fill(&row, operations, record);
+    for (size_t i = 0; i < row.count; i++) {
+        const struct report_cell *cell = &row.cells[i];
+        if (cell->place == IN_JSON || cell->place == IN_CSV_AND_JSON) {
+            tree_value(cell->object == NULL ? tree : tree_member(tree, cell->object),
+                       cell->member == NULL ? cell->key : cell->member, cell->unit, &cell->value);
         }
     }
 }
@@ -549,35 +565,9 @@ static void add_ranks(struct tree root, const struct result *result)
 
 static void add_level(struct tree list, const struct level *level)
 {
-    struct tree tree = tree_append_object(list);
-    struct figure_cell cells[CSV_LEVEL_CELLS];
-    static const char group[] = "sessions_";
-    csv_level_cells(level, cells);
-    for (size_t i = 0; i < CSV_LEVEL_CELLS; i++) {
-        const bool is_grouped = strncmp(cells[i].key, group, strlen(group)) == 0;
-        tree_value(tree, cells[i].key + (is_grouped ? strlen(group) : 0), cells[i].unit,
-                   &cells[i].value);
-    }
-    for (int i = 0; i < 2; i++) {
-        const struct recorder_latency *latency = i == 0 ? &level->append : &level->connect;
-        const bool is_known = latency->count > 0;
-        struct tree entry = tree_object(tree, i == 1               ? "connect"
-                                              : level->is_scripted ? "transaction"
-                                                                   : "append");
-        tree_count(entry, "count", latency->count);
-        tree_number_if(entry, "p50_ms", is_known, figures_ms(latency->p50_ns));
-        tree_number_if(entry, "p99_ms", is_known, figures_ms(latency->p99_ns));
-        tree_number_if(entry, "max_ms", is_known, figures_ms(latency->max_ns));
-    }
-    const double host = level->cpu.host, server = level->cpu.server;
-    const int64_t server_bytes = level->server_memory_bytes;
-    const int64_t client_bytes = level->client_memory_bytes;
-    tree_number_if(tree, "host_cpu_percent", host >= 0, host);
-    tree_number_if(tree, "server_cpu_percent", server >= 0, server);
-    tree_number_if(tree, "client_cpu_percent", level->cpu.client >= 0, level->cpu.client);
-    tree_count_if(tree, "server_memory_bytes", server_bytes >= 0, (uint64_t)server_bytes);
-    tree_count_if(tree, "client_memory_bytes", client_bytes >= 0, (uint64_t)client_bytes);
-    struct tree causes = tree_array(tree, "causes");
+    const struct tree tree = tree_append_object(list);
+    add_row(tree, &report_levels, NULL, level);
+    const struct tree causes = tree_array(tree, "causes");
     for (size_t i = 0; level->causes != NULL && i < level->causes->count; i++) {
         add_cause(causes, &level->causes->entries[i], NULL);
     }

@@ -8,13 +8,14 @@
 #include "base/text.h"
 #include "plan/options.h"
 #include "report/report.h"
+#include "report/tables.h"
 
 enum {
     HALF_WIDTH_COLUMNS = 4, /* more need the whole width */
     CAUSES_SHOWN = 20,
     EVENTS_SHOWN = 60,
-    LEVEL_COLUMNS = 9,
-    JSON_DEPTH = 8, /* objects in objects, more than run.json has */
+    COLUMNS_MAX = 16, /* of a table */
+    JSON_DEPTH = 8,   /* objects in objects, more than run.json has */
 };
 
 /* A text between two pieces of HTML; nothing where there is none. */
@@ -78,6 +79,26 @@ static void close_table(const struct page_table *table, const char *note)
     buffer_add_text(table->html, "</tbody></table>\n");
     add_note(table->html, note);
     buffer_add_text(table->html, "</div>\n");
+}
+
+/* The columns of a table of a report that the page shows. */
+struct page_columns {
+    const char *titles[COLUMNS_MAX + 1]; /* ends with NULL */
+    const char *keys[COLUMNS_MAX];
+    size_t count;
+};
+
+static struct page_columns columns_of(const struct report_table *table, bool has_script)
+{
+    struct page_columns columns = {.count = 0};
+    for (size_t i = 0; i < table->column_count; i++) {
+        const struct report_column *column = &table->columns[i];
+        if (report_column_is_shown(column, false, has_script) && columns.count < COLUMNS_MAX) {
+            columns.titles[columns.count] = column->page;
+            columns.keys[columns.count++] = column->key;
+        }
+    }
+    return columns;
 }
 
 /* A count that was read back; valid to the end of the block. */
@@ -374,9 +395,6 @@ static bool is_whole(double value)
 static void add_list(struct buffer *html, const json_t *list, const char *wanted, const char *title,
                      const char *const *columns, const char *const *keys)
 {
-    enum {
-        COLUMNS_MAX = 12
-    };
     struct page_table table = {0};
     bool is_open = false;
     for (size_t i = 0; i < json_array_size(list); i++) {
@@ -802,21 +820,31 @@ static void add_environment(struct buffer *html, const struct saved_run *run)
     add_between(html, "<p class=\"note words\">Files: ", run->folder, "</p>\n");
 }
 
+/* The levels of a search, in the order in which they were tried. */
+static void add_levels(struct buffer *html, const struct saved_run *run)
+{
+    const struct csv_table *levels = &run->levels;
+    const struct page_columns columns = columns_of(&report_levels, report_is_scripted(run));
+    const struct page_table table = open_table(html, report_levels.heading, columns.titles);
+    for (size_t row = 0; row < levels->rows; row++) {
+        const char *cells[COLUMNS_MAX];
+        char texts[COLUMNS_MAX][REPORT_WORDS_BYTES];
+        for (size_t i = 0; i < columns.count; i++) {
+            const size_t column = csv_table_column(levels, columns.keys[i]);
+            double value;
+            cells[i] = csv_table_number(levels, row, column, &value)
+                           ? report_format(value, texts[i])
+                           : csv_table_text(levels, row, column);
+        }
+        add_row(&table, cells);
+    }
+    close_table(&table, NULL);
+}
+
 /* A run's own section; folded where it is not the only one. */
 static void add_run(struct buffer *html, const struct report *report, size_t index, bool is_only)
 {
     static const char *const of_events[] = {"*event", "#at", "+what", NULL};
-    static const char *const level_keys[2][LEVEL_COLUMNS] = {
-        {"sessions", "outcome", "reason", "rows_per_s", "append_p50_ms", "append_p99_ms",
-         "connect_p99_ms", "host_cpu_percent", "server_memory_mib"},
-        {"sessions", "outcome", "reason", "transactions_per_s", "transaction_p50_ms",
-         "transaction_p99_ms", "connect_p99_ms", "host_cpu_percent", "server_memory_mib"},
-    };
-    static const char *const of_levels[2][LEVEL_COLUMNS + 1] = {
-        {"#sessions", "#outcome", "#reason", "#rows/s", "#append p50, ms", "#append p99, ms",
-         "#connect p99, ms", "#CPU, %", "#server memory, MiB"},
-        {"#sessions", "#outcome", "#reason", "#transactions/s", "#transaction p50, ms",
-         "#transaction p99, ms", "#connect p99, ms", "#CPU, %", "#server memory, MiB"}};
     static const char *const ledgers[] = {[FIGURE_GROUP_SESSIONS] = "Sessions",
                                           [FIGURE_GROUP_ROWS] = "Rows",
                                           [FIGURE_GROUP_BATCHES] = "Batches",
@@ -853,23 +881,8 @@ static void add_run(struct buffer *html, const struct report *report, size_t ind
         }
         close_table(&table, note);
     }
-    if (run->run.is_search) { /* its levels, in the order in which they were tried */
-        const struct csv_table *levels = &run->run.levels;
-        const size_t with = report_is_scripted(&run->run) ? 1 : 0;
-        const struct page_table table = open_table(html, "Levels", of_levels[with]);
-        for (size_t row = 0; row < levels->rows; row++) {
-            const char *cells[LEVEL_COLUMNS];
-            char texts[LEVEL_COLUMNS][REPORT_WORDS_BYTES];
-            for (size_t i = 0; i < LEVEL_COLUMNS; i++) {
-                const size_t column = csv_table_column(levels, level_keys[with][i]);
-                double value;
-                cells[i] = csv_table_number(levels, row, column, &value)
-                               ? report_format(value, texts[i])
-                               : csv_table_text(levels, row, column);
-            }
-            add_row(&table, cells);
-        }
-        close_table(&table, NULL);
+    if (run->run.is_search) {
+        add_levels(html, &run->run);
     }
     buffer_add_text(html, "<h3>Ledgers</h3>\n<div class=\"cards\">\n");
     for (size_t i = 0; i < sizeof ledgers / sizeof ledgers[0]; i++) {

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "report/figures.h"
 #include "report/screen.h"
+#include "report/tables.h"
 #include "trace/trace.h"
 
 enum {
@@ -472,6 +473,82 @@ static void say_name(struct screen *out, const char *name)
         name = "";
     }
     say(out, "  %-*s", room, name);
+}
+
+/* A cell or a title: so many bytes of the text. */
+static void say_column(struct screen *out, const struct report_table *table,
+                       const struct report_column *column, const char *text, size_t length)
+{
+    const bool has_gap = table->gap != NULL && out->text[0] != '\0';
+    say(out, "%s%*.*s", has_gap ? table->gap : "", column->width, (int)length, text);
+}
+
+/* The titles of a table's columns; where some have two lines the others stand in the lower one. */
+static void put_head(struct screen *out, const struct report_table *table, bool has_script)
+{
+    for (int line = 0; line < 2; line++) {
+        bool has_titles = false;
+        for (size_t i = 0; i < table->column_count; i++) {
+            const struct report_column *column = &table->columns[i];
+            if (report_column_is_shown(column, true, has_script)) {
+                const char *end = strchr(column->text, '\n');
+                const char *lower = end == NULL ? column->text : end + 1;
+                const size_t upper_length = end == NULL ? 0 : (size_t)(end - column->text);
+                has_titles = has_titles || line == 1 || end != NULL;
+                say_column(out, table, column, line == 0 ? column->text : lower,
+                           line == 0 ? upper_length : strlen(lower));
+            }
+        }
+        if (has_titles) {
+            put_line(out);
+        }
+        out->text[0] = '\0';
+    }
+}
+
+/* The value of a cell with its unit. */
+static const char *format_cell(const struct report_cell *cell, bool has_no_decimals,
+                               char text[UNITS_TEXT_BYTES])
+{
+    const struct figure_value *value = &cell->value;
+    const double bytes_of_mib = 1024.0 * 1024.0;
+    if (cell->unit == FIGURE_UNIT_TEXT) {
+        return value->text == NULL ? "" : value->text;
+    }
+    if (!value->is_known) {
+        return "-";
+    }
+    switch (cell->unit) {
+    case FIGURE_UNIT_COUNT:
+        return units_format_count(value->count, text);
+    case FIGURE_UNIT_MS:
+        return units_format_ns(llround(value->number * (double)MONO_NS_PER_MS), text);
+    case FIGURE_UNIT_MIB:
+        return units_format_bytes((uint64_t)llround(value->number * bytes_of_mib), text);
+    case FIGURE_UNIT_PERCENT:
+        snprintf(text, UNITS_TEXT_BYTES, "%.*f %%", has_no_decimals ? 0 : 1, value->number);
+        return text;
+    default: /* rates */
+        return has_no_decimals ? units_format_count((uint64_t)llround(value->number), text)
+                               : format_rate(value->number, text);
+    }
+}
+
+static void put_row(struct screen *out, const struct report_table *table, bool has_script,
+                    const void *record)
+{
+    struct report_row row = {.count = 0};
+    table->fill(&row, NULL, record);
+    for (size_t i = 0; i < table->column_count; i++) {
+        const struct report_column *column = &table->columns[i];
+        const struct report_cell *cell = report_row_find(&row, column->key);
+        if (report_column_is_shown(column, true, has_script)) {
+            char number[UNITS_TEXT_BYTES];
+            const char *text = format_cell(cell, table->has_no_decimals, number);
+            say_column(out, table, column, text, strlen(text));
+        }
+    }
+    put_line(out);
 }
 
 /* What became of the statements and transactions that a script names. The latter only where there
@@ -1263,35 +1340,17 @@ static void put_answer(struct screen *out, const struct search *search, const st
 }
 
 /* A line a level, however many: they are what the search was made for. */
-static void put_levels(FILE *stream, const struct search *search)
+static void put_levels(struct screen *out, const struct search *search)
 {
-    static const char format[] = "%9s %-13s %9s %9s %9s %9s %5s %9s\n";
     if (search->count == 0) {
         return;
     }
-    const bool is_scripted = search->levels[0].is_scripted;
-    const char *call = is_scripted ? "trans." : "append";
-    fprintf(stream, format, "", "", "", call, call, "connect", "", "server's");
-    fprintf(stream, format, "Sessions", "", is_scripted ? "trans./s" : "rows/s", "p50", "p99",
-            "p99", "CPU", "memory");
+    const bool has_script = search->levels[0].is_scripted;
+    put_head(out, &report_levels, has_script);
     for (size_t i = 0; i < search->count; i++) {
-        const struct level *level = &search->levels[i];
-        const bool has_appended = level->append.count > 0, has_connected = level->connect.count > 0;
-        const int64_t memory = level->server_memory_bytes;
-        char cpu[UNITS_TEXT_BYTES] = "-";
-        if (level->cpu.host >= 0) {
-            snprintf(cpu, sizeof cpu, "%.0f %%", level->cpu.host);
-        }
-        fprintf(stream, format, UNITS_COUNT(level->sessions),
-                level->outcome == LEVEL_HELD ? level_outcome_names[level->outcome]
-                                             : level_reason_names[level->reason],
-                level->hold_ns > 0 ? ROUNDED(level->rows_per_s) : "-",
-                has_appended ? UNITS_NS(level->append.p50_ns) : "-",
-                has_appended ? UNITS_NS(level->append.p99_ns) : "-",
-                has_connected ? UNITS_NS(level->connect.p99_ns) : "-", cpu,
-                memory >= 0 ? UNITS_BYTES((uint64_t)memory) : "-");
+        put_row(out, &report_levels, has_script, &search->levels[i]);
     }
-    fputc('\n', stream);
+    fputc('\n', out->stream);
 }
 
 void text_levels_write(FILE *stream, const struct plan *plan, const struct result *result,
@@ -1310,7 +1369,7 @@ void text_levels_write(FILE *stream, const struct plan *plan, const struct resul
     }
     put_text(&out, "Note", search->figures_note);
     fputc('\n', stream);
-    put_levels(stream, search);
+    put_levels(&out, search);
     put_ledgers(&out, &set, plan, result);
     put_machines(&out, result);
     if (search->removal[0] != '\0') {

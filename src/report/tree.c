@@ -28,6 +28,12 @@ struct tree tree_object(struct tree tree, const char *key)
     return (struct tree){json_object_get(tree.json, key), tree.has_failed};
 }
 
+struct tree tree_member(struct tree tree, const char *key)
+{
+    json_t *member = json_object_get(tree.json, key);
+    return member == NULL ? tree_object(tree, key) : (struct tree){member, tree.has_failed};
+}
+
 struct tree tree_array(struct tree tree, const char *key)
 {
     tree_put(tree, key, json_array());

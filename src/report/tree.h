@@ -24,6 +24,9 @@ void tree_put(struct tree tree, const char *key, json_t *value);
 struct tree tree_object(struct tree tree, const char *key);
 struct tree tree_array(struct tree tree, const char *key);
 
+/* An object that may have been added before; it is added when it was not. */
+struct tree tree_member(struct tree tree, const char *key);
+
 /* Adds an element to an array. */
 void tree_append(struct tree array, json_t *value);
 struct tree tree_append_object(struct tree array);

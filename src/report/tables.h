@@ -1,0 +1,83 @@
+/*
+ * The tables of a report. Each is described once, in tables.c: a function that names every cell of
+ * a row together with its value, and the list of the columns that people are shown. The writers
+ * (csv.c, json.c, text.c, page.c) walk these descriptions and name no columns of their own.
+ *
+ * CSV files and JSON objects have all cells of a row, in the order of the function. The text has
+ * those that the list of columns names, in its order. The page is made from files that were read
+ * back, where there are no records: it looks the same columns up by their keys.
+ *
+ * Read-only. A row borrows its texts from the record.
+ */
+#ifndef REPORT_TABLES_H
+#define REPORT_TABLES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "figures/figures.h"
+
+enum {
+    REPORT_CELLS_MAX = 64 /* of a row */
+};
+
+/* Which files have a cell. */
+enum report_place {
+    IN_CSV_AND_JSON,
+    IN_CSV,
+    IN_JSON,
+    IN_TEXT, /* in no file: it is put together from others */
+};
+
+struct report_cell {
+    char key[FIGURE_KEY_BYTES]; /* column of the CSV file */
+    enum figure_unit unit;
+    struct figure_value value;
+    enum report_place place;
+    const char *object; /* in JSON, that the cell is a member of; NULL: of the row's own */
+    const char *member; /* its name there; NULL: the key */
+};
+
+struct report_row {
+    struct report_cell cells[REPORT_CELLS_MAX];
+    size_t count;
+};
+
+/* The cell of a key; NULL: the row has no such cell. */
+const struct report_cell *report_row_find(const struct report_row *row, const char *key);
+
+/* Runs that have a column. */
+enum report_runs {
+    ALL_RUNS,
+    WITHOUT_SCRIPT,
+    WITH_SCRIPT,
+};
+
+/* A column for people. */
+struct report_column {
+    const char *key;  /* of the cell; of a member of run.json its path */
+    const char *page; /* title on the page, after a mark that says how it is shown (page.c); NULL:
+                         the page does not have the column */
+    const char *text; /* title in the text, of two lines "append\np50"; NULL: the text does not have
+                         the column */
+    int width;        /* in the text, as printf takes it: negative is to the left */
+    enum report_runs runs;
+};
+
+struct report_table {
+    const char *heading; /* on the page */
+    /* Fills an empty row. The operations are those of the run. */
+    void (*fill)(struct report_row *row, const struct operation_list *operations,
+                 const void *record);
+    const struct report_column *columns;
+    size_t column_count;
+    const char *gap;      /* in the text: between two columns; NULL: nothing */
+    bool has_no_decimals; /* in the text: rates and percentages */
+};
+
+/* Whether the text, or else the page, of a run with or without a script has a column. */
+bool report_column_is_shown(const struct report_column *column, bool is_text, bool has_script);
+
+extern const struct report_table report_levels; /* of struct level */
+
+#endif
