@@ -252,50 +252,6 @@ static void put_session(struct csv *csv, const struct session_summary *session)
         COUNT_IF("verified_duplicates", is_verified, session->duplicates));
 }
 
-void csv_host_cells(const struct host_result *host, bool has_script,
-                    struct figure_cell cells[CSV_HOST_CELLS])
-{
-    static const uint64_t none[RECORDER_COUNTERS];
-    const uint64_t *counters = host->counters == NULL ? none : host->counters;
-    const double seconds = figures_seconds(host->elapsed_ns);
-    const double measured = figures_seconds(host->measured_ns);
-    const double rows = (double)counters[RECORDER_ROWS_ACKNOWLEDGED];
-    const double transactions = (double)counters[RECORDER_TRANSACTIONS_COMMITTED];
-    const struct recorder_latency *append = &host->latencies[OPERATION_APPEND];
-    const struct recorder_latency *read = &host->latencies[OPERATION_READ];
-    const struct recorder_latency *transaction = &host->latencies[OPERATION_TRANSACTION];
-    const bool is_counted = host->is_counted && !has_script; /* a script has several tables */
-    const struct figure_cell list[CSV_HOST_CELLS] = {
-        TEXT("host", host->name),
-        COUNT("sessions", counters[RECORDER_SESSIONS_CONNECTED]),
-        COUNT("connections", counters[RECORDER_CONNECTIONS_OPENED]),
-        COUNT("connects_failed", counters[RECORDER_CONNECTS_FAILED]),
-        COUNT("connections_lost", counters[RECORDER_CONNECTIONS_LOST]),
-        COUNT("reconnects", counters[RECORDER_RECONNECTS]),
-        COUNT("refusals", counters[RECORDER_REFUSALS]),
-        COUNT("errors", figures_host_errors(counters)),
-        COUNT("rows_acknowledged", counters[RECORDER_ROWS_ACKNOWLEDGED]),
-        COUNT("rows_rejected", counters[RECORDER_ROWS_REJECTED]),
-        COUNT("rows_in_doubt", counters[RECORDER_ROWS_IN_DOUBT]),
-        NUMBER("throughput_rows_per_s", ROWS_PER_S, seconds > 0, rows / seconds),
-        COUNT("appends", counters[RECORDER_APPENDS]),
-        COUNT("appends_failed", counters[RECORDER_APPENDS_FAILED]),
-        COUNT("reads", counters[RECORDER_READS]),
-        COUNT("reads_failed", counters[RECORDER_READS_FAILED]),
-        COUNT_IF("transactions", has_script, counters[RECORDER_TRANSACTIONS_COMMITTED]),
-        NUMBER("transactions_per_s", PER_S, has_script && measured > 0, transactions / measured),
-        COUNT_IF("transactions_failed", has_script, counters[RECORDER_TRANSACTIONS_FAILED]),
-        MS("append_p50_ms", append->count > 0, append->p50_ns),
-        MS("append_p99_ms", append->count > 0, append->p99_ns),
-        MS("read_p50_ms", read->count > 0, read->p50_ns),
-        MS("read_p99_ms", read->count > 0, read->p99_ns),
-        MS("transaction_p50_ms", transaction->count > 0, transaction->p50_ns),
-        MS("transaction_p99_ms", transaction->count > 0, transaction->p99_ns),
-        COUNT_IF("rows_before", is_counted, is_counted ? host->rows_before[0] : 0),
-        COUNT_IF("rows_after", is_counted, is_counted ? host->rows_after[0] : 0)};
-    memcpy(cells, list, sizeof list);
-}
-
 static void put_host_interval(struct csv *csv, const struct operation_list *operations,
                               const struct host_interval *host)
 {
@@ -407,7 +363,6 @@ void csv_write(FILE *stream, enum csv_file file, const struct operation_list *op
         struct rank_row rank;
         struct rank_sample rank_sample;
     } nothing;
-    struct figure_cell cells[CSV_HOST_CELLS];
     struct csv csv;
     char time[MOMENT_TEXT_BYTES];
     csv_begin(&csv, stream, record == NULL);
@@ -431,10 +386,7 @@ void csv_write(FILE *stream, enum csv_file file, const struct operation_list *op
         put_row(&csv, &report_levels, operations, record);
         break;
     case CSV_HOSTS:
-        csv_host_cells(record, operation_is_used(operations, OPERATION_TRANSACTION), cells);
-        for (size_t i = 0; i < CSV_HOST_CELLS; i++) {
-            put_cell(&csv, &cells[i]);
-        }
+        put_row(&csv, &report_hosts, operations, record);
         break;
     case CSV_HOSTS_INTERVALS:
         put_host_interval(&csv, operations, record);

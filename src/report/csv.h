@@ -72,13 +72,6 @@ struct rank_row {
 void csv_write(FILE *stream, enum csv_file file, const struct operation_list *operations,
                const void *record);
 
-/* The columns of hosts.csv: what run.json says of a host, too. */
-enum {
-    CSV_HOST_CELLS = 27
-};
-void csv_host_cells(const struct host_result *host, bool has_script,
-                    struct figure_cell cells[CSV_HOST_CELLS]);
-
 /* The columns of ranks.csv: what run.json says of a rank, too. Of an I/O trace there is more. */
 enum {
     CSV_RANK_CELLS = 30

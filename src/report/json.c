@@ -162,21 +162,15 @@ static void add_row(struct tree tree, const struct report_table *table,
 }
 
 /* Of several hosts each. */
-static void add_hosts(struct tree root, const struct plan *plan, const struct result *result)
+static void add_hosts(struct tree root, const struct operation_list *operations,
+                      const struct result *result)
 {
     if (result->host_count == 0) {
         return;
     }
     const struct tree list = tree_array(root, "hosts");
     for (size_t i = 0; i < result->host_count; i++) {
-        const struct tree entry = tree_append_object(list);
-        struct figure_cell cells[CSV_HOST_CELLS];
-        csv_host_cells(&result->hosts[i], plan->script != NULL, cells);
-        for (size_t k = 0; k < CSV_HOST_CELLS; k++) {
-            tree_value(entry, cells[k].key, cells[k].unit, &cells[k].value);
-        }
-        tree_text(entry, "not_counted",
-                  result->hosts[i].is_counted ? NULL : result->hosts[i].reason);
+        add_row(tree_append_object(list), &report_hosts, operations, &result->hosts[i]);
     }
     tree_bool(root, "are_hosts_one", result->are_hosts_one);
     tree_count(root, "servers_measured", result->resources.servers);
@@ -664,7 +658,7 @@ bool report_write_json(FILE *stream, const struct plan *plan, const struct table
     add_environment(root, plan);
     add_server(root, result);
     add_table(root, table);
-    add_hosts(root, plan, result);
+    add_hosts(root, &set.operations, result);
     add_ranks(root, result);
     static const char *const sections[] = {"sessions",     "rows",         "batches",
                                            "transactions", "verification", "row_verification",

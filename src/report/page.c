@@ -306,6 +306,54 @@ static void add_group(struct buffer *html, const struct saved_run *run, const ch
     buffer_add_text(html, "</div>\n");
 }
 
+static bool is_whole(double value)
+{
+    return value >= 0 && value < 1e15 && floor(value) == value;
+}
+
+/* A member of run.json as people read it: a time has its unit. */
+static const char *format_member(const char *key, const json_t *value,
+                                 char text[REPORT_WORDS_BYTES])
+{
+    const double number = json_number_value(value);
+    if (strstr(key, "_ms") != NULL) {
+        return report_format_time(value, (double)MONO_NS_PER_MS, text);
+    }
+    if (json_is_number(value)) {
+        return is_whole(number) ? units_format_count((uint64_t)number, text)
+                                : report_format(number, text);
+    }
+    return json_is_boolean(value) ? (json_is_true(value) ? "yes" : "NO") : json_string_value(value);
+}
+
+/* A table of a list of run.json: a row for each object that has the member `wanted`. */
+static void add_table(struct buffer *html, const struct saved_run *run, const char *list,
+                      const char *wanted, const struct report_table *of)
+{
+    const json_t *objects = json_object_get(run->json, list);
+    const struct page_columns columns = columns_of(of, report_is_scripted(run));
+    struct page_table table = {0};
+    bool is_open = false;
+    for (size_t i = 0; i < json_array_size(objects); i++) {
+        const struct saved_run row = {.json = json_array_get(objects, i)};
+        const char *cells[COLUMNS_MAX];
+        char texts[COLUMNS_MAX][REPORT_WORDS_BYTES];
+        if (saved_run_json(&row, wanted) == NULL) {
+            continue;
+        }
+        table = is_open ? table : open_table(html, of->heading, columns.titles);
+        is_open = true;
+        for (size_t k = 0; k < columns.count; k++) {
+            const char *key = columns.keys[k];
+            cells[k] = format_member(key, saved_run_json(&row, key), texts[k]);
+        }
+        add_row(&table, cells);
+    }
+    if (is_open) {
+        close_table(&table, NULL);
+    }
+}
+
 /* What became of the transactions and statements that a script names, and of its tables. */
 static void add_operations(struct buffer *html, const struct saved_run *run)
 {
@@ -385,11 +433,6 @@ static void add_operations(struct buffer *html, const struct saved_run *run)
     }
 }
 
-static bool is_whole(double value)
-{
-    return value >= 0 && value < 1e15 && floor(value) == value;
-}
-
 /* A row for each object of a list of run.json that has a `wanted` member: of several hosts or
  * ranks. */
 static void add_list(struct buffer *html, const json_t *list, const char *wanted, const char *title,
@@ -464,18 +507,7 @@ static void add_checks(struct buffer *html, const struct saved_run *run)
 
 static void add_hosts(struct buffer *html, const struct saved_run *run)
 {
-    static const char *const columns[2][11] = {
-        {"*host", "#sessions", "#rows", "#rows/s", "#append p50", "#append p99", "#read p99",
-         "#lost", "#reconnects", "#errors", NULL},
-        {"*host", "#sessions", "#transactions", "#transactions/s", "#p50", "#p99", "#append p99",
-         "#lost", "#reconnects", "#errors", NULL}};
-    static const char *const keys[2][10] = {
-        {"host", "sessions", "rows_acknowledged", "throughput_rows_per_s", "append_p50_ms",
-         "append_p99_ms", "read_p99_ms", "connections_lost", "reconnects", "errors"},
-        {"host", "sessions", "transactions", "transactions_per_s", "transaction_p50_ms",
-         "transaction_p99_ms", "append_p99_ms", "connections_lost", "reconnects", "errors"}};
-    const size_t with = report_is_scripted(run) ? 1 : 0;
-    add_list(html, json_object_get(run->json, "hosts"), "host", "Hosts", columns[with], keys[with]);
+    add_table(html, run, "hosts", "host", &report_hosts);
 }
 
 static void add_ranks(struct buffer *html, const struct saved_run *run)

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "measure/levels.h"
+#include "measure/result.h"
 #include "report/figures.h"
 
 const struct report_cell *report_row_find(const struct report_row *row, const char *key)
@@ -184,4 +185,78 @@ const struct report_table report_levels = {
     .column_count = COUNT_OF(level_columns),
     .gap = " ",
     .has_no_decimals = true,
+};
+
+/* Hosts. */
+
+static void fill_host(struct report_row *row, const struct operation_list *operations,
+                      const void *record)
+{
+    static const uint64_t none[RECORDER_COUNTERS];
+    const struct host_result *host = record;
+    const uint64_t *counters = host->counters == NULL ? none : host->counters;
+    const bool has_script = operation_is_used(operations, OPERATION_TRANSACTION);
+    const bool is_counted = host->is_counted && !has_script; /* a script has several tables */
+    const double seconds = figures_seconds(host->elapsed_ns);
+    const double measured = figures_seconds(host->measured_ns);
+    const double rows = (double)counters[RECORDER_ROWS_ACKNOWLEDGED];
+    const double transactions = (double)counters[RECORDER_TRANSACTIONS_COMMITTED];
+    static const struct {
+        enum operation_id operation;
+        const char *p50, *p99;
+    } latencies[] = {{OPERATION_APPEND, "append_p50_ms", "append_p99_ms"},
+                     {OPERATION_READ, "read_p50_ms", "read_p99_ms"},
+                     {OPERATION_TRANSACTION, "transaction_p50_ms", "transaction_p99_ms"}};
+    add_text(row, "host", host->name);
+    add_count(row, "sessions", counters[RECORDER_SESSIONS_CONNECTED]);
+    add_count(row, "connections", counters[RECORDER_CONNECTIONS_OPENED]);
+    add_count(row, "connects_failed", counters[RECORDER_CONNECTS_FAILED]);
+    add_count(row, "connections_lost", counters[RECORDER_CONNECTIONS_LOST]);
+    add_count(row, "reconnects", counters[RECORDER_RECONNECTS]);
+    add_count(row, "refusals", counters[RECORDER_REFUSALS]);
+    add_count(row, "errors", figures_host_errors(counters));
+    add_count(row, "rows_acknowledged", counters[RECORDER_ROWS_ACKNOWLEDGED]);
+    add_count(row, "rows_rejected", counters[RECORDER_ROWS_REJECTED]);
+    add_count(row, "rows_in_doubt", counters[RECORDER_ROWS_IN_DOUBT]);
+    add_number(row, "throughput_rows_per_s", FIGURE_UNIT_ROWS_PER_S, seconds > 0, rows / seconds);
+    add_count(row, "appends", counters[RECORDER_APPENDS]);
+    add_count(row, "appends_failed", counters[RECORDER_APPENDS_FAILED]);
+    add_count(row, "reads", counters[RECORDER_READS]);
+    add_count(row, "reads_failed", counters[RECORDER_READS_FAILED]);
+    add_count_if(row, "transactions", has_script, counters[RECORDER_TRANSACTIONS_COMMITTED]);
+    add_number(row, "transactions_per_s", FIGURE_UNIT_PER_S, has_script && measured > 0,
+               transactions / measured);
+    add_count_if(row, "transactions_failed", has_script, counters[RECORDER_TRANSACTIONS_FAILED]);
+    for (size_t i = 0; i < COUNT_OF(latencies); i++) {
+        const struct recorder_latency *latency = &host->latencies[latencies[i].operation];
+        add_ms(row, latencies[i].p50, latency->count > 0, latency->p50_ns);
+        add_ms(row, latencies[i].p99, latency->count > 0, latency->p99_ns);
+    }
+    add_count_if(row, "rows_before", is_counted, is_counted ? host->rows_before[0] : 0);
+    add_count_if(row, "rows_after", is_counted, is_counted ? host->rows_after[0] : 0);
+    add_text(row, "not_counted", host->is_counted ? NULL : host->reason)->place = IN_JSON;
+}
+
+static const struct report_column host_columns[] = {
+    {"host", "*host", "Hosts", -20, ALL_RUNS},
+    {"sessions", "#sessions", "sessions", 9, ALL_RUNS},
+    {"rows_acknowledged", "#rows", "rows", 13, WITHOUT_SCRIPT},
+    {"throughput_rows_per_s", "#rows/s", "rows/s", 9, WITHOUT_SCRIPT},
+    {"append_p50_ms", "#append p50", "p50", 8, WITHOUT_SCRIPT},
+    {"append_p99_ms", "#append p99", "p99", 8, WITHOUT_SCRIPT},
+    {"read_p99_ms", "#read p99", NULL, 0, WITHOUT_SCRIPT},
+    {"transactions", "#transactions", "transactions", 13, WITH_SCRIPT},
+    {"transactions_per_s", "#transactions/s", "trans./s", 9, WITH_SCRIPT},
+    {"transaction_p50_ms", "#p50", "p50", 8, WITH_SCRIPT},
+    {"transaction_p99_ms", "#p99", "p99", 8, WITH_SCRIPT},
+    {"append_p99_ms", "#append p99", NULL, 0, WITH_SCRIPT},
+    {"connections_lost", "#lost", "lost", 6, ALL_RUNS},
+    {"reconnects", "#reconnects", NULL, 0, ALL_RUNS},
+    {"errors", "#errors", "errors", 7, ALL_RUNS},
+};
+const struct report_table report_hosts = {
+    .heading = "Hosts",
+    .fill = fill_host,
+    .columns = host_columns,
+    .column_count = COUNT_OF(host_columns),
 };

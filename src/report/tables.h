@@ -79,5 +79,6 @@ struct report_table {
 bool report_column_is_shown(const struct report_column *column, bool is_text, bool has_script);
 
 extern const struct report_table report_levels; /* of struct level */
+extern const struct report_table report_hosts;  /* of struct host_result, with several hosts */
 
 #endif

@@ -465,9 +465,9 @@ static void put_ledgers(struct screen *out, const struct figure_set *set, const 
 }
 
 /* The name of a row of a table; one that is far too long has a line of its own. */
-static void say_name(struct screen *out, const char *name)
+static void say_name(struct screen *out, int width, const char *name)
 {
-    const int room = (int)out->label - 2;
+    const int room = width - 2;
     if ((int)strlen(name) > room + 1) {
         screen_add(out->stream, "  %s", name);
         name = "";
@@ -484,8 +484,10 @@ static void say_column(struct screen *out, const struct report_table *table,
 }
 
 /* The titles of a table's columns; where some have two lines the others stand in the lower one. */
-static void put_head(struct screen *out, const struct report_table *table, bool has_script)
+static void put_head(struct screen *out, const struct report_table *table,
+                     const struct operation_list *operations)
 {
+    const bool has_script = operation_is_used(operations, OPERATION_TRANSACTION);
     for (int line = 0; line < 2; line++) {
         bool has_titles = false;
         for (size_t i = 0; i < table->column_count; i++) {
@@ -534,18 +536,23 @@ static const char *format_cell(const struct report_cell *cell, bool has_no_decim
     }
 }
 
-static void put_row(struct screen *out, const struct report_table *table, bool has_script,
-                    const void *record)
+static void put_row(struct screen *out, const struct report_table *table,
+                    const struct operation_list *operations, const void *record)
 {
+    const bool has_script = operation_is_used(operations, OPERATION_TRANSACTION);
     struct report_row row = {.count = 0};
-    table->fill(&row, NULL, record);
+    table->fill(&row, operations, record);
     for (size_t i = 0; i < table->column_count; i++) {
         const struct report_column *column = &table->columns[i];
         const struct report_cell *cell = report_row_find(&row, column->key);
         if (report_column_is_shown(column, true, has_script)) {
             char number[UNITS_TEXT_BYTES];
             const char *text = format_cell(cell, table->has_no_decimals, number);
-            say_column(out, table, column, text, strlen(text));
+            if (i == 0 && column->width < 0) {
+                say_name(out, -column->width, text);
+            } else {
+                say_column(out, table, column, text, strlen(text));
+            }
         }
     }
     put_line(out);
@@ -601,7 +608,7 @@ static void put_operations(struct screen *out, const struct figure_set *set)
             if ((set->operations.entries[i].kind == OPERATION_IS_TRANSACTION) != (table == 0)) {
                 continue;
             }
-            say_name(out, set->operations.entries[i].name);
+            say_name(out, (int)out->label, set->operations.entries[i].name);
             for (size_t column = 0; column < COLUMNS_MAX && tables[table].columns[column].width > 0;
                  column++) {
                 say(out, "%*s", tables[table].columns[column].width,
@@ -638,7 +645,7 @@ static void put_latencies(struct screen *out, const struct plan *plan, const str
         if (!operation_is_used(&operations, i) || histogram->total == 0 || is_only) {
             continue;
         }
-        say_name(out, operations.entries[i].name);
+        say_name(out, (int)out->label, operations.entries[i].name);
         for (size_t point = 0; point < FIGURE_POINTS; point++) {
             if (!figure_points[point].is_in_files_only) {
                 say(out, "%9s", UNITS_NS(figures_point_ns(histogram, &figure_points[point])));
@@ -649,38 +656,17 @@ static void put_latencies(struct screen *out, const struct plan *plan, const str
     }
 }
 
-/* Of several hosts each; one whose name is long has two lines. */
-static void put_hosts(struct screen *out, const struct plan *plan, const struct result *result)
+/* Of several hosts each. */
+static void put_hosts(struct screen *out, const struct figure_set *set, const struct result *result)
 {
-    const bool has_script = plan->script != NULL;
-    const enum operation_id operation = has_script ? OPERATION_TRANSACTION : OPERATION_APPEND;
     if (result->host_count == 0) {
         return;
     }
     fputc('\n', out->stream);
-    const unsigned label = out->label;
-    out->label = HOST_LABEL;
-    say(out, "%-*s%9s%13s%9s%8s%8s%6s%7s", HOST_LABEL, "Hosts", "sessions",
-        has_script ? "transactions" : "rows", has_script ? "trans./s" : "rows/s", "p50", "p99",
-        "lost", "errors");
-    put_line(out);
+    put_head(out, &report_hosts, &set->operations);
     for (size_t i = 0; i < result->host_count; i++) {
-        const struct host_result *host = &result->hosts[i];
-        const struct recorder_latency *latency = &host->latencies[operation];
-        const uint64_t *counters = host->counters;
-        const uint64_t work =
-            counters[has_script ? RECORDER_TRANSACTIONS_COMMITTED : RECORDER_ROWS_ACKNOWLEDGED];
-        const int64_t ns = has_script ? result->measured_ns : result->elapsed_ns;
-        const double per_s = ns > 0 ? (double)work / figures_seconds(ns) : 0;
-        say_name(out, host->name);
-        say(out, "%9s%13s%9s%8s%8s%6s%7s", UNITS_COUNT(counters[RECORDER_SESSIONS_CONNECTED]),
-            UNITS_COUNT(work), RATE(per_s), latency->count > 0 ? UNITS_NS(latency->p50_ns) : "-",
-            latency->count > 0 ? UNITS_NS(latency->p99_ns) : "-",
-            UNITS_COUNT(counters[RECORDER_CONNECTIONS_LOST]),
-            UNITS_COUNT(figures_host_errors(counters)));
-        put_line(out);
+        put_row(out, &report_hosts, &set->operations, &result->hosts[i]);
     }
-    out->label = label;
     fputc('\n', out->stream);
 }
 
@@ -729,7 +715,7 @@ static void put_machines(struct screen *out, const struct result *result)
             continue;
         }
         shown++;
-        say_name(out, first->machine);
+        say_name(out, HOST_LABEL, first->machine);
         say(out, "%6s%10s%14s%6.1f %%%7.1f %%%13s", UNITS_COUNT(ranks),
             UNITS_COUNT(all.sessions.connected),
             UNITS_COUNT(has_script ? all.counters[RECORDER_TRANSACTIONS_COMMITTED]
@@ -830,7 +816,7 @@ static void put_nodes(struct screen *out, const struct result *result, bool has_
                 "device");
             put_line(out);
         }
-        say_name(out, rank->machine);
+        say_name(out, HOST_LABEL, rank->machine);
         for (size_t mode = IO_READ; mode < IO_MODES; mode++) {
             say(out, "%9s", UNITS_COUNT(trace->modes[mode].layers[TRACE_TOTAL].total));
         }
@@ -1171,7 +1157,7 @@ void report_write_text(FILE *stream, const struct plan *plan, const struct resul
     fputc('\n', stream);
     put_operations(&out, &set);
     put_latencies(&out, plan, result);
-    put_hosts(&out, plan, result);
+    put_hosts(&out, &set, result);
     put_machines(&out, result);
     put_sessions(&out, &set, result);
     put_io(&out, &set);
@@ -1340,15 +1326,15 @@ static void put_answer(struct screen *out, const struct search *search, const st
 }
 
 /* A line a level, however many: they are what the search was made for. */
-static void put_levels(struct screen *out, const struct search *search)
+static void put_levels(struct screen *out, const struct operation_list *operations,
+                       const struct search *search)
 {
     if (search->count == 0) {
         return;
     }
-    const bool has_script = search->levels[0].is_scripted;
-    put_head(out, &report_levels, has_script);
+    put_head(out, &report_levels, operations);
     for (size_t i = 0; i < search->count; i++) {
-        put_row(out, &report_levels, has_script, &search->levels[i]);
+        put_row(out, &report_levels, operations, &search->levels[i]);
     }
     fputc('\n', out->stream);
 }
@@ -1369,7 +1355,7 @@ void text_levels_write(FILE *stream, const struct plan *plan, const struct resul
     }
     put_text(&out, "Note", search->figures_note);
     fputc('\n', stream);
-    put_levels(&out, search);
+    put_levels(&out, &set.operations, search);
     put_ledgers(&out, &set, plan, result);
     put_machines(&out, result);
     if (search->removal[0] != '\0') {
