@@ -15,9 +15,8 @@
 #include <stdio.h>
 
 #include "figures/figures.h"
-#include "measure/levels.h"
 #include "measure/result.h"
-#include "plan/plan.h"
+#include "report/tables.h"
 
 struct csv {
     FILE *stream; /* borrowed */
@@ -41,42 +40,23 @@ void csv_write_summary(FILE *stream, const struct figure_set *set);
 /* Writes operations.csv: a row for each transaction and each name of statements of a script. */
 void csv_write_operations(FILE *stream, const struct figure_set *set, const struct causes *causes);
 
-/* The other CSV files of a run, and what a row of each is made of. */
+/* The other CSV files of a run. */
 enum csv_file {
-    CSV_SAMPLES,         /* struct sample */
-    CSV_INTERVALS,       /* struct interval */
-    CSV_SESSIONS,        /* struct session_summary */
-    CSV_EVENTS,          /* struct mark */
-    CSV_LEVELS,          /* struct level */
-    CSV_HOSTS,           /* struct host_result; with several hosts */
-    CSV_HOSTS_INTERVALS, /* struct host_interval; the same */
-    CSV_RANKS,           /* struct rank_row; with several ranks */
-    CSV_RANKS_SAMPLES,   /* struct rank_sample; the same */
+    CSV_SAMPLES,
+    CSV_INTERVALS,
+    CSV_SESSIONS,
+    CSV_EVENTS,
+    CSV_LEVELS,
+    CSV_HOSTS, /* with several hosts */
+    CSV_HOSTS_INTERVALS,
+    CSV_RANKS, /* with several ranks */
+    CSV_RANKS_SAMPLES,
     CSV_FILES,
 };
 
-/* What happened at one of several hosts in an interval. */
-struct host_interval {
-    const struct interval *interval;
-    const char *name;
-    size_t host;
-};
-
-/* One of several ranks. */
-struct rank_row {
-    unsigned number;
-    const struct rank_result *rank;
-};
-
-/* Writes one line: of a record, or with NULL the header. */
+/* Writes one line: of a record of the file's table (tables.h), or with NULL the header. */
 void csv_write(FILE *stream, enum csv_file file, const struct operation_list *operations,
                const void *record);
-
-/* The columns of ranks.csv: what run.json says of a rank, too. Of an I/O trace there is more. */
-enum {
-    CSV_RANK_CELLS = 30
-};
-void csv_rank_cells(const struct rank_row *row, struct figure_cell cells[CSV_RANK_CELLS]);
 
 /*
  * Writes a histogram in the percentile format of HdrHistogram's outputPercentileDistribution

@@ -207,7 +207,8 @@ void run_files_join(struct run_files *files, const struct merge *merge, const st
         run_files_add(files, CSV_SAMPLES, merge_joined(merge, i));
     }
     for (size_t i = 0; i < result->rank_count; i++) {
-        run_files_add(files, CSV_RANKS, &(struct rank_row){(unsigned)i, &result->ranks[i]});
+        const struct rank_row rank = {.number = (unsigned)i, .rank = &result->ranks[i]};
+        run_files_add(files, CSV_RANKS, &rank);
     }
 }
 

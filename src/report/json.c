@@ -12,7 +12,6 @@
 
 #include "base/mono.h"
 #include "plan/options.h"
-#include "report/csv.h"
 #include "report/figures.h"
 #include "report/tables.h"
 #include "report/tree.h"
@@ -546,11 +545,8 @@ static void add_ranks(struct tree root, const struct result *result)
     const struct tree list = tree_array(root, "ranks");
     for (size_t i = 0; i < result->rank_count; i++) {
         const struct tree entry = tree_append_object(list);
-        struct figure_cell cells[CSV_RANK_CELLS];
-        csv_rank_cells(&(struct rank_row){(unsigned)i, &result->ranks[i]}, cells);
-        for (size_t k = 0; k < CSV_RANK_CELLS; k++) {
-            tree_value(entry, cells[k].key, cells[k].unit, &cells[k].value);
-        }
+        const struct rank_row rank = {.number = (unsigned)i, .rank = &result->ranks[i]};
+        add_row(entry, &report_ranks, NULL, &rank);
         struct figure_set traced = {.note = ""};
         figures_of_trace(&traced, result->ranks[i].trace);
         add_trace(entry, &traced, result->ranks[i].trace);

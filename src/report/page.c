@@ -505,31 +505,6 @@ static void add_checks(struct buffer *html, const struct saved_run *run)
     }
 }
 
-static void add_hosts(struct buffer *html, const struct saved_run *run)
-{
-    add_table(html, run, "hosts", "host", &report_hosts);
-}
-
-static void add_ranks(struct buffer *html, const struct saved_run *run)
-{
-    static const char *const columns[] = {"*machine",        "#rank",         "#sessions",
-                                          "#rows",           "#transactions", "#CPU, %",
-                                          "#append, %",      "#server, %",    "#waiting for CPU, %",
-                                          "#clock known to", " verdict",      NULL};
-    static const char *const keys[] = {"machine",
-                                       "rank",
-                                       "sessions_connected",
-                                       "rows_acknowledged",
-                                       "transactions_committed",
-                                       "max_host_cpu_percent",
-                                       "max_client_cpu_percent",
-                                       "max_server_cpu_percent",
-                                       "run_queue_percent",
-                                       "clock_error_ms",
-                                       "verdict"};
-    add_list(html, json_object_get(run->json, "ranks"), "rank", "Client machines", columns, keys);
-}
-
 /* Of an I/O trace: where the time of a read, a write, an fsync goes. */
 static void add_trace(struct buffer *html, const struct saved_run *run)
 {
@@ -573,27 +548,6 @@ static void add_trace(struct buffer *html, const struct saved_run *run)
     }
     close_table(&table, buffer_text(&note));
     buffer_fini(&note);
-}
-
-/* Of several ranks those that traced. */
-static void add_nodes(struct buffer *html, const struct saved_run *run)
-{
-    static const char *const columns[] = {"*machine", "#rank",      "#reads",        "#writes",
-                                          "#fsyncs",  "#read, MiB", "#written, MiB", "#fsync mean",
-                                          "#vfs",     "#queue",     "#device",       NULL};
-    static const char *const keys[] = {"machine",
-                                       "rank",
-                                       "io_trace.reads",
-                                       "io_trace.writes",
-                                       "io_trace.fsyncs",
-                                       "io_trace.read_mib",
-                                       "io_trace.written_mib",
-                                       "io_trace.fsync_mean_ms",
-                                       "io_trace.fsync_vfs_ms",
-                                       "io_trace.fsync_queue_ms",
-                                       "io_trace.fsync_device_ms"};
-    add_list(html, json_object_get(run->json, "ranks"), "io_trace.reads", "I/O by machine", columns,
-             keys);
 }
 
 /* The limits that were hit, the errors, and the latencies. */
@@ -923,14 +877,14 @@ static void add_run(struct buffer *html, const struct report *report, size_t ind
         }
     }
     buffer_add_text(html, "</div>\n");
-    add_hosts(html, &run->run);
-    add_ranks(html, &run->run);
+    add_table(html, &run->run, "hosts", "host", &report_hosts);
+    add_table(html, &run->run, "ranks", "rank", &report_ranks);
     add_expectations(html, &run->run);
     add_operations(html, &run->run);
     add_checks(html, &run->run);
     add_tables(html, &run->run);
     add_trace(html, &run->run);
-    add_nodes(html, &run->run);
+    add_table(html, &run->run, "ranks", "io_trace.reads", &report_nodes);
     add_environment(html, &run->run);
     buffer_add_text(html, is_only ? "</section>\n" : "</section>\n</details>\n");
 }

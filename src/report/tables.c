@@ -5,7 +5,8 @@
 
 #include "base/text.h"
 #include "measure/levels.h"
-#include "measure/result.h"
+#include "plan/plan.h"
+#include "ranks/merge.h"
 #include "report/figures.h"
 
 const struct report_cell *report_row_find(const struct report_row *row, const char *key)
@@ -69,6 +70,19 @@ static struct report_cell *add_seconds(struct report_row *row, const char *key, 
     return add_number(row, key, FIGURE_UNIT_S, true, figures_seconds(ns));
 }
 
+/* A moment that is negative is not known. */
+static struct report_cell *add_moment(struct report_row *row, const char *key, int64_t ns)
+{
+    return add_number(row, key, FIGURE_UNIT_MOMENT, ns >= 0, figures_seconds(ns));
+}
+
+/* Rows or transactions in a time; not known when there was no time. */
+static struct report_cell *add_rate(struct report_row *row, const char *key, enum figure_unit unit,
+                                    uint64_t count, double seconds)
+{
+    return add_number(row, key, unit, seconds > 0, (double)count / (seconds > 0 ? seconds : 1));
+}
+
 static struct report_cell *add_ms(struct report_row *row, const char *key, bool is_known,
                                   int64_t ns)
 {
@@ -85,37 +99,50 @@ static struct report_cell *add_bytes(struct report_row *row, const char *key, in
     return add_count_if(row, key, bytes >= 0, (uint64_t)bytes);
 }
 
+static struct report_cell *add_percent(struct report_row *row, const char *key, double percent)
+{
+    return add_positive(row, key, FIGURE_UNIT_PERCENT, percent);
+}
+
 static void add_cpu(struct report_row *row, const struct cpu_shares *cpu)
 {
-    add_positive(row, "host_cpu_percent", FIGURE_UNIT_PERCENT, cpu->host);
-    add_positive(row, "server_cpu_percent", FIGURE_UNIT_PERCENT, cpu->server);
-    add_positive(row, "client_cpu_percent", FIGURE_UNIT_PERCENT, cpu->client);
+    add_percent(row, "host_cpu_percent", cpu->host);
+    add_percent(row, "server_cpu_percent", cpu->server);
+    add_percent(row, "client_cpu_percent", cpu->client);
+}
+
+/* p50, p99 and maximum of an operation in a second. */
+static void add_latency(struct report_row *row, const char *operation,
+                        const struct recorder_latency *latency)
+{
+    static const char *const points[] = {"p50", "p99", "max"};
+    const int64_t points_ns[] = {latency->p50_ns, latency->p99_ns, latency->max_ns};
+    for (size_t i = 0; i < COUNT_OF(points); i++) {
+        char key[FIGURE_KEY_BYTES];
+        snprintf(key, sizeof key, "%s_%s_ms", operation, points[i]);
+        add_ms(row, key, latency->count > 0, points_ns[i]);
+    }
 }
 
 /* Levels of a search. */
 
-/* In JSON an object, which an operation that the level does not have lacks. */
+/* In JSON an object; there is none of an operation that the level does not have. */
 static void add_level_latency(struct report_row *row, const char *operation, bool is_there,
                               const struct recorder_latency *latency)
 {
-    const struct {
-        const char *suffix, *member;
-        int64_t ns;
-    } points[] = {{"_p50_ms", "p50_ms", latency->p50_ns},
-                  {"_p99_ms", "p99_ms", latency->p99_ns},
-                  {"_max_ms", "max_ms", latency->max_ns}};
-    char key[FIGURE_KEY_BYTES];
+    static const char *const members[] = {"p50_ms", "p99_ms", "max_ms"};
+    static const struct recorder_latency none;
     if (is_there) {
-        struct report_cell *cell = add_count(row, "count", latency->count);
-        cell->place = IN_JSON;
-        cell->object = operation;
+        struct report_cell *count = add_count(row, "count", latency->count);
+        count->place = IN_JSON;
+        count->object = operation;
     }
-    for (size_t i = 0; i < COUNT_OF(points); i++) {
-        snprintf(key, sizeof key, "%s%s", operation, points[i].suffix);
-        struct report_cell *cell = add_ms(row, key, is_there && latency->count > 0, points[i].ns);
+    add_latency(row, operation, is_there ? latency : &none);
+    for (size_t i = 0; i < COUNT_OF(members); i++) {
+        struct report_cell *cell = &row->cells[row->count - COUNT_OF(members) + i];
         cell->place = is_there ? IN_CSV_AND_JSON : IN_CSV;
         cell->object = operation;
-        cell->member = points[i].member;
+        cell->member = members[i];
     }
 }
 
@@ -197,10 +224,6 @@ static void fill_host(struct report_row *row, const struct operation_list *opera
     const uint64_t *counters = host->counters == NULL ? none : host->counters;
     const bool has_script = operation_is_used(operations, OPERATION_TRANSACTION);
     const bool is_counted = host->is_counted && !has_script; /* a script has several tables */
-    const double seconds = figures_seconds(host->elapsed_ns);
-    const double measured = figures_seconds(host->measured_ns);
-    const double rows = (double)counters[RECORDER_ROWS_ACKNOWLEDGED];
-    const double transactions = (double)counters[RECORDER_TRANSACTIONS_COMMITTED];
     static const struct {
         enum operation_id operation;
         const char *p50, *p99;
@@ -218,14 +241,16 @@ static void fill_host(struct report_row *row, const struct operation_list *opera
     add_count(row, "rows_acknowledged", counters[RECORDER_ROWS_ACKNOWLEDGED]);
     add_count(row, "rows_rejected", counters[RECORDER_ROWS_REJECTED]);
     add_count(row, "rows_in_doubt", counters[RECORDER_ROWS_IN_DOUBT]);
-    add_number(row, "throughput_rows_per_s", FIGURE_UNIT_ROWS_PER_S, seconds > 0, rows / seconds);
+    add_rate(row, "throughput_rows_per_s", FIGURE_UNIT_ROWS_PER_S,
+             counters[RECORDER_ROWS_ACKNOWLEDGED], figures_seconds(host->elapsed_ns));
     add_count(row, "appends", counters[RECORDER_APPENDS]);
     add_count(row, "appends_failed", counters[RECORDER_APPENDS_FAILED]);
     add_count(row, "reads", counters[RECORDER_READS]);
     add_count(row, "reads_failed", counters[RECORDER_READS_FAILED]);
     add_count_if(row, "transactions", has_script, counters[RECORDER_TRANSACTIONS_COMMITTED]);
-    add_number(row, "transactions_per_s", FIGURE_UNIT_PER_S, has_script && measured > 0,
-               transactions / measured);
+    add_rate(row, "transactions_per_s", FIGURE_UNIT_PER_S,
+             counters[RECORDER_TRANSACTIONS_COMMITTED],
+             has_script ? figures_seconds(host->measured_ns) : 0);
     add_count_if(row, "transactions_failed", has_script, counters[RECORDER_TRANSACTIONS_FAILED]);
     for (size_t i = 0; i < COUNT_OF(latencies); i++) {
         const struct recorder_latency *latency = &host->latencies[latencies[i].operation];
@@ -259,4 +284,290 @@ const struct report_table report_hosts = {
     .fill = fill_host,
     .columns = host_columns,
     .column_count = COUNT_OF(host_columns),
+};
+
+static void fill_host_interval(struct report_row *row, const struct operation_list *operations,
+                               const void *record)
+{
+    static const uint64_t none[RECORDER_COUNTERS];
+    static const struct interval nothing;
+    const struct host_interval *host = record;
+    const struct interval *interval = host->interval == NULL ? &nothing : host->interval;
+    const uint64_t *counters = interval->hosts == 0 ? none : interval->hosts_counters[host->host];
+    const double seconds = figures_seconds(interval->end_ns - interval->start_ns);
+    const bool has_script = operation_is_used(operations, OPERATION_TRANSACTION);
+    add_seconds(row, "start_s", interval->start_ns);
+    add_seconds(row, "end_s", interval->end_ns);
+    add_text(row, "host", host->name);
+    add_count(row, "rows", counters[RECORDER_ROWS_ACKNOWLEDGED]);
+    add_rate(row, "rows_per_s", FIGURE_UNIT_ROWS_PER_S, counters[RECORDER_ROWS_ACKNOWLEDGED],
+             seconds);
+    add_count_if(row, "transactions", has_script, counters[RECORDER_TRANSACTIONS_COMMITTED]);
+    add_rate(row, "transactions_per_s", FIGURE_UNIT_PER_S,
+             counters[RECORDER_TRANSACTIONS_COMMITTED], has_script ? seconds : 0);
+    add_count(row, "errors", figures_host_errors(counters));
+    add_count(row, "connects_failed", counters[RECORDER_CONNECTS_FAILED]);
+    add_count(row, "connections_lost", counters[RECORDER_CONNECTIONS_LOST]);
+    add_count(row, "reconnects", counters[RECORDER_RECONNECTS]);
+}
+
+const struct report_table report_hosts_intervals = {.fill = fill_host_interval};
+
+/* Intervals of about a second. */
+
+static void fill_interval(struct report_row *row, const struct operation_list *operations,
+                          const void *record)
+{
+    const struct interval *interval = record;
+    const uint64_t *counters = interval->counters;
+    const double seconds = figures_seconds(interval->end_ns - interval->start_ns);
+    const bool has_script = operation_is_used(operations, OPERATION_TRANSACTION);
+    add_seconds(row, "start_s", interval->start_ns);
+    add_seconds(row, "end_s", interval->end_ns);
+    add_count(row, "sessions_alive", interval->sessions_alive);
+    add_count(row, "rows", counters[RECORDER_ROWS_ACKNOWLEDGED]);
+    add_rate(row, "rows_per_s", FIGURE_UNIT_ROWS_PER_S, counters[RECORDER_ROWS_ACKNOWLEDGED],
+             seconds);
+    add_count(row, "appends", counters[RECORDER_APPENDS]);
+    add_count(row, "reads", counters[RECORDER_READS]);
+    add_count(row, "errors", figures_errors(counters));
+    add_count(row, "rows_rejected", counters[RECORDER_ROWS_REJECTED]);
+    add_count(row, "rows_in_doubt", counters[RECORDER_ROWS_IN_DOUBT]);
+    add_count(row, "sessions_connected", counters[RECORDER_SESSIONS_CONNECTED]);
+    add_count(row, "sessions_dropped", counters[RECORDER_SESSIONS_DROPPED]);
+    add_count(row, "busy_retries", counters[RECORDER_BUSY_RETRIES]);
+    for (size_t place = 0; place < OPERATIONS; place++) {
+        const size_t i = operation_at(operations, place);
+        if (operations->entries[i].is_series) {
+            add_latency(row, operations->entries[i].name, &interval->latencies[i]);
+        }
+    }
+    add_count(row, "connections_lost", counters[RECORDER_CONNECTIONS_LOST]);
+    add_count(row, "reconnects", counters[RECORDER_RECONNECTS]);
+    add_count(row, "reconnects_failed", counters[RECORDER_RECONNECTS_FAILED]);
+    add_count(row, "churns", counters[RECORDER_CHURNS]);
+    add_count(row, "refusals", counters[RECORDER_REFUSALS]);
+    add_count(row, "sessions_without_progress", interval->sessions_without_progress);
+    add_count(row, "sessions_reading", interval->sessions_reading);
+    add_count_if(row, "transactions", has_script, counters[RECORDER_TRANSACTIONS_COMMITTED]);
+    add_rate(row, "transactions_per_s", FIGURE_UNIT_PER_S,
+             counters[RECORDER_TRANSACTIONS_COMMITTED], has_script ? seconds : 0);
+    add_count_if(row, "transactions_failed", has_script, counters[RECORDER_TRANSACTIONS_FAILED]);
+    add_count_if(row, "transactions_in_doubt", has_script,
+                 counters[RECORDER_TRANSACTIONS_IN_DOUBT]);
+    add_count_if(row, "retries", has_script, transactions_retries(counters));
+    add_count_if(row, "writes", has_script, counters[RECORDER_WRITES]);
+    add_count_if(row, "others", has_script, counters[RECORDER_OTHERS]);
+    add_count(row, "rows_held", interval->rows_held);
+}
+
+const struct report_table report_intervals = {.fill = fill_interval};
+
+/* Samples of CPU, memory and I/O. */
+
+static void fill_sample(struct report_row *row, const struct operation_list *operations,
+                        const void *record)
+{
+    static const struct {
+        const char *key;
+        enum figure_unit unit;
+    } of_io[] = {
+#define X(id, key, unit, ...) [IO_FIGURE_##id] = {key, FIGURE_UNIT_##unit},
+        IO_TABLE
+#undef X
+    };
+    const struct sample *sample = record;
+    const bool is_found = sample->server_processes > 0;
+    const uint64_t memory = sample->client_memory_bytes;
+    (void)operations;
+    add_seconds(row, "start_s", sample->start_ns);
+    add_seconds(row, "end_s", sample->end_ns);
+    add_count(row, "sessions_alive", sample->sessions_alive);
+    add_cpu(row, &sample->cpu);
+    add_mib(row, "server_memory_mib", sample->server_memory_bytes);
+    add_count_if(row, "server_processes", is_found, sample->server_processes);
+    add_count_if(row, "server_threads", is_found, sample->server_threads);
+    add_mib(row, "client_memory_mib", memory > 0 ? (int64_t)memory : -1);
+    add_count(row, "rows_held", sample->rows_held);
+    add_mib(row, "table_mib", sample->table_bytes);
+    for (size_t i = 0; i < COUNT_OF(of_io); i++) {
+        add_positive(row, of_io[i].key, of_io[i].unit, io_figure(&sample->io, (enum io_figure)i));
+    }
+}
+
+const struct report_table report_samples = {.fill = fill_sample};
+
+static void fill_rank_sample(struct report_row *row, const struct operation_list *operations,
+                             const void *record)
+{
+    const struct rank_sample *sample = record;
+    add_count(row, "rank", sample->rank);
+    add_text(row, "machine", sample->machine);
+    fill_sample(row, operations, &sample->sample);
+}
+
+const struct report_table report_ranks_samples = {.fill = fill_rank_sample};
+
+/* Sessions. */
+
+static void fill_session(struct report_row *row, const struct operation_list *operations,
+                         const void *record)
+{
+    const struct session_summary *session = record;
+    const bool has_worked = session->worked_ns > 0, is_verified = session->is_verified;
+    (void)operations;
+    add_count(row, "session", session->index);
+    add_text(row, "kind", session->is_idle ? "idle" : "active");
+    add_text(row, "outcome", session_outcome_names[session->outcome]);
+    add_count(row, "rows_planned", session->rows.planned);
+    add_count(row, "rows_acknowledged", session->rows.acknowledged);
+    add_count(row, "rows_rejected", session->rows.rejected);
+    add_count(row, "rows_in_doubt", session->rows.in_doubt);
+    add_count(row, "rows_not_sent", session->rows.not_sent);
+    add_count(row, "batches", session->batches);
+    add_count(row, "connections_lost", session->drops);
+    add_count(row, "reconnects", session->reconnects);
+    add_count(row, "churns", session->churns);
+    add_moment(row, "first_acknowledged_s", session->first_ack_ns);
+    add_moment(row, "last_acknowledged_s", session->last_ack_ns);
+    add_moment(row, "worked_s", has_worked ? session->worked_ns : -1);
+    add_number(row, "rows_per_s", FIGURE_UNIT_ROWS_PER_S, has_worked, session_rows_per_s(session));
+    add_ms(row, "longest_gap_ms", has_worked, session->longest_gap_ns);
+    add_count_if(row, "verified_present", is_verified, session->present);
+    add_count_if(row, "verified_lost", is_verified, session->lost);
+    add_count_if(row, "verified_unacknowledged_present", is_verified,
+                 session->unacknowledged_present);
+    add_count_if(row, "verified_duplicates", is_verified, session->duplicates);
+}
+
+const struct report_table report_sessions = {.fill = fill_session};
+
+/* Events that the user announced with --mark. */
+
+static void fill_mark(struct report_row *row, const struct operation_list *operations,
+                      const void *record)
+{
+    const struct mark *mark = record;
+    (void)operations;
+    moment_format(&mark->moment, row->text);
+    add_text(row, "time", row->text);
+    add_text(row, "text", mark->text);
+}
+
+const struct report_table report_marks = {.fill = fill_mark};
+
+/* Ranks. */
+
+static void fill_rank(struct report_row *row, const struct operation_list *operations,
+                      const void *record)
+{
+    static const struct rank_result none;
+    static const struct {
+        const char *key;
+        size_t count; /* of struct io_reading */
+    } of_io[] = {{"device_read_mib", IO_DEVICE_READ_BYTES},
+                 {"device_written_mib", IO_DEVICE_WRITTEN_BYTES},
+                 {"server_read_mib", IO_SERVER_READ_BYTES},
+                 {"server_written_mib", IO_SERVER_WRITTEN_BYTES}};
+    static const enum figure_id traced[] = {
+        FIGURE_TRACE_READS,        FIGURE_TRACE_WRITES,         FIGURE_TRACE_FSYNCS,
+        FIGURE_TRACE_READ_MIB,     FIGURE_TRACE_WRITTEN_MIB,    FIGURE_TRACE_FSYNC_P99_MS,
+        FIGURE_TRACE_FSYNC_VFS_MS, FIGURE_TRACE_FSYNC_QUEUE_MS, FIGURE_TRACE_FSYNC_DEVICE_MS,
+        FIGURE_TRACE_LOST};
+    const struct rank_row *of = record;
+    const struct rank_result *rank = of->rank == NULL ? &none : of->rank;
+    const struct resource_summary *resources = &rank->resources;
+    const struct cpu_shares *cpu = &resources->max_cpu;
+    const bool is_known = rank->is_known,
+               has_worked = is_known && rank->counters[RECORDER_SESSION_NS] > 0;
+    const uint64_t memory = resources->max_client_memory_bytes;
+    struct figure_set set = {.note = ""};
+    (void)operations;
+    add_count(row, "rank", of->number);
+    add_text(row, "machine", rank->machine);
+    add_count(row, "ranks", of->ranks)->place = IN_TEXT;
+    add_count(row, "sessions", rank->sessions.requested);
+    add_count(row, "sessions_connected", rank->sessions.connected);
+    add_count(row, "sessions_finished", rank->sessions.finished);
+    add_count(row, "sessions_dropped", rank->sessions.dropped);
+    add_count(row, "rows_planned", rank->rows.planned);
+    add_count(row, "rows_acknowledged", rank->rows.acknowledged);
+    add_count(row, "rows_rejected", rank->rows.rejected);
+    add_count(row, "rows_in_doubt", rank->rows.in_doubt);
+    add_count(row, "rows_not_sent", rank->rows.not_sent);
+    add_count(row, "transactions_committed", rank->counters[RECORDER_TRANSACTIONS_COMMITTED]);
+    add_number(row, "elapsed_s", FIGURE_UNIT_S, is_known, figures_seconds(rank->elapsed_ns));
+    add_rate(row, "throughput_rows_per_s", FIGURE_UNIT_ROWS_PER_S, rank->rows.acknowledged,
+             is_known ? figures_seconds(rank->elapsed_ns) : 0);
+    add_percent(row, "max_host_cpu_percent", is_known ? cpu->host : -1);
+    add_percent(row, "max_client_cpu_percent", is_known ? cpu->client : -1);
+    add_percent(row, "max_server_cpu_percent", is_known ? cpu->server : -1);
+    add_percent(row, "run_queue_percent",
+                has_worked ? 100 * (double)rank->counters[RECORDER_RUN_QUEUE_NS] /
+                                 (double)rank->counters[RECORDER_SESSION_NS]
+                           : -1);
+    add_mib(row, "max_client_memory_mib", is_known && memory > 0 ? (int64_t)memory : -1);
+    add_mib(row, "max_server_memory_mib", is_known ? resources->max_server_memory_bytes : -1);
+    for (size_t i = 0; i < COUNT_OF(of_io); i++) {
+        add_mib(row, of_io[i].key, is_known ? resources->io.counts[of_io[i].count] : -1);
+    }
+    add_ms(row, "gate_late_ms", is_known, rank->gate_late_ns);
+    add_ms(row, "clock_offset_ms", is_known, rank->clock_offset_ns);
+    add_ms(row, "clock_error_ms", is_known, rank->clock_error_ns);
+    add_ms(row, "clock_drift_ms", is_known, rank->clock_drift_ns);
+    if (of->is_clock_ours) {
+        add_text(row, "clock", "leads")->place = IN_TEXT;
+    } else {
+        add_ms(row, "clock", true, rank->clock_error_ns)->place = IN_TEXT;
+    }
+    add_text(row, "verdict", is_known ? verdict_names[rank->verdict] : "LOST");
+    add_text(row, "verdict_reason", rank->verdict_reason);
+    figures_of_trace(&set, rank->trace);
+    for (size_t i = 0; i < COUNT_OF(traced); i++) {
+        const struct figure *figure = &figure_table[traced[i]];
+        add(row, figure->key, figure->unit, set.values[traced[i]])->place = IN_CSV;
+    }
+}
+
+static const struct report_column rank_columns[] = {
+    {"machine", "*machine", "Machines", -20, ALL_RUNS},
+    {"rank", "#rank", NULL, 0, ALL_RUNS},
+    {"ranks", NULL, "ranks", 6, ALL_RUNS},
+    {"sessions_connected", "#sessions", "sessions", 10, ALL_RUNS},
+    {"rows_acknowledged", "#rows", NULL, 0, ALL_RUNS},
+    {"rows_acknowledged", NULL, "rows", 14, WITHOUT_SCRIPT},
+    {"transactions_committed", "#transactions", NULL, 0, ALL_RUNS},
+    {"transactions_committed", NULL, "transactions", 14, WITH_SCRIPT},
+    {"max_host_cpu_percent", "#CPU, %", "CPU", 8, ALL_RUNS},
+    {"max_client_cpu_percent", "#append, %", "append", 9, ALL_RUNS},
+    {"max_server_cpu_percent", "#server, %", NULL, 0, ALL_RUNS},
+    {"run_queue_percent", "#waiting for CPU, %", NULL, 0, ALL_RUNS},
+    {"clock_error_ms", "#clock known to", NULL, 0, ALL_RUNS},
+    {"clock", NULL, "clock known", 13, ALL_RUNS},
+    {"verdict", " verdict", NULL, 0, ALL_RUNS},
+};
+const struct report_table report_ranks = {
+    .heading = "Client machines",
+    .fill = fill_rank,
+    .columns = rank_columns,
+    .column_count = COUNT_OF(rank_columns),
+};
+
+static const struct report_column node_columns[] = {
+    {"machine", "*machine", NULL, 0, ALL_RUNS},
+    {"rank", "#rank", NULL, 0, ALL_RUNS},
+    {"io_trace.reads", "#reads", NULL, 0, ALL_RUNS},
+    {"io_trace.writes", "#writes", NULL, 0, ALL_RUNS},
+    {"io_trace.fsyncs", "#fsyncs", NULL, 0, ALL_RUNS},
+    {"io_trace.read_mib", "#read, MiB", NULL, 0, ALL_RUNS},
+    {"io_trace.written_mib", "#written, MiB", NULL, 0, ALL_RUNS},
+    {"io_trace.fsync_mean_ms", "#fsync mean", NULL, 0, ALL_RUNS},
+    {"io_trace.fsync_vfs_ms", "#vfs", NULL, 0, ALL_RUNS},
+    {"io_trace.fsync_queue_ms", "#queue", NULL, 0, ALL_RUNS},
+    {"io_trace.fsync_device_ms", "#device", NULL, 0, ALL_RUNS},
+};
+const struct report_table report_nodes = {
+    .heading = "I/O by machine",
+    .columns = node_columns,
+    .column_count = COUNT_OF(node_columns),
 };

@@ -15,7 +15,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/mono.h"
 #include "figures/figures.h"
+#include "measure/result.h"
 
 enum {
     REPORT_CELLS_MAX = 64 /* of a row */
@@ -41,6 +43,7 @@ struct report_cell {
 struct report_row {
     struct report_cell cells[REPORT_CELLS_MAX];
     size_t count;
+    char text[MOMENT_TEXT_BYTES]; /* of a cell that the record has not as a text */
 };
 
 /* The cell of a key; NULL: the row has no such cell. */
@@ -78,7 +81,33 @@ struct report_table {
 /* Whether the text, or else the page, of a run with or without a script has a column. */
 bool report_column_is_shown(const struct report_column *column, bool is_text, bool has_script);
 
-extern const struct report_table report_levels; /* of struct level */
-extern const struct report_table report_hosts;  /* of struct host_result, with several hosts */
+/* What happened at one of several hosts in an interval. */
+struct host_interval {
+    const struct interval *interval;
+    const char *name;
+    size_t host;
+};
+
+/* One of several ranks; in the text those of a machine, added up. */
+struct rank_row {
+    unsigned number;
+    const struct rank_result *rank;
+    unsigned ranks;     /* of the machine */
+    bool is_clock_ours; /* the machine's clock is that of rank 0 */
+};
+
+/* The tables, with the records that they are made of. */
+extern const struct report_table report_levels;          /* struct level */
+extern const struct report_table report_samples;         /* struct sample */
+extern const struct report_table report_intervals;       /* struct interval */
+extern const struct report_table report_sessions;        /* struct session_summary */
+extern const struct report_table report_marks;           /* struct mark */
+extern const struct report_table report_hosts;           /* struct host_result */
+extern const struct report_table report_hosts_intervals; /* struct host_interval */
+extern const struct report_table report_ranks;           /* struct rank_row */
+extern const struct report_table report_ranks_samples;   /* struct rank_sample */
+
+/* Of several ranks those that traced; on the page alone. */
+extern const struct report_table report_nodes;
 
 #endif

@@ -670,65 +670,64 @@ static void put_hosts(struct screen *out, const struct figure_set *set, const st
     fputc('\n', out->stream);
 }
 
+/* Adds up the ranks of the machine of rank `first`. Returns how many there are; 0: the machine has
+ * an earlier rank. */
+static unsigned add_up_machine(const struct result *result, size_t first, struct rank_result *all)
+{
+    unsigned ranks = 1;
+    *all = result->ranks[first];
+    all->is_known = true;
+    for (size_t i = 0; i < result->rank_count; i++) {
+        const struct rank_result *other = &result->ranks[i];
+        if (i == first || strcmp(other->machine, all->machine) != 0) {
+            continue;
+        }
+        if (i < first) {
+            return 0;
+        }
+        ranks++;
+        all->sessions.connected += other->sessions.connected;
+        all->rows.acknowledged += other->rows.acknowledged;
+        all->counters[RECORDER_TRANSACTIONS_COMMITTED] +=
+            other->counters[RECORDER_TRANSACTIONS_COMMITTED];
+        all->resources.max_cpu.client =
+            fmax(all->resources.max_cpu.client, 0) + fmax(other->resources.max_cpu.client, 0);
+        all->resources.max_cpu.host =
+            fmax(all->resources.max_cpu.host, other->resources.max_cpu.host);
+        all->clock_error_ns = MAX(all->clock_error_ns, other->clock_error_ns);
+    }
+    all->resources.max_cpu.client = fmax(all->resources.max_cpu.client, 0);
+    all->resources.max_cpu.host = fmax(all->resources.max_cpu.host, 0);
+    return ranks;
+}
+
 /* Of several ranks those of each machine. */
-static void put_machines(struct screen *out, const struct result *result)
+static void put_machines(struct screen *out, const struct operation_list *operations,
+                         const struct result *result)
 {
     enum {
         MACHINES_SHOWN = 16
     };
-    size_t shown = 0, left = 0;
-    const bool has_script = result->totals.counters[RECORDER_TRANSACTIONS_BEGUN] > 0;
-    const unsigned label = out->label;
+    size_t machines = 0;
     if (result->rank_count == 0) {
         return;
     }
     fputc('\n', out->stream);
-    out->label = HOST_LABEL;
-    say(out, "%-*s%6s%10s%14s%8s%9s%13s", HOST_LABEL, "Machines", "ranks", "sessions",
-        has_script ? "transactions" : "rows", "CPU", "append", "clock known");
-    put_line(out);
+    put_head(out, &report_ranks, operations);
     for (size_t i = 0; i < result->rank_count; i++) {
-        const struct rank_result *first = &result->ranks[i];
-        struct rank_result all = *first;
-        uint64_t ranks = 1;
-        bool is_told = false;
-        for (size_t k = 0; k < result->rank_count; k++) {
-            const struct rank_result *other = &result->ranks[k];
-            if (k == i || strcmp(other->machine, first->machine) != 0) {
-                continue;
-            }
-            is_told = is_told || k < i;
-            ranks++;
-            all.sessions.connected += other->sessions.connected;
-            all.rows.acknowledged += other->rows.acknowledged;
-            all.counters[RECORDER_TRANSACTIONS_COMMITTED] +=
-                other->counters[RECORDER_TRANSACTIONS_COMMITTED];
-            all.resources.max_cpu.client =
-                fmax(all.resources.max_cpu.client, 0) + fmax(other->resources.max_cpu.client, 0);
-            all.resources.max_cpu.host =
-                fmax(all.resources.max_cpu.host, other->resources.max_cpu.host);
-            all.clock_error_ns = all.clock_error_ns > other->clock_error_ns ? all.clock_error_ns
-                                                                            : other->clock_error_ns;
+        struct rank_result all;
+        const unsigned ranks = add_up_machine(result, i, &all);
+        machines += ranks > 0 ? 1 : 0;
+        if (ranks > 0 && machines <= MACHINES_SHOWN) {
+            const struct rank_row machine = {
+                .rank = &all, .ranks = ranks, .is_clock_ours = i == 0 && ranks == 1};
+            put_row(out, &report_ranks, operations, &machine);
         }
-        left += !is_told && shown == MACHINES_SHOWN ? 1 : 0;
-        if (is_told || shown == MACHINES_SHOWN) {
-            continue;
-        }
-        shown++;
-        say_name(out, HOST_LABEL, first->machine);
-        say(out, "%6s%10s%14s%6.1f %%%7.1f %%%13s", UNITS_COUNT(ranks),
-            UNITS_COUNT(all.sessions.connected),
-            UNITS_COUNT(has_script ? all.counters[RECORDER_TRANSACTIONS_COMMITTED]
-                                   : all.rows.acknowledged),
-            fmax(all.resources.max_cpu.host, 0), fmax(all.resources.max_cpu.client, 0),
-            i == 0 && ranks == 1 ? "leads" : UNITS_NS(all.clock_error_ns));
+    }
+    if (machines > MACHINES_SHOWN) {
+        say(out, "and %s more: ranks.csv", UNITS_COUNT(machines - MACHINES_SHOWN));
         put_line(out);
     }
-    if (left > 0) {
-        say(out, "and %s more: ranks.csv", UNITS_COUNT(left));
-        put_line(out);
-    }
-    out->label = label;
     fputc('\n', out->stream);
 }
 
@@ -1158,7 +1157,7 @@ void report_write_text(FILE *stream, const struct plan *plan, const struct resul
     put_operations(&out, &set);
     put_latencies(&out, plan, result);
     put_hosts(&out, &set, result);
-    put_machines(&out, result);
+    put_machines(&out, &set.operations, result);
     put_sessions(&out, &set, result);
     put_io(&out, &set);
     fputc('\n', stream);
@@ -1357,7 +1356,7 @@ void text_levels_write(FILE *stream, const struct plan *plan, const struct resul
     fputc('\n', stream);
     put_levels(&out, &set.operations, search);
     put_ledgers(&out, &set, plan, result);
-    put_machines(&out, result);
+    put_machines(&out, &set.operations, result);
     if (search->removal[0] != '\0') {
         const uint64_t written = result->rows.acknowledged;
         say_if(&out, search->row_bytes > 0,
