@@ -71,11 +71,6 @@ static void put_value(struct csv *csv, const char *column, enum figure_unit unit
     csv_text(csv, column, figure_format(unit, value, text));
 }
 
-static void put_cell(struct csv *csv, const struct figure_cell *cell)
-{
-    put_value(csv, cell->key, cell->unit, &cell->value);
-}
-
 void csv_write_summary(FILE *stream, const struct figure_set *set)
 {
     for (int line = 0; line < 2; line++) {
@@ -83,40 +78,34 @@ void csv_write_summary(FILE *stream, const struct figure_set *set)
         struct figure_cell cell;
         csv_begin(&csv, stream, line == 0);
         for (size_t at = 0; figure_next_cell(set, &at, &cell);) {
-            put_cell(&csv, &cell);
+            put_value(&csv, cell.key, cell.unit, &cell.value);
         }
         csv_end(&csv);
     }
 }
 
-/* What the first call of an operation that failed was answered; NULL: none has. */
-static const char *first_error_of(const struct causes *causes, const struct operation *operation)
+/* A line of the table's column names, or of the cells of a record. */
+static void write_row(FILE *stream, const struct report_table *table,
+                      const struct operation_list *operations, const void *record, bool is_header)
 {
-    const struct cause *first = NULL;
-    for (size_t i = 0; i < causes->count; i++) {
-        const struct cause *cause = &causes->entries[i];
-        if (cause->name != NULL && strcmp(cause->name, operation->name) == 0 &&
-            (first == NULL || cause->first_ns < first->first_ns)) {
-            first = cause;
+    struct report_row row = {.count = 0};
+    struct csv csv;
+    csv_begin(&csv, stream, is_header);
+    table->fill(&row, operations, record);
+    for (size_t i = 0; i < row.count; i++) {
+        const struct report_cell *cell = &row.cells[i];
+        if (cell->place == IN_CSV || cell->place == IN_CSV_AND_JSON) {
+            put_value(&csv, cell->key, cell->unit, &cell->value);
         }
     }
-    return first == NULL ? NULL : first->error.text;
+    csv_end(&csv);
 }
 
 void csv_write_operations(FILE *stream, const struct figure_set *set, const struct causes *causes)
 {
     for (size_t i = OPERATIONS - 1; i < set->operations.count; i++) { /* the header comes first */
-        const struct operation *operation = &set->operations.entries[i];
-        struct csv csv;
-        struct figure_cell cell;
-        csv_begin(&csv, stream, i < OPERATIONS);
-        csv_text(&csv, "operation", operation->name);
-        csv_text(&csv, "kind", operation_kind_names[operation->kind]);
-        for (size_t at = 0; figure_next_operation_cell(set, i, &at, &cell);) {
-            put_cell(&csv, &cell);
-        }
-        csv_text(&csv, "first_error", first_error_of(causes, operation));
-        csv_end(&csv);
+        const struct operation_row operation = {set, i, causes};
+        write_row(stream, &report_statements, &set->operations, &operation, i < OPERATIONS);
     }
 }
 
@@ -145,17 +134,7 @@ void csv_write(FILE *stream, enum csv_file file, const struct operation_list *op
         [CSV_RANKS] = &report_ranks,
         [CSV_RANKS_SAMPLES] = &report_ranks_samples,
     };
-    struct report_row row = {.count = 0};
-    struct csv csv;
-    tables[file]->fill(&row, operations, record == NULL ? &nothing : record);
-    csv_begin(&csv, stream, record == NULL);
-    for (size_t i = 0; i < row.count; i++) {
-        const struct report_cell *cell = &row.cells[i];
-        if (cell->place == IN_CSV || cell->place == IN_CSV_AND_JSON) {
-            put_value(&csv, cell->key, cell->unit, &cell->value);
-        }
-    }
-    csv_end(&csv);
+    write_row(stream, tables[file], operations, record == NULL ? &nothing : record, record == NULL);
 }
 
 void hgrm_write(FILE *stream, const struct histogram *histogram)

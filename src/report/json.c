@@ -323,16 +323,8 @@ static void add_operations(struct tree root, const struct figure_set *set)
 {
     const struct tree list = tree_array(root, "operations");
     for (size_t i = OPERATIONS; i < set->operations.count; i++) {
-        const struct operation *operation = &set->operations.entries[i];
-        const struct tree entry = tree_append_object(list);
-        struct figure_cell cell;
-        tree_text(entry, "name", operation->name);
-        tree_text(entry, "kind", operation_kind_names[operation->kind]);
-        for (size_t at = 0; figure_next_operation_cell(set, i, &at, &cell);) {
-            if (cell.value.is_known || cell.unit != FIGURE_UNIT_COUNT) {
-                tree_value(entry, cell.key, cell.unit, &cell.value);
-            }
-        }
+        const struct operation_row operation = {.set = set, .operation = i};
+        add_row(tree_append_object(list), &report_statements, &set->operations, &operation);
     }
 }
 

@@ -354,62 +354,16 @@ static void add_table(struct buffer *html, const struct saved_run *run, const ch
     }
 }
 
-/* What became of the transactions and statements that a script names, and of its tables. */
-static void add_operations(struct buffer *html, const struct saved_run *run)
+/* The tables of a script, and what became of their rows. */
+static void add_datasets(struct buffer *html, const struct saved_run *run)
 {
-    enum {
-        OPERATION_COLUMNS = 12
-    };
-    static const struct {
-        const char *heading;
-        const char *columns[OPERATION_COLUMNS + 1], *keys[OPERATION_COLUMNS];
-    } tables[] = {
-        {"Transactions",
-         {"*", "#begun", "#committed", "#rolled back", "#failed", "#in doubt", "#unfinished",
-          "#tries", "#p50", "#p99", "#p99.9", "#max", NULL},
-         {"name", "begun", "committed", "rolled_back", "failed", "in_doubt", "unfinished", "tries",
-          "p50_ms", "p99_ms", "p999_ms", "max_ms"}},
-        {"Statements",
-         {"*", " kind", "#sent", "#answered", "#refused", "#unanswered", "#rows", "#p50", "#p99",
-          "#p99.9", "#max", NULL},
-         {"name", "kind", "sent", "answered", "refused", "unanswered", "rows", "p50_ms", "p99_ms",
-          "p999_ms", "max_ms"}},
-    };
     static const char *const of_datasets[] = {"*table", "#before",  "#added", "#taken", "#after",
                                               "#lost",  "#surplus", "+",      NULL};
     static const char *const dataset_keys[] = {"name",       "rows_before", "added",   "taken",
                                                "rows_after", "lost",        "surplus", "reason"};
-    const json_t *operations = json_object_get(run->json, "operations");
     const json_t *datasets = json_object_get(run->json, "datasets");
-    char texts[OPERATION_COLUMNS][REPORT_WORDS_BYTES];
-    const char *cells[OPERATION_COLUMNS];
-    for (size_t t = 0; t < COUNT_OF(tables) && json_array_size(operations) > 0; t++) {
-        struct page_table table;
-        bool is_open = false; /* a script may have no statement */
-        for (size_t i = 0; i < json_array_size(operations); i++) {
-            const json_t *operation = json_array_get(operations, i);
-            if ((strcmp(text_in(operation, "kind"), "transaction") == 0) != (t == 0)) {
-                continue;
-            }
-            if (!is_open) {
-                table = open_table(html, tables[t].heading, tables[t].columns);
-                is_open = true;
-            }
-            for (size_t k = 0; k < OPERATION_COLUMNS && tables[t].keys[k] != NULL; k++) {
-                const char *key = tables[t].keys[k];
-                const json_t *value = json_object_get(operation, key);
-                cells[k] = strstr(key, "_ms") != NULL
-                               ? report_format_time(value, (double)MONO_NS_PER_MS, texts[k])
-                           : json_is_integer(value)
-                               ? units_format_count((uint64_t)json_integer_value(value), texts[k])
-                               : json_string_value(value);
-            }
-            add_row(&table, cells);
-        }
-        if (is_open) {
-            close_table(&table, NULL);
-        }
-    }
+    const char *cells[COLUMNS_MAX];
+    char texts[COLUMNS_MAX][REPORT_WORDS_BYTES];
     bool is_open = false;
     struct page_table table = {0};
     for (size_t i = 0; i < json_array_size(datasets); i++) {
@@ -880,7 +834,9 @@ static void add_run(struct buffer *html, const struct report *report, size_t ind
     add_table(html, &run->run, "hosts", "host", &report_hosts);
     add_table(html, &run->run, "ranks", "rank", &report_ranks);
     add_expectations(html, &run->run);
-    add_operations(html, &run->run);
+    add_table(html, &run->run, "operations", "begun", &report_transactions);
+    add_table(html, &run->run, "operations", "sent", &report_statements);
+    add_datasets(html, &run->run);
     add_checks(html, &run->run);
     add_tables(html, &run->run);
     add_trace(html, &run->run);

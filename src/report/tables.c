@@ -571,3 +571,78 @@ const struct report_table report_nodes = {
     .columns = node_columns,
     .column_count = COUNT_OF(node_columns),
 };
+
+/* Transactions and statements of a script. */
+
+/* The first answer to a call of the operation that failed; NULL: no call has failed. */
+static const char *first_error_of(const struct causes *causes, const struct operation *operation)
+{
+    const struct cause *first = NULL;
+    for (size_t i = 0; causes != NULL && i < causes->count; i++) {
+        const struct cause *cause = &causes->entries[i];
+        if (cause->name != NULL && strcmp(cause->name, operation->name) == 0 &&
+            (first == NULL || cause->first_ns < first->first_ns)) {
+            first = cause;
+        }
+    }
+    return first == NULL ? NULL : first->error.text;
+}
+
+static void fill_operation(struct report_row *row, const struct operation_list *operations,
+                           const void *record)
+{
+    const struct operation_row *of = record;
+    const struct operation *operation = &operations->entries[of->operation];
+    struct figure_cell figure;
+    add_text(row, "operation", operation->name)->member = "name";
+    add_text(row, "kind", operation_kind_names[operation->kind]);
+    for (size_t at = 0; figure_next_operation_cell(of->set, of->operation, &at, &figure);) {
+        const bool is_of_kind = figure.value.is_known || figure.unit != FIGURE_UNIT_COUNT;
+        add(row, figure.key, figure.unit, figure.value)->place =
+            is_of_kind ? IN_CSV_AND_JSON : IN_CSV;
+    }
+    add_text(row, "first_error", first_error_of(of->causes, operation))->place = IN_CSV;
+}
+
+static const struct report_column transaction_columns[] = {
+    {"name", "*", NULL, 0, ALL_RUNS},
+    {"operation", NULL, "Transaction", -14, ALL_RUNS},
+    {"begun", "#begun", "begun", 12, ALL_RUNS},
+    {"committed", "#committed", "committed", 11, ALL_RUNS},
+    {"rolled_back", "#rolled back", "rolled back", 13, ALL_RUNS},
+    {"failed", "#failed", "failed", 8, ALL_RUNS},
+    {"in_doubt", "#in doubt", "in doubt", 10, ALL_RUNS},
+    {"unfinished", "#unfinished", "unfinished", 12, ALL_RUNS},
+    {"tries", "#tries", NULL, 0, ALL_RUNS},
+    {"p50_ms", "#p50", NULL, 0, ALL_RUNS},
+    {"p99_ms", "#p99", NULL, 0, ALL_RUNS},
+    {"p999_ms", "#p99.9", NULL, 0, ALL_RUNS},
+    {"max_ms", "#max", NULL, 0, ALL_RUNS},
+};
+const struct report_table report_transactions = {
+    .heading = "Transactions",
+    .fill = fill_operation,
+    .columns = transaction_columns,
+    .column_count = COUNT_OF(transaction_columns),
+};
+
+static const struct report_column statement_columns[] = {
+    {"name", "*", NULL, 0, ALL_RUNS},
+    {"operation", NULL, "Statement", -14, ALL_RUNS},
+    {"kind", " kind", NULL, 0, ALL_RUNS},
+    {"sent", "#sent", "sent", 13, ALL_RUNS},
+    {"answered", "#answered", "answered", 13, ALL_RUNS},
+    {"refused", "#refused", "refused", 13, ALL_RUNS},
+    {"unanswered", "#unanswered", "unanswered", 13, ALL_RUNS},
+    {"rows", "#rows", "rows", 13, ALL_RUNS},
+    {"p50_ms", "#p50", NULL, 0, ALL_RUNS},
+    {"p99_ms", "#p99", NULL, 0, ALL_RUNS},
+    {"p999_ms", "#p99.9", NULL, 0, ALL_RUNS},
+    {"max_ms", "#max", NULL, 0, ALL_RUNS},
+};
+const struct report_table report_statements = {
+    .heading = "Statements",
+    .fill = fill_operation,
+    .columns = statement_columns,
+    .column_count = COUNT_OF(statement_columns),
+};

@@ -96,6 +96,13 @@ struct rank_row {
     bool is_clock_ours; /* the machine's clock is that of rank 0 */
 };
 
+/* What a script names: a transaction or the statements of a name. */
+struct operation_row {
+    const struct figure_set *set;
+    size_t operation;            /* its number in the set */
+    const struct causes *causes; /* of the run; NULL: not asked for */
+};
+
 /* The tables, with the records that they are made of. */
 extern const struct report_table report_levels;          /* struct level */
 extern const struct report_table report_samples;         /* struct sample */
@@ -105,6 +112,8 @@ extern const struct report_table report_marks;           /* struct mark */
 extern const struct report_table report_hosts;           /* struct host_result */
 extern const struct report_table report_hosts_intervals; /* struct host_interval */
 extern const struct report_table report_ranks;           /* struct rank_row */
+extern const struct report_table report_transactions;    /* struct operation_row */
+extern const struct report_table report_statements;      /* struct operation_row, the same cells */
 extern const struct report_table report_ranks_samples;   /* struct rank_sample */
 
 /* Of several ranks those that traced; on the page alone. */

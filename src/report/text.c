@@ -548,7 +548,7 @@ static void put_row(struct screen *out, const struct report_table *table,
         if (report_column_is_shown(column, true, has_script)) {
             char number[UNITS_TEXT_BYTES];
             const char *text = format_cell(cell, table->has_no_decimals, number);
-            if (i == 0 && column->width < 0) {
+            if (out->text[0] == '\0' && column->width < 0) {
                 say_name(out, -column->width, text);
             } else {
                 say_column(out, table, column, text, strlen(text));
@@ -558,63 +558,32 @@ static void put_row(struct screen *out, const struct report_table *table,
     put_line(out);
 }
 
+static bool is_transaction(const struct operation *operation)
+{
+    return operation->kind == OPERATION_IS_TRANSACTION;
+}
+
 /* What became of the statements and transactions that a script names. The latter only where there
  * are several: of one it is said already. */
 static void put_operations(struct screen *out, const struct figure_set *set)
 {
-    enum {
-        COLUMNS_MAX = 6
-    };
-    static const struct {
-        const char *title;
-        struct {
-            enum operation_count count;
-            int width; /* 0: there is none */
-        } columns[COLUMNS_MAX];
-    } tables[] = {{"Transaction",
-                   {{COUNT_BEGUN, 12},
-                    {COUNT_COMMITTED, 11},
-                    {COUNT_ROLLED_BACK, 13},
-                    {COUNT_FAILED, 8},
-                    {COUNT_IN_DOUBT, 10},
-                    {COUNT_UNFINISHED, 12}}},
-                  {"Statement",
-                   {{COUNT_SENT, 13},
-                    {COUNT_ANSWERED, 13},
-                    {COUNT_REFUSED, 13},
-                    {COUNT_UNANSWERED, 13},
-                    {COUNT_ROWS, 13}}}};
-    for (int table = 0; table < 2 && set->counts != NULL; table++) {
+    static const struct report_table *const tables[] = {&report_transactions, &report_statements};
+    const struct operation_list *operations = &set->operations;
+    for (size_t table = 0; table < COUNT_OF(tables) && set->counts != NULL; table++) {
+        const bool is_of_transactions = table == 0;
         size_t rows = 0;
-        for (size_t i = OPERATIONS; i < set->operations.count; i++) {
-            rows += (set->operations.entries[i].kind == OPERATION_IS_TRANSACTION) == (table == 0);
+        for (size_t i = OPERATIONS; i < operations->count; i++) {
+            rows += is_transaction(&operations->entries[i]) == is_of_transactions ? 1 : 0;
         }
-        if (rows < (table == 0 ? 2 : 1)) {
+        if (rows < (is_of_transactions ? 2 : 1)) {
             continue;
         }
-        say(out, "%-*s", (int)out->label, tables[table].title);
-        for (size_t column = 0; column < COLUMNS_MAX && tables[table].columns[column].width > 0;
-             column++) {
-            char name[16];
-            snprintf(name, sizeof name, "%s",
-                     operation_count_names[tables[table].columns[column].count]);
-            for (char *at = strchr(name, '_'); at != NULL; at = strchr(at, '_')) {
-                *at = ' ';
+        put_head(out, tables[table], operations);
+        for (size_t i = OPERATIONS; i < operations->count; i++) {
+            if (is_transaction(&operations->entries[i]) == is_of_transactions) {
+                const struct operation_row operation = {.set = set, .operation = i};
+                put_row(out, tables[table], operations, &operation);
             }
-            say(out, "%*s", tables[table].columns[column].width, name);
-        }
-        put_line(out);
-        for (size_t i = OPERATIONS; i < set->operations.count; i++) {
-            if ((set->operations.entries[i].kind == OPERATION_IS_TRANSACTION) != (table == 0)) {
-                continue;
-            }
-            say_name(out, (int)out->label, set->operations.entries[i].name);
-            for (size_t column = 0; column < COLUMNS_MAX && tables[table].columns[column].width > 0;
-                 column++) {
-                say(out, "%*s", tables[table].columns[column].width,
-                    UNITS_COUNT(set->counts[i][tables[table].columns[column].count]));
-            }
-            put_line(out);
         }
         fputc('\n', out->stream);
     }
@@ -634,13 +603,13 @@ static void put_latencies(struct screen *out, const struct plan *plan, const str
     say(out, "%*s", measured, "measured");
     put_line(out);
     for (size_t i = OPERATIONS; i < operations.count; i++) {
-        transactions += operations.entries[i].kind == OPERATION_IS_TRANSACTION;
+        transactions += is_transaction(&operations.entries[i]) ? 1 : 0;
     }
     for (size_t i = 0; i < operations.count; i++) {
         const struct histogram *histogram = recorder_histogram(&result->totals, i);
         /* told by the line of all transactions, or by that of all their tries */
         const bool is_only =
-            (operations.entries[i].kind == OPERATION_IS_TRANSACTION && transactions == 1) ||
+            (is_transaction(&operations.entries[i]) && transactions == 1) ||
             (i == OPERATION_TRY && transactions_retries(result->totals.counters) == 0);
         if (!operation_is_used(&operations, i) || histogram->total == 0 || is_only) {
             continue;
