@@ -333,20 +333,8 @@ static void add_datasets(struct tree root, const struct plan *plan, const struct
 {
     const struct tree list = tree_array(root, "datasets");
     for (size_t i = 0; plan->script != NULL && i < result->dataset_count; i++) {
-        const struct dataset_verification *v = &result->datasets[i];
-        const bool is_counted = v->state == VERIFICATION_DONE;
-        const struct tree entry = tree_append_object(list);
-        tree_text(entry, "name", plan->script->datasets[i].name);
-        tree_text(entry, "state", figures_verification_names[v->state]);
-        tree_text(entry, "reason", is_counted ? NULL : v->reason);
-        tree_count_if(entry, "rows_before", is_counted, v->rows_before);
-        tree_count_if(entry, "rows_after", is_counted, v->rows_after);
-        tree_count(entry, "added", v->added);
-        tree_count(entry, "taken", v->taken);
-        tree_count(entry, "added_in_doubt", v->added_in_doubt);
-        tree_count(entry, "taken_in_doubt", v->taken_in_doubt);
-        tree_count_if(entry, "lost", is_counted, v->lost);
-        tree_count_if(entry, "surplus", is_counted, v->surplus);
+        const struct dataset_row dataset = {plan->script->datasets[i].name, &result->datasets[i]};
+        add_row(tree_append_object(list), &report_datasets, NULL, &dataset);
     }
 }
 
@@ -380,20 +368,7 @@ static void add_expectations(struct tree root, const struct expectations *expect
     }
     struct tree list = tree_array(root, "expectations");
     for (size_t i = 0; i < expectations->count; i++) {
-        const struct expectation *expectation = &expectations->entries[i];
-        const char *column = expectation->choice.names[expectation->chosen];
-        struct tree entry = tree_append_object(list);
-        tree_text(entry, "bound", expectation->bound.text);
-        tree_text(entry, "figure", column);
-        tree_text(entry, "relation", bound_relation_texts[expectation->bound.relation]);
-        if (expectation->bound.is_word) {
-            tree_text(entry, "limit", expectation->bound.unit);
-            tree_text(entry, "value", figure_word(column, expectation->value));
-        } else {
-            tree_number(entry, "limit", expectation->limit);
-            tree_number_if(entry, "value", expectation->is_known, expectation->value);
-        }
-        tree_bool(entry, "is_met", expectation->is_met);
+        add_row(tree_append_object(list), &report_expectations, NULL, &expectations->entries[i]);
     }
 }
 
@@ -409,15 +384,7 @@ static void add_troubles(struct tree root, const struct result *result)
     tree_count(root, "other_causes", result->causes.others);
     list = tree_array(root, "findings");
     for (size_t i = 0; i < findings->count; i++) {
-        const struct finding *finding = &findings->entries[i];
-        struct tree entry = tree_append_object(list);
-        tree_text(entry, "limit", limit_id_names[finding->id]);
-        tree_text(entry, "side", limit_side_names[finding->side]);
-        tree_text(entry, "name", finding->name);
-        tree_count(entry, "sessions", finding->sessions);
-        tree_count(entry, "tries", finding->tries);
-        tree_text(entry, "evidence", finding->evidence);
-        tree_text(entry, "fix", finding->fix);
+        add_row(tree_append_object(list), &report_findings, NULL, &findings->entries[i]);
     }
     list = tree_array(root, "events");
     for (size_t i = 0; i < events->count; i++) {

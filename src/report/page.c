@@ -326,11 +326,11 @@ static const char *format_member(const char *key, const json_t *value,
     return json_is_boolean(value) ? (json_is_true(value) ? "yes" : "NO") : json_string_value(value);
 }
 
-/* A table of a list of run.json: a row for each object that has the member `wanted`. */
-static void add_table(struct buffer *html, const struct saved_run *run, const char *list,
-                      const char *wanted, const struct report_table *of)
+/* A table of which run.json has the rows; nothing where it has none. */
+static void add_table(struct buffer *html, const struct saved_run *run,
+                      const struct report_table *of)
 {
-    const json_t *objects = json_object_get(run->json, list);
+    const json_t *objects = json_object_get(run->json, of->list);
     const struct page_columns columns = columns_of(of, report_is_scripted(run));
     struct page_table table = {0};
     bool is_open = false;
@@ -338,7 +338,10 @@ static void add_table(struct buffer *html, const struct saved_run *run, const ch
         const struct saved_run row = {.json = json_array_get(objects, i)};
         const char *cells[COLUMNS_MAX];
         char texts[COLUMNS_MAX][REPORT_WORDS_BYTES];
-        if (saved_run_json(&row, wanted) == NULL) {
+        const json_t *wanted = saved_run_json(&row, of->wanted);
+        const char *word = json_string_value(wanted);
+        if (wanted == NULL ||
+            (word != NULL && of->unwanted != NULL && strcmp(word, of->unwanted) == 0)) {
             continue;
         }
         table = is_open ? table : open_table(html, of->heading, columns.titles);
@@ -352,80 +355,6 @@ static void add_table(struct buffer *html, const struct saved_run *run, const ch
     if (is_open) {
         close_table(&table, NULL);
     }
-}
-
-/* The tables of a script, and what became of their rows. */
-static void add_datasets(struct buffer *html, const struct saved_run *run)
-{
-    static const char *const of_datasets[] = {"*table", "#before",  "#added", "#taken", "#after",
-                                              "#lost",  "#surplus", "+",      NULL};
-    static const char *const dataset_keys[] = {"name",       "rows_before", "added",   "taken",
-                                               "rows_after", "lost",        "surplus", "reason"};
-    const json_t *datasets = json_object_get(run->json, "datasets");
-    const char *cells[COLUMNS_MAX];
-    char texts[COLUMNS_MAX][REPORT_WORDS_BYTES];
-    bool is_open = false;
-    struct page_table table = {0};
-    for (size_t i = 0; i < json_array_size(datasets); i++) {
-        const json_t *dataset = json_array_get(datasets, i);
-        const char *state = text_in(dataset, "state");
-        if (state == NULL || strcmp(state, "none") == 0) {
-            continue;
-        }
-        table = is_open ? table : open_table(html, "Verified tables", of_datasets);
-        is_open = true;
-        for (size_t k = 0; k < COUNT_OF(dataset_keys); k++) {
-            const json_t *value = json_object_get(dataset, dataset_keys[k]);
-            cells[k] = json_is_integer(value)
-                           ? units_format_count((uint64_t)json_integer_value(value), texts[k])
-                           : json_string_value(value);
-        }
-        add_row(&table, cells);
-    }
-    if (is_open) {
-        close_table(&table, NULL);
-    }
-}
-
-/* A row for each object of a list of run.json that has a `wanted` member: of several hosts or
- * ranks. */
-static void add_list(struct buffer *html, const json_t *list, const char *wanted, const char *title,
-                     const char *const *columns, const char *const *keys)
-{
-    struct page_table table = {0};
-    bool is_open = false;
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const struct saved_run of = {.json = json_array_get(list, i)};
-        const char *cells[COLUMNS_MAX];
-        char texts[COLUMNS_MAX][REPORT_WORDS_BYTES];
-        if (saved_run_json(&of, wanted) == NULL) {
-            continue;
-        }
-        table = is_open ? table : open_table(html, title, columns);
-        is_open = true;
-        for (size_t k = 0; k < COLUMNS_MAX && columns[k] != NULL; k++) {
-            const json_t *value = saved_run_json(&of, keys[k]);
-            cells[k] = strstr(keys[k], "_ms") != NULL
-                           ? report_format_time(value, (double)MONO_NS_PER_MS, texts[k])
-                       : json_is_number(value) && is_whole(json_number_value(value))
-                           ? units_format_count((uint64_t)json_number_value(value), texts[k])
-                       : json_is_number(value)  ? report_format(json_number_value(value), texts[k])
-                       : json_is_boolean(value) ? (json_is_true(value) ? "yes" : "NO")
-                                                : json_string_value(value);
-        }
-        add_row(&table, cells);
-    }
-    if (is_open) {
-        close_table(&table, NULL);
-    }
-}
-
-static void add_expectations(struct buffer *html, const struct saved_run *run)
-{
-    static const char *const columns[] = {"*expected", "#measured", " met", NULL};
-    static const char *const keys[] = {"bound", "value", "is_met"};
-    add_list(html, json_object_get(run->json, "expectations"), "bound", "Expectations", columns,
-             keys);
 }
 
 /* How many checks of a script failed, and why transactions were tried again. */
@@ -504,30 +433,15 @@ static void add_trace(struct buffer *html, const struct saved_run *run)
     buffer_fini(&note);
 }
 
-/* The limits that were hit, the errors, and the latencies. */
-static void add_tables(struct buffer *html, const struct saved_run *run)
+static void add_causes(struct buffer *html, const struct saved_run *run)
 {
-    static const char *const of_findings[] = {
-        "*limit", " whose", "#sessions", "+what shows it", "+how it is raised", NULL};
-    static const char *const of_causes[] = {"#times",         " while",        " kind",
-                                            "+what was said", "#first – last", NULL};
-    const json_t *findings = saved_run_json(run, "findings");
+    static const char *const columns[] = {"#times",         " while",        " kind",
+                                          "+what was said", "#first – last", NULL};
     const json_t *causes = saved_run_json(run, "causes");
-    double others = json_number_value(saved_run_json(run, "other_causes")), unanswered = 0;
+    double others = json_number_value(saved_run_json(run, "other_causes"));
     char text[160];
-    struct page_table table;
-    if (json_array_size(findings) > 0) {
-        table = open_table(html, "Limits that were hit", of_findings);
-        for (size_t i = 0; i < json_array_size(findings); i++) {
-            const json_t *finding = json_array_get(findings, i);
-            ADD_ROW(&table, text_in(finding, "name"), text_in(finding, "side"),
-                    WHOLE(number_in(finding, "sessions")), text_in(finding, "evidence"),
-                    text_in(finding, "fix"));
-        }
-        close_table(&table, NULL);
-    }
     if (json_array_size(causes) > 0 || others > 0) {
-        table = open_table(html, "Errors", of_causes);
+        const struct page_table table = open_table(html, "Errors", columns);
         for (size_t i = 0; i < json_array_size(causes); i++) {
             const json_t *cause = json_array_get(causes, i);
             snprintf(text, sizeof text, "%.1f – %.1f s", number_in(cause, "first_s"),
@@ -546,6 +460,12 @@ static void add_tables(struct buffer *html, const struct saved_run *run)
         snprintf(text, sizeof text, "%.0f of other causes: see run.json", others);
         close_table(&table, others > 0 ? text : NULL);
     }
+}
+
+static void add_latencies(struct buffer *html, const struct saved_run *run)
+{
+    double unanswered = 0;
+    char text[160];
     const char *columns[FIGURE_POINTS + 3] = {"* "}, *cells[FIGURE_POINTS + 2] = {NULL};
     char names[FIGURE_POINTS][16], times[FIGURE_POINTS][REPORT_WORDS_BYTES];
     size_t points = 0;
@@ -556,7 +476,7 @@ static void add_tables(struct buffer *html, const struct saved_run *run)
         }
     }
     columns[points + 1] = "#measured";
-    table = open_table(html, "Latencies", columns);
+    const struct page_table table = open_table(html, "Latencies", columns);
     json_t *latency;
     json_object_foreach(json_object_get(run->json, "latencies"), cells[0], latency)
     {
@@ -831,16 +751,18 @@ static void add_run(struct buffer *html, const struct report *report, size_t ind
         }
     }
     buffer_add_text(html, "</div>\n");
-    add_table(html, &run->run, "hosts", "host", &report_hosts);
-    add_table(html, &run->run, "ranks", "rank", &report_ranks);
-    add_expectations(html, &run->run);
-    add_table(html, &run->run, "operations", "begun", &report_transactions);
-    add_table(html, &run->run, "operations", "sent", &report_statements);
-    add_datasets(html, &run->run);
+    static const struct report_table *const before[] = {&report_hosts,        &report_ranks,
+                                                        &report_expectations, &report_transactions,
+                                                        &report_statements,   &report_datasets};
+    for (size_t i = 0; i < COUNT_OF(before); i++) {
+        add_table(html, &run->run, before[i]);
+    }
     add_checks(html, &run->run);
-    add_tables(html, &run->run);
+    add_table(html, &run->run, &report_findings);
+    add_causes(html, &run->run);
+    add_latencies(html, &run->run);
     add_trace(html, &run->run);
-    add_table(html, &run->run, "ranks", "io_trace.reads", &report_nodes);
+    add_table(html, &run->run, &report_nodes);
     add_environment(html, &run->run);
     buffer_add_text(html, is_only ? "</section>\n" : "</section>\n</details>\n");
 }

@@ -206,10 +206,10 @@ static const struct report_column level_columns[] = {
     {"server_memory_mib", "#server memory, MiB", "server's\nmemory", 9, ALL_RUNS},
 };
 const struct report_table report_levels = {
-    .heading = "Levels",
     .fill = fill_level,
     .columns = level_columns,
     .column_count = COUNT_OF(level_columns),
+    .heading = "Levels",
     .gap = " ",
     .has_no_decimals = true,
 };
@@ -280,10 +280,12 @@ static const struct report_column host_columns[] = {
     {"errors", "#errors", "errors", 7, ALL_RUNS},
 };
 const struct report_table report_hosts = {
-    .heading = "Hosts",
     .fill = fill_host,
     .columns = host_columns,
     .column_count = COUNT_OF(host_columns),
+    .heading = "Hosts",
+    .list = "hosts",
+    .wanted = "host",
 };
 
 static void fill_host_interval(struct report_row *row, const struct operation_list *operations,
@@ -547,10 +549,12 @@ static const struct report_column rank_columns[] = {
     {"verdict", " verdict", NULL, 0, ALL_RUNS},
 };
 const struct report_table report_ranks = {
-    .heading = "Client machines",
     .fill = fill_rank,
     .columns = rank_columns,
     .column_count = COUNT_OF(rank_columns),
+    .heading = "Client machines",
+    .list = "ranks",
+    .wanted = "rank",
 };
 
 static const struct report_column node_columns[] = {
@@ -567,9 +571,11 @@ static const struct report_column node_columns[] = {
     {"io_trace.fsync_device_ms", "#device", NULL, 0, ALL_RUNS},
 };
 const struct report_table report_nodes = {
-    .heading = "I/O by machine",
     .columns = node_columns,
     .column_count = COUNT_OF(node_columns),
+    .heading = "I/O by machine",
+    .list = "ranks",
+    .wanted = "io_trace.reads",
 };
 
 /* Transactions and statements of a script. */
@@ -620,10 +626,12 @@ static const struct report_column transaction_columns[] = {
     {"max_ms", "#max", NULL, 0, ALL_RUNS},
 };
 const struct report_table report_transactions = {
-    .heading = "Transactions",
     .fill = fill_operation,
     .columns = transaction_columns,
     .column_count = COUNT_OF(transaction_columns),
+    .heading = "Transactions",
+    .list = "operations",
+    .wanted = "begun",
 };
 
 static const struct report_column statement_columns[] = {
@@ -641,8 +649,116 @@ static const struct report_column statement_columns[] = {
     {"max_ms", "#max", NULL, 0, ALL_RUNS},
 };
 const struct report_table report_statements = {
-    .heading = "Statements",
     .fill = fill_operation,
     .columns = statement_columns,
     .column_count = COUNT_OF(statement_columns),
+    .heading = "Statements",
+    .list = "operations",
+    .wanted = "sent",
+};
+
+/* Tables of a script, and whether their rows are there. */
+
+static void fill_dataset(struct report_row *row, const struct operation_list *operations,
+                         const void *record)
+{
+    const struct dataset_row *dataset = record;
+    const struct dataset_verification *v = dataset->verification;
+    const bool is_counted = v->state == VERIFICATION_DONE;
+    (void)operations;
+    add_text(row, "name", dataset->name);
+    add_text(row, "state", figures_verification_names[v->state]);
+    add_text(row, "reason", is_counted ? NULL : v->reason);
+    add_count_if(row, "rows_before", is_counted, v->rows_before);
+    add_count_if(row, "rows_after", is_counted, v->rows_after);
+    add_count(row, "added", v->added);
+    add_count(row, "taken", v->taken);
+    add_count(row, "added_in_doubt", v->added_in_doubt);
+    add_count(row, "taken_in_doubt", v->taken_in_doubt);
+    add_count_if(row, "lost", is_counted, v->lost);
+    add_count_if(row, "surplus", is_counted, v->surplus);
+}
+
+static const struct report_column dataset_columns[] = {
+    {"name", "*table", NULL, 0, ALL_RUNS},       {"rows_before", "#before", NULL, 0, ALL_RUNS},
+    {"added", "#added", NULL, 0, ALL_RUNS},      {"taken", "#taken", NULL, 0, ALL_RUNS},
+    {"rows_after", "#after", NULL, 0, ALL_RUNS}, {"lost", "#lost", NULL, 0, ALL_RUNS},
+    {"surplus", "#surplus", NULL, 0, ALL_RUNS},  {"reason", "+", NULL, 0, ALL_RUNS},
+};
+const struct report_table report_datasets = {
+    .fill = fill_dataset,
+    .columns = dataset_columns,
+    .column_count = COUNT_OF(dataset_columns),
+    .heading = "Verified tables",
+    .list = "datasets",
+    .wanted = "state",
+    .unwanted = "none",
+};
+
+/* Limits that were hit. */
+
+static void fill_finding(struct report_row *row, const struct operation_list *operations,
+                         const void *record)
+{
+    const struct finding *finding = record;
+    (void)operations;
+    add_text(row, "limit", limit_id_names[finding->id]);
+    add_text(row, "side", limit_side_names[finding->side]);
+    add_text(row, "name", finding->name);
+    add_count(row, "sessions", finding->sessions);
+    add_count(row, "tries", finding->tries);
+    add_text(row, "evidence", finding->evidence);
+    add_text(row, "fix", finding->fix);
+}
+
+static const struct report_column finding_columns[] = {
+    {"name", "*limit", NULL, 0, ALL_RUNS},
+    {"side", " whose", NULL, 0, ALL_RUNS},
+    {"sessions", "#sessions", NULL, 0, ALL_RUNS},
+    {"evidence", "+what shows it", NULL, 0, ALL_RUNS},
+    {"fix", "+how it is raised", NULL, 0, ALL_RUNS},
+};
+const struct report_table report_findings = {
+    .fill = fill_finding,
+    .columns = finding_columns,
+    .column_count = COUNT_OF(finding_columns),
+    .heading = "Limits that were hit",
+    .list = "findings",
+    .wanted = "name",
+};
+
+/* What was expected of the run. */
+
+static void fill_expectation(struct report_row *row, const struct operation_list *operations,
+                             const void *record)
+{
+    const struct expectation *expectation = record;
+    const struct bound *bound = &expectation->bound;
+    const char *column = expectation->choice.names[expectation->chosen];
+    (void)operations;
+    add_text(row, "bound", bound->text);
+    add_text(row, "figure", column);
+    add_text(row, "relation", bound_relation_texts[bound->relation]);
+    if (bound->is_word) {
+        add_text(row, "limit", bound->unit);
+        add_text(row, "value", figure_word(column, expectation->value));
+    } else {
+        add_number(row, "limit", FIGURE_UNIT_RATIO, true, expectation->limit);
+        add_number(row, "value", FIGURE_UNIT_RATIO, expectation->is_known, expectation->value);
+    }
+    add_count(row, "is_met", expectation->is_met ? 1 : 0)->unit = FIGURE_UNIT_FLAG;
+}
+
+static const struct report_column expectation_columns[] = {
+    {"bound", "*expected", NULL, 0, ALL_RUNS},
+    {"value", "#measured", NULL, 0, ALL_RUNS},
+    {"is_met", " met", NULL, 0, ALL_RUNS},
+};
+const struct report_table report_expectations = {
+    .fill = fill_expectation,
+    .columns = expectation_columns,
+    .column_count = COUNT_OF(expectation_columns),
+    .heading = "Expectations",
+    .list = "expectations",
+    .wanted = "bound",
 };

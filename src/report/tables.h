@@ -68,14 +68,22 @@ struct report_column {
 };
 
 struct report_table {
-    const char *heading; /* on the page */
     /* Fills an empty row. The operations are those of the run. */
     void (*fill)(struct report_row *row, const struct operation_list *operations,
                  const void *record);
     const struct report_column *columns;
     size_t column_count;
-    const char *gap;      /* in the text: between two columns; NULL: nothing */
-    bool has_no_decimals; /* in the text: rates and percentages */
+
+    /* On the page. Its rows are the objects of a list of run.json that have the member `wanted`,
+     * but with another text than `unwanted`. */
+    const char *heading;
+    const char *list;
+    const char *wanted;   /* a path */
+    const char *unwanted; /* NULL: any text will do */
+
+    /* In the text. */
+    const char *gap;      /* between two columns; NULL: nothing */
+    bool has_no_decimals; /* of rates and percentages */
 };
 
 /* Whether the text, or else the page, of a run with or without a script has a column. */
@@ -103,6 +111,12 @@ struct operation_row {
     const struct causes *causes; /* of the run; NULL: not asked for */
 };
 
+/* A table of a script. */
+struct dataset_row {
+    const char *name;
+    const struct dataset_verification *verification;
+};
+
 /* The tables, with the records that they are made of. */
 extern const struct report_table report_levels;          /* struct level */
 extern const struct report_table report_samples;         /* struct sample */
@@ -115,6 +129,9 @@ extern const struct report_table report_ranks;           /* struct rank_row */
 extern const struct report_table report_transactions;    /* struct operation_row */
 extern const struct report_table report_statements;      /* struct operation_row, the same cells */
 extern const struct report_table report_ranks_samples;   /* struct rank_sample */
+extern const struct report_table report_datasets;        /* struct dataset_row */
+extern const struct report_table report_findings;        /* struct finding */
+extern const struct report_table report_expectations;    /* struct expectation */
 
 /* Of several ranks those that traced; on the page alone. */
 extern const struct report_table report_nodes;
