@@ -88,10 +88,10 @@ void csv_write_summary(FILE *stream, const struct figure_set *set)
 static void write_row(FILE *stream, const struct report_table *table,
                       const struct operation_list *operations, const void *record, bool is_header)
 {
-    struct report_row row = {.count = 0};
+    struct report_row row = {.operations = operations};
     struct csv csv;
     csv_begin(&csv, stream, is_header);
-    table->fill(&row, operations, record);
+    table->fill(&row, record);
     for (size_t i = 0; i < row.count; i++) {
         const struct report_cell *cell = &row.cells[i];
         if (cell->place == IN_CSV || cell->place == IN_CSV_AND_JSON) {

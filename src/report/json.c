@@ -149,8 +149,8 @@ static void add_limit(struct tree tree, const char *key, __rlimit_resource_t res
 static void add_row(struct tree tree, const struct report_table *table,
                     const struct operation_list *operations, const void *record)
 {
-    struct report_row row = {.count = 0};
-    table->fill(&row, operations, record);
+    struct report_row row = {.operations = operations};
+    table->fill(&row, record);
     for (size_t i = 0; i < row.count; i++) {
         const struct report_cell *cell = &row.cells[i];
         if (cell->place == IN_JSON || cell->place == IN_CSV_AND_JSON) {

@@ -146,10 +146,8 @@ static void add_level_latency(struct report_row *row, const char *operation, boo
     }
 }
 
-static void fill_level(struct report_row *row, const struct operation_list *operations,
-                       const void *record)
+static void fill_level(struct report_row *row, const void *record)
 {
-    (void)operations;
     const struct level *level = record;
     const bool has_hold = level->hold_ns > 0, has_script = level->is_scripted;
     const bool has_rows = has_hold && !has_script, has_transactions = has_hold && has_script;
@@ -192,9 +190,9 @@ static void fill_level(struct report_row *row, const struct operation_list *oper
 
 static const struct report_column level_columns[] = {
     {"sessions", "#sessions", "Sessions", 9, ALL_RUNS},
-    {"outcome", "#outcome", NULL, 0, ALL_RUNS},
-    {"reason", "#reason", NULL, 0, ALL_RUNS},
-    {"state", NULL, "", -13, ALL_RUNS},
+    {.key = "outcome", .page = "#outcome"},
+    {.key = "reason", .page = "#reason"},
+    {.key = "state", .text = "", .width = -13},
     {"rows_per_s", "#rows/s", "rows/s", 9, WITHOUT_SCRIPT},
     {"append_p50_ms", "#append p50, ms", "append\np50", 9, WITHOUT_SCRIPT},
     {"append_p99_ms", "#append p99, ms", "append\np99", 9, WITHOUT_SCRIPT},
@@ -216,13 +214,12 @@ const struct report_table report_levels = {
 
 /* Hosts. */
 
-static void fill_host(struct report_row *row, const struct operation_list *operations,
-                      const void *record)
+static void fill_host(struct report_row *row, const void *record)
 {
     static const uint64_t none[RECORDER_COUNTERS];
     const struct host_result *host = record;
     const uint64_t *counters = host->counters == NULL ? none : host->counters;
-    const bool has_script = operation_is_used(operations, OPERATION_TRANSACTION);
+    const bool has_script = operation_is_used(row->operations, OPERATION_TRANSACTION);
     const bool is_counted = host->is_counted && !has_script; /* a script has several tables */
     static const struct {
         enum operation_id operation;
@@ -269,14 +266,14 @@ static const struct report_column host_columns[] = {
     {"throughput_rows_per_s", "#rows/s", "rows/s", 9, WITHOUT_SCRIPT},
     {"append_p50_ms", "#append p50", "p50", 8, WITHOUT_SCRIPT},
     {"append_p99_ms", "#append p99", "p99", 8, WITHOUT_SCRIPT},
-    {"read_p99_ms", "#read p99", NULL, 0, WITHOUT_SCRIPT},
+    {.key = "read_p99_ms", .page = "#read p99", .runs = WITHOUT_SCRIPT},
     {"transactions", "#transactions", "transactions", 13, WITH_SCRIPT},
     {"transactions_per_s", "#transactions/s", "trans./s", 9, WITH_SCRIPT},
     {"transaction_p50_ms", "#p50", "p50", 8, WITH_SCRIPT},
     {"transaction_p99_ms", "#p99", "p99", 8, WITH_SCRIPT},
-    {"append_p99_ms", "#append p99", NULL, 0, WITH_SCRIPT},
+    {.key = "append_p99_ms", .page = "#append p99", .runs = WITH_SCRIPT},
     {"connections_lost", "#lost", "lost", 6, ALL_RUNS},
-    {"reconnects", "#reconnects", NULL, 0, ALL_RUNS},
+    {.key = "reconnects", .page = "#reconnects"},
     {"errors", "#errors", "errors", 7, ALL_RUNS},
 };
 const struct report_table report_hosts = {
@@ -288,8 +285,7 @@ const struct report_table report_hosts = {
     .wanted = "host",
 };
 
-static void fill_host_interval(struct report_row *row, const struct operation_list *operations,
-                               const void *record)
+static void fill_host_interval(struct report_row *row, const void *record)
 {
     static const uint64_t none[RECORDER_COUNTERS];
     static const struct interval nothing;
@@ -297,7 +293,7 @@ static void fill_host_interval(struct report_row *row, const struct operation_li
     const struct interval *interval = host->interval == NULL ? &nothing : host->interval;
     const uint64_t *counters = interval->hosts == 0 ? none : interval->hosts_counters[host->host];
     const double seconds = figures_seconds(interval->end_ns - interval->start_ns);
-    const bool has_script = operation_is_used(operations, OPERATION_TRANSACTION);
+    const bool has_script = operation_is_used(row->operations, OPERATION_TRANSACTION);
     add_seconds(row, "start_s", interval->start_ns);
     add_seconds(row, "end_s", interval->end_ns);
     add_text(row, "host", host->name);
@@ -317,13 +313,12 @@ const struct report_table report_hosts_intervals = {.fill = fill_host_interval};
 
 /* Intervals of about a second. */
 
-static void fill_interval(struct report_row *row, const struct operation_list *operations,
-                          const void *record)
+static void fill_interval(struct report_row *row, const void *record)
 {
     const struct interval *interval = record;
     const uint64_t *counters = interval->counters;
     const double seconds = figures_seconds(interval->end_ns - interval->start_ns);
-    const bool has_script = operation_is_used(operations, OPERATION_TRANSACTION);
+    const bool has_script = operation_is_used(row->operations, OPERATION_TRANSACTION);
     add_seconds(row, "start_s", interval->start_ns);
     add_seconds(row, "end_s", interval->end_ns);
     add_count(row, "sessions_alive", interval->sessions_alive);
@@ -339,9 +334,10 @@ static void fill_interval(struct report_row *row, const struct operation_list *o
     add_count(row, "sessions_dropped", counters[RECORDER_SESSIONS_DROPPED]);
     add_count(row, "busy_retries", counters[RECORDER_BUSY_RETRIES]);
     for (size_t place = 0; place < OPERATIONS; place++) {
-        const size_t i = operation_at(operations, place);
-        if (operations->entries[i].is_series) {
-            add_latency(row, operations->entries[i].name, &interval->latencies[i]);
+        const size_t i = operation_at(row->operations, place);
+        const struct operation *operation = &row->operations->entries[i];
+        if (operation->is_series) {
+            add_latency(row, operation->name, &interval->latencies[i]);
         }
     }
     add_count(row, "connections_lost", counters[RECORDER_CONNECTIONS_LOST]);
@@ -367,8 +363,7 @@ const struct report_table report_intervals = {.fill = fill_interval};
 
 /* Samples of CPU, memory and I/O. */
 
-static void fill_sample(struct report_row *row, const struct operation_list *operations,
-                        const void *record)
+static void fill_sample(struct report_row *row, const void *record)
 {
     static const struct {
         const char *key;
@@ -381,7 +376,6 @@ static void fill_sample(struct report_row *row, const struct operation_list *ope
     const struct sample *sample = record;
     const bool is_found = sample->server_processes > 0;
     const uint64_t memory = sample->client_memory_bytes;
-    (void)operations;
     add_seconds(row, "start_s", sample->start_ns);
     add_seconds(row, "end_s", sample->end_ns);
     add_count(row, "sessions_alive", sample->sessions_alive);
@@ -399,25 +393,22 @@ static void fill_sample(struct report_row *row, const struct operation_list *ope
 
 const struct report_table report_samples = {.fill = fill_sample};
 
-static void fill_rank_sample(struct report_row *row, const struct operation_list *operations,
-                             const void *record)
+static void fill_rank_sample(struct report_row *row, const void *record)
 {
     const struct rank_sample *sample = record;
     add_count(row, "rank", sample->rank);
     add_text(row, "machine", sample->machine);
-    fill_sample(row, operations, &sample->sample);
+    fill_sample(row, &sample->sample);
 }
 
 const struct report_table report_ranks_samples = {.fill = fill_rank_sample};
 
 /* Sessions. */
 
-static void fill_session(struct report_row *row, const struct operation_list *operations,
-                         const void *record)
+static void fill_session(struct report_row *row, const void *record)
 {
     const struct session_summary *session = record;
     const bool has_worked = session->worked_ns > 0, is_verified = session->is_verified;
-    (void)operations;
     add_count(row, "session", session->index);
     add_text(row, "kind", session->is_idle ? "idle" : "active");
     add_text(row, "outcome", session_outcome_names[session->outcome]);
@@ -446,11 +437,9 @@ const struct report_table report_sessions = {.fill = fill_session};
 
 /* Events that the user announced with --mark. */
 
-static void fill_mark(struct report_row *row, const struct operation_list *operations,
-                      const void *record)
+static void fill_mark(struct report_row *row, const void *record)
 {
     const struct mark *mark = record;
-    (void)operations;
     moment_format(&mark->moment, row->text);
     add_text(row, "time", row->text);
     add_text(row, "text", mark->text);
@@ -460,8 +449,7 @@ const struct report_table report_marks = {.fill = fill_mark};
 
 /* Ranks. */
 
-static void fill_rank(struct report_row *row, const struct operation_list *operations,
-                      const void *record)
+static void fill_rank(struct report_row *row, const void *record)
 {
     static const struct rank_result none;
     static const struct {
@@ -484,7 +472,6 @@ static void fill_rank(struct report_row *row, const struct operation_list *opera
                has_worked = is_known && rank->counters[RECORDER_SESSION_NS] > 0;
     const uint64_t memory = resources->max_client_memory_bytes;
     struct figure_set set = {.note = ""};
-    (void)operations;
     add_count(row, "rank", of->number);
     add_text(row, "machine", rank->machine);
     add_count(row, "ranks", of->ranks)->place = IN_TEXT;
@@ -533,20 +520,20 @@ static void fill_rank(struct report_row *row, const struct operation_list *opera
 
 static const struct report_column rank_columns[] = {
     {"machine", "*machine", "Machines", -20, ALL_RUNS},
-    {"rank", "#rank", NULL, 0, ALL_RUNS},
-    {"ranks", NULL, "ranks", 6, ALL_RUNS},
+    {.key = "rank", .page = "#rank"},
+    {.key = "ranks", .text = "ranks", .width = 6},
     {"sessions_connected", "#sessions", "sessions", 10, ALL_RUNS},
-    {"rows_acknowledged", "#rows", NULL, 0, ALL_RUNS},
-    {"rows_acknowledged", NULL, "rows", 14, WITHOUT_SCRIPT},
-    {"transactions_committed", "#transactions", NULL, 0, ALL_RUNS},
-    {"transactions_committed", NULL, "transactions", 14, WITH_SCRIPT},
+    {.key = "rows_acknowledged", .page = "#rows"},
+    {.key = "rows_acknowledged", .text = "rows", .width = 14, .runs = WITHOUT_SCRIPT},
+    {.key = "transactions_committed", .page = "#transactions"},
+    {.key = "transactions_committed", .text = "transactions", .width = 14, .runs = WITH_SCRIPT},
     {"max_host_cpu_percent", "#CPU, %", "CPU", 8, ALL_RUNS},
     {"max_client_cpu_percent", "#append, %", "append", 9, ALL_RUNS},
-    {"max_server_cpu_percent", "#server, %", NULL, 0, ALL_RUNS},
-    {"run_queue_percent", "#waiting for CPU, %", NULL, 0, ALL_RUNS},
-    {"clock_error_ms", "#clock known to", NULL, 0, ALL_RUNS},
-    {"clock", NULL, "clock known", 13, ALL_RUNS},
-    {"verdict", " verdict", NULL, 0, ALL_RUNS},
+    {.key = "max_server_cpu_percent", .page = "#server, %"},
+    {.key = "run_queue_percent", .page = "#waiting for CPU, %"},
+    {.key = "clock_error_ms", .page = "#clock known to"},
+    {.key = "clock", .text = "clock known", .width = 13},
+    {.key = "verdict", .page = " verdict"},
 };
 const struct report_table report_ranks = {
     .fill = fill_rank,
@@ -558,17 +545,17 @@ const struct report_table report_ranks = {
 };
 
 static const struct report_column node_columns[] = {
-    {"machine", "*machine", NULL, 0, ALL_RUNS},
-    {"rank", "#rank", NULL, 0, ALL_RUNS},
-    {"io_trace.reads", "#reads", NULL, 0, ALL_RUNS},
-    {"io_trace.writes", "#writes", NULL, 0, ALL_RUNS},
-    {"io_trace.fsyncs", "#fsyncs", NULL, 0, ALL_RUNS},
-    {"io_trace.read_mib", "#read, MiB", NULL, 0, ALL_RUNS},
-    {"io_trace.written_mib", "#written, MiB", NULL, 0, ALL_RUNS},
-    {"io_trace.fsync_mean_ms", "#fsync mean", NULL, 0, ALL_RUNS},
-    {"io_trace.fsync_vfs_ms", "#vfs", NULL, 0, ALL_RUNS},
-    {"io_trace.fsync_queue_ms", "#queue", NULL, 0, ALL_RUNS},
-    {"io_trace.fsync_device_ms", "#device", NULL, 0, ALL_RUNS},
+    {.key = "machine", .page = "*machine"},
+    {.key = "rank", .page = "#rank"},
+    {.key = "io_trace.reads", .page = "#reads"},
+    {.key = "io_trace.writes", .page = "#writes"},
+    {.key = "io_trace.fsyncs", .page = "#fsyncs"},
+    {.key = "io_trace.read_mib", .page = "#read, MiB"},
+    {.key = "io_trace.written_mib", .page = "#written, MiB"},
+    {.key = "io_trace.fsync_mean_ms", .page = "#fsync mean"},
+    {.key = "io_trace.fsync_vfs_ms", .page = "#vfs"},
+    {.key = "io_trace.fsync_queue_ms", .page = "#queue"},
+    {.key = "io_trace.fsync_device_ms", .page = "#device"},
 };
 const struct report_table report_nodes = {
     .columns = node_columns,
@@ -594,11 +581,10 @@ static const char *first_error_of(const struct causes *causes, const struct oper
     return first == NULL ? NULL : first->error.text;
 }
 
-static void fill_operation(struct report_row *row, const struct operation_list *operations,
-                           const void *record)
+static void fill_operation(struct report_row *row, const void *record)
 {
     const struct operation_row *of = record;
-    const struct operation *operation = &operations->entries[of->operation];
+    const struct operation *operation = &of->set->operations.entries[of->operation];
     struct figure_cell figure;
     add_text(row, "operation", operation->name)->member = "name";
     add_text(row, "kind", operation_kind_names[operation->kind]);
@@ -611,19 +597,19 @@ static void fill_operation(struct report_row *row, const struct operation_list *
 }
 
 static const struct report_column transaction_columns[] = {
-    {"name", "*", NULL, 0, ALL_RUNS},
-    {"operation", NULL, "Transaction", -14, ALL_RUNS},
+    {.key = "name", .page = "*"},
+    {.key = "operation", .text = "Transaction", .width = -14},
     {"begun", "#begun", "begun", 12, ALL_RUNS},
     {"committed", "#committed", "committed", 11, ALL_RUNS},
     {"rolled_back", "#rolled back", "rolled back", 13, ALL_RUNS},
     {"failed", "#failed", "failed", 8, ALL_RUNS},
     {"in_doubt", "#in doubt", "in doubt", 10, ALL_RUNS},
     {"unfinished", "#unfinished", "unfinished", 12, ALL_RUNS},
-    {"tries", "#tries", NULL, 0, ALL_RUNS},
-    {"p50_ms", "#p50", NULL, 0, ALL_RUNS},
-    {"p99_ms", "#p99", NULL, 0, ALL_RUNS},
-    {"p999_ms", "#p99.9", NULL, 0, ALL_RUNS},
-    {"max_ms", "#max", NULL, 0, ALL_RUNS},
+    {.key = "tries", .page = "#tries"},
+    {.key = "p50_ms", .page = "#p50"},
+    {.key = "p99_ms", .page = "#p99"},
+    {.key = "p999_ms", .page = "#p99.9"},
+    {.key = "max_ms", .page = "#max"},
 };
 const struct report_table report_transactions = {
     .fill = fill_operation,
@@ -635,18 +621,18 @@ const struct report_table report_transactions = {
 };
 
 static const struct report_column statement_columns[] = {
-    {"name", "*", NULL, 0, ALL_RUNS},
-    {"operation", NULL, "Statement", -14, ALL_RUNS},
-    {"kind", " kind", NULL, 0, ALL_RUNS},
+    {.key = "name", .page = "*"},
+    {.key = "operation", .text = "Statement", .width = -14},
+    {.key = "kind", .page = " kind"},
     {"sent", "#sent", "sent", 13, ALL_RUNS},
     {"answered", "#answered", "answered", 13, ALL_RUNS},
     {"refused", "#refused", "refused", 13, ALL_RUNS},
     {"unanswered", "#unanswered", "unanswered", 13, ALL_RUNS},
     {"rows", "#rows", "rows", 13, ALL_RUNS},
-    {"p50_ms", "#p50", NULL, 0, ALL_RUNS},
-    {"p99_ms", "#p99", NULL, 0, ALL_RUNS},
-    {"p999_ms", "#p99.9", NULL, 0, ALL_RUNS},
-    {"max_ms", "#max", NULL, 0, ALL_RUNS},
+    {.key = "p50_ms", .page = "#p50"},
+    {.key = "p99_ms", .page = "#p99"},
+    {.key = "p999_ms", .page = "#p99.9"},
+    {.key = "max_ms", .page = "#max"},
 };
 const struct report_table report_statements = {
     .fill = fill_operation,
@@ -659,13 +645,11 @@ const struct report_table report_statements = {
 
 /* Tables of a script, and whether their rows are there. */
 
-static void fill_dataset(struct report_row *row, const struct operation_list *operations,
-                         const void *record)
+static void fill_dataset(struct report_row *row, const void *record)
 {
     const struct dataset_row *dataset = record;
     const struct dataset_verification *v = dataset->verification;
     const bool is_counted = v->state == VERIFICATION_DONE;
-    (void)operations;
     add_text(row, "name", dataset->name);
     add_text(row, "state", figures_verification_names[v->state]);
     add_text(row, "reason", is_counted ? NULL : v->reason);
@@ -680,10 +664,10 @@ static void fill_dataset(struct report_row *row, const struct operation_list *op
 }
 
 static const struct report_column dataset_columns[] = {
-    {"name", "*table", NULL, 0, ALL_RUNS},       {"rows_before", "#before", NULL, 0, ALL_RUNS},
-    {"added", "#added", NULL, 0, ALL_RUNS},      {"taken", "#taken", NULL, 0, ALL_RUNS},
-    {"rows_after", "#after", NULL, 0, ALL_RUNS}, {"lost", "#lost", NULL, 0, ALL_RUNS},
-    {"surplus", "#surplus", NULL, 0, ALL_RUNS},  {"reason", "+", NULL, 0, ALL_RUNS},
+    {.key = "name", .page = "*table"},       {.key = "rows_before", .page = "#before"},
+    {.key = "added", .page = "#added"},      {.key = "taken", .page = "#taken"},
+    {.key = "rows_after", .page = "#after"}, {.key = "lost", .page = "#lost"},
+    {.key = "surplus", .page = "#surplus"},  {.key = "reason", .page = "+"},
 };
 const struct report_table report_datasets = {
     .fill = fill_dataset,
@@ -697,11 +681,9 @@ const struct report_table report_datasets = {
 
 /* Limits that were hit. */
 
-static void fill_finding(struct report_row *row, const struct operation_list *operations,
-                         const void *record)
+static void fill_finding(struct report_row *row, const void *record)
 {
     const struct finding *finding = record;
-    (void)operations;
     add_text(row, "limit", limit_id_names[finding->id]);
     add_text(row, "side", limit_side_names[finding->side]);
     add_text(row, "name", finding->name);
@@ -712,11 +694,9 @@ static void fill_finding(struct report_row *row, const struct operation_list *op
 }
 
 static const struct report_column finding_columns[] = {
-    {"name", "*limit", NULL, 0, ALL_RUNS},
-    {"side", " whose", NULL, 0, ALL_RUNS},
-    {"sessions", "#sessions", NULL, 0, ALL_RUNS},
-    {"evidence", "+what shows it", NULL, 0, ALL_RUNS},
-    {"fix", "+how it is raised", NULL, 0, ALL_RUNS},
+    {.key = "name", .page = "*limit"},           {.key = "side", .page = " whose"},
+    {.key = "sessions", .page = "#sessions"},    {.key = "evidence", .page = "+what shows it"},
+    {.key = "fix", .page = "+how it is raised"},
 };
 const struct report_table report_findings = {
     .fill = fill_finding,
@@ -729,13 +709,11 @@ const struct report_table report_findings = {
 
 /* What was expected of the run. */
 
-static void fill_expectation(struct report_row *row, const struct operation_list *operations,
-                             const void *record)
+static void fill_expectation(struct report_row *row, const void *record)
 {
     const struct expectation *expectation = record;
     const struct bound *bound = &expectation->bound;
     const char *column = expectation->choice.names[expectation->chosen];
-    (void)operations;
     add_text(row, "bound", bound->text);
     add_text(row, "figure", column);
     add_text(row, "relation", bound_relation_texts[bound->relation]);
@@ -750,9 +728,9 @@ static void fill_expectation(struct report_row *row, const struct operation_list
 }
 
 static const struct report_column expectation_columns[] = {
-    {"bound", "*expected", NULL, 0, ALL_RUNS},
-    {"value", "#measured", NULL, 0, ALL_RUNS},
-    {"is_met", " met", NULL, 0, ALL_RUNS},
+    {.key = "bound", .page = "*expected"},
+    {.key = "value", .page = "#measured"},
+    {.key = "is_met", .page = " met"},
 };
 const struct report_table report_expectations = {
     .fill = fill_expectation,

@@ -41,6 +41,7 @@ struct report_cell {
 };
 
 struct report_row {
+    const struct operation_list *operations; /* of the run */
     struct report_cell cells[REPORT_CELLS_MAX];
     size_t count;
     char text[MOMENT_TEXT_BYTES]; /* of a cell that the record has not as a text */
@@ -68,9 +69,7 @@ struct report_column {
 };
 
 struct report_table {
-    /* Fills an empty row. The operations are those of the run. */
-    void (*fill)(struct report_row *row, const struct operation_list *operations,
-                 const void *record);
+    void (*fill)(struct report_row *row, const void *record); /* adds all cells */
     const struct report_column *columns;
     size_t column_count;
 

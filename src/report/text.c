@@ -540,8 +540,8 @@ static void put_row(struct screen *out, const struct report_table *table,
                     const struct operation_list *operations, const void *record)
 {
     const bool has_script = operation_is_used(operations, OPERATION_TRANSACTION);
-    struct report_row row = {.count = 0};
-    table->fill(&row, operations, record);
+    struct report_row row = {.operations = operations};
+    table->fill(&row, record);
     for (size_t i = 0; i < table->column_count; i++) {
         const struct report_column *column = &table->columns[i];
         const struct report_cell *cell = report_row_find(&row, column->key);
