@@ -341,8 +341,11 @@ struct adapter {
     enum status (*append_open)(struct adapter_conn *conn, const struct table *table,
                                struct error *error);
 
-    /* Hands over 1 to ROW_BATCH_MAX rows; called any number of times, 0 included. */
-    enum status (*append_rows)(struct adapter_conn *conn, const struct batch *batch,
+    /* Hands over 1 to ROW_BATCH_MAX rows; called any number of times, 0 included. A call that fails
+     * ends the append, and sets *kept to the number of its rows that the server acknowledged as
+     * kept. The caller sets *kept to 0 before: an adapter of which all rows are kept or none leaves
+     * it alone. */
+    enum status (*append_rows)(struct adapter_conn *conn, const struct batch *batch, uint64_t *kept,
                                struct error *error);
 
     /* Ends the append. *accepted is set whatever the result: the rows of this append that the

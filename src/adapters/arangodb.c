@@ -167,9 +167,6 @@ static enum status append_open(struct adapter_conn *conn, const struct table *ta
     }
     buffer_clear(&conn->body);
     conn->rows = conn->accepted = 0;
-    conn->status = STATUS_OK;
-    conn->is_over = false;
-    error_clear(&conn->failure);
     return http_begin_append(conn->http, error);
 }
 
@@ -221,12 +218,11 @@ static enum status read_documents(struct adapter_conn *conn, uint64_t *failed, s
 }
 
 /* Sends what the body holds. */
-static void send_rows(struct adapter_conn *conn)
+static enum status send_rows(struct adapter_conn *conn, struct error *error)
 {
-    struct error error = {.kind = ERROR_NONE};
     uint64_t failed = 0, kept = 0;
-    if (conn->rows == 0 || conn->is_over) {
-        return;
+    if (conn->rows == 0) {
+        return STATUS_OK;
     }
     arangodb_begin_path(conn, conn->sends_array
                                   ? "/_api/document/"
@@ -237,29 +233,35 @@ static void send_rows(struct adapter_conn *conn)
         buffer_add_text(&conn->body, "]");
     }
     buffer_add_text(&conn->path, conn->waits_for_sync ? "&waitForSync=true" : "");
-    enum status status = arangodb_send(conn, "POST", &conn->body, &error);
-    conn->is_over = status != STATUS_OK;
+    enum status status = arangodb_send(conn, "POST", &conn->body, error);
     if (status == STATUS_OK) {
-        status = conn->sends_array ? read_documents(conn, &failed, &error)
-                                   : read_import(conn, &failed, &error);
-        conn->is_over = status == STATUS_LOST || status == STATUS_FATAL;
+        status = conn->sends_array ? read_documents(conn, &failed, error)
+                                   : read_import(conn, &failed, error);
         kept = status == STATUS_OK || failed > 0 ? conn->rows - failed : 0;
     }
     conn->accepted += kept;
     http_add_loss(conn->http, status, conn->rows - kept);
-    if (status != STATUS_OK && (conn->status == STATUS_OK || status != STATUS_REJECTED)) {
-        conn->status = status;
-        conn->failure = error;
-    }
     buffer_clear(&conn->body);
     conn->rows = 0;
+    return status;
 }
 
-static enum status append_rows(struct adapter_conn *conn, const struct batch *batch,
+static void free_large_body(struct adapter_conn *conn)
+{
+    if (conn->body.capacity > KEPT_BYTES) {
+        buffer_fini(&conn->body);
+    }
+}
+
+/* A request ends with a batch, unless rows are large: of a batch whose first part was refused the
+ * other part is not sent. */
+static enum status append_rows(struct adapter_conn *conn, const struct batch *batch, uint64_t *kept,
                                struct error *error)
 {
     const struct table *table = conn->table;
-    for (size_t row = 0; row < batch->row_count && !conn->is_over; row++) {
+    enum status status = STATUS_OK;
+    for (size_t row = 0; row < batch->row_count && status == STATUS_OK; row++) {
+        const size_t most = row + 1 == batch->row_count ? PIECE_BYTES : 2 * PIECE_BYTES;
         const char *label = buffer_text(&conn->labels);
         if (conn->sends_array) {
             buffer_add(&conn->body, conn->rows == 0 ? "[" : ",", 1);
@@ -272,28 +274,25 @@ static enum status append_rows(struct adapter_conn *conn, const struct batch *ba
         }
         buffer_add(&conn->body, "}\n", 2);
         conn->rows++;
-        if (conn->body.length >= PIECE_BYTES) {
-            send_rows(conn);
+        if (buffer_failed(&conn->body)) {
+            status = dialect_memory_error(error);
+        } else if (conn->body.length >= most) {
+            status = send_rows(conn, error);
         }
     }
-    if (conn->status == STATUS_LOST && conn->accepted == 0) {
-        *error = conn->failure; /* what follows was not sent */
-        return STATUS_LOST;
+    if (status != STATUS_OK) {
+        *kept = conn->accepted;
+        free_large_body(conn);
     }
-    return buffer_failed(&conn->body) ? dialect_memory_error(error) : STATUS_OK;
+    return status;
 }
 
 static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, struct error *error)
 {
-    send_rows(conn);
+    const enum status status = send_rows(conn, error);
     *accepted = conn->accepted;
-    if (conn->body.capacity > KEPT_BYTES) {
-        buffer_fini(&conn->body);
-    }
-    if (conn->status != STATUS_OK && error != NULL && !error_is_set(error)) {
-        *error = conn->failure;
-    }
-    return conn->status;
+    free_large_body(conn);
+    return status;
 }
 
 /* A collection has no columns of its own. */

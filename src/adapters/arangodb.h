@@ -38,15 +38,11 @@ struct adapter_conn {
     bool waits_for_sync, sends_array, has_made_database;
     const char *database; /* the target's */
 
-    /* The open append. What was stored stays, so a failure is told by append_close, which also
-     * tells how many rows were. */
+    /* The open append. What was stored stays, whatever follows. */
     const struct table *table;
     struct buffer labels; /* what stands before the values of a row; each ends with '\0' */
     struct buffer body;
     uint64_t rows, accepted; /* in the body; of those that were sent */
-    enum status status;
-    struct error failure;
-    bool is_over; /* a request was not carried out, or nobody knows: no other one is sent */
 };
 
 /* Begins conn->path with a path of the database. */

@@ -314,9 +314,10 @@ static enum status append_open(struct adapter_conn *conn, const struct table *ta
     return http_begin_append(conn->http, error);
 }
 
-static enum status append_rows(struct adapter_conn *conn, const struct batch *batch,
+static enum status append_rows(struct adapter_conn *conn, const struct batch *batch, uint64_t *kept,
                                struct error *error)
 {
+    (void)kept;
     const struct column *unfit = clickhouse_add_rows(&conn->body, batch, conn->method);
     conn->rows += batch->row_count;
     if (unfit == NULL && !buffer_failed(&conn->body)) {

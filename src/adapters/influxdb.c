@@ -289,9 +289,10 @@ static enum status append_open(struct adapter_conn *conn, const struct table *ta
     return status == STATUS_OK ? http_begin_append(conn->http, error) : status;
 }
 
-static enum status append_rows(struct adapter_conn *conn, const struct batch *batch,
+static enum status append_rows(struct adapter_conn *conn, const struct batch *batch, uint64_t *kept,
                                struct error *error)
 {
+    (void)kept;
     return influxdb_lines_add(&conn->lines, batch, error);
 }
 

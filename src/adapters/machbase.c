@@ -1118,9 +1118,10 @@ static bool encode_row(struct adapter_conn *conn, const struct batch *batch, siz
     return true;
 }
 
-static enum status append_rows(struct adapter_conn *conn, const struct batch *batch,
+static enum status append_rows(struct adapter_conn *conn, const struct batch *batch, uint64_t *kept,
                                struct error *error)
 {
+    (void)kept;
     struct append *append = &conn->append;
     enum status status = STATUS_OK;
     watched = append;

@@ -45,8 +45,6 @@ struct mariadb_append {
     uint64_t provisional; /* rows in the transaction */
     size_t sent;          /* rows of the statement sent last */
     unsigned statements;
-    struct error failure; /* of a statement after others were kept: told when it is closed */
-    enum status failure_status;
 };
 
 /* How the values of a result's column are written. */
@@ -917,7 +915,7 @@ static enum status append_open(struct adapter_conn *conn, const struct table *ta
     return status;
 }
 
-/* Ends an append that came to `status`; append_close reports what stays of it. */
+/* Ends an append that failed with `status`; what stays of it is in append->kept. */
 static enum status give_up(struct adapter_conn *conn, enum status status)
 {
     struct mariadb_append *append = &conn->append;
@@ -1028,14 +1026,11 @@ static enum status take_answer(struct adapter_conn *conn, struct error *error)
     return STATUS_OK;
 }
 
-static enum status append_rows(struct adapter_conn *conn, const struct batch *batch,
+static enum status append_rows(struct adapter_conn *conn, const struct batch *batch, uint64_t *kept,
                                struct error *error)
 {
     struct mariadb_append *append = &conn->append;
     enum status status = STATUS_OK;
-    if (error_is_set(&append->failure)) {
-        return STATUS_OK;
-    }
     if (append->is_pending) {
         status = take_answer(conn, error);
     }
@@ -1053,27 +1048,17 @@ static enum status append_rows(struct adapter_conn *conn, const struct batch *ba
         append->sent = batch->row_count;
         append->statements++;
         append->is_pending = true;
-        return STATUS_OK;
+    } else {
+        *kept = append->kept;
     }
-    /* rows that are kept can only be told by append_close: it is given the failure then */
-    if (append->kept == 0) {
-        return status;
-    }
-    append->failure = *error;
-    append->failure_status = status;
-    append->is_open = true;
-    error_clear(error);
-    return STATUS_OK;
+    return status;
 }
 
 static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, struct error *error)
 {
     struct mariadb_append *append = &conn->append;
     enum status status = STATUS_OK;
-    if (error_is_set(&append->failure)) {
-        status = append->failure_status;
-        *error = append->failure;
-    } else if (append->is_pending) {
+    if (append->is_pending) {
         status = take_answer(conn, error);
     }
     if (status == STATUS_OK && append->in_transaction) {

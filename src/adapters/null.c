@@ -94,8 +94,9 @@ static enum status null_append_open(struct adapter_conn *conn, const struct tabl
 }
 
 static enum status null_append_rows(struct adapter_conn *conn, const struct batch *batch,
-                                    struct error *error)
+                                    uint64_t *kept, struct error *error)
 {
+    (void)kept;
     (void)error;
     conn->pending += batch->row_count;
     return STATUS_OK;

@@ -104,7 +104,6 @@ struct adapter_conn {
     struct buffer note;            /* what there is to say about the connection */
     const char *schema;            /* that the target names, or NULL; borrowed from it */
     const struct table *append_to; /* of the open append */
-    struct error put_off;          /* why the open append failed, when some of its rows stay */
     bool has_rows;                 /* the open append was handed some */
     uint64_t inserted_rows;        /* in the open append */
     struct insert inserts[PREPARED_MAX];
@@ -1685,18 +1684,14 @@ static enum status odbc_append_open(struct adapter_conn *conn, const struct tabl
     conn->inserted_rows = 0;
     conn->has_rows = false;
     conn->is_append_open = true;
-    error_clear(&conn->put_off);
     return STATUS_OK;
 }
 
 static enum status odbc_append_rows(struct adapter_conn *conn, const struct batch *batch,
-                                    struct error *error)
+                                    uint64_t *kept, struct error *error)
 {
     struct parameters parameters;
     conn->has_rows = true;
-    if (error_is_set(&conn->put_off)) {
-        return STATUS_OK;
-    }
     enum status status = parameters_init(&parameters, conn, batch, false, error);
     const size_t columns = parameters.count;
     if (status == STATUS_OK && columns == 0) {
@@ -1720,9 +1715,8 @@ static enum status odbc_append_rows(struct adapter_conn *conn, const struct batc
     }
     parameters_fini(&parameters);
     if (status == STATUS_REJECTED && batch->table->keeps_failed_rows) {
-        /* Rows that stay are to be reported, which append_close alone can do: it gets the error,
-         * and what is still to come of the append is not sent. Of the statement that just failed
-         * those stay before the failing one, whose number MariaDB tells since version 10.7. */
+        /* Of the statement that failed the rows before the failing one stay; MariaDB reports its
+         * number since version 10.7. */
         char failed[ANSWER_BYTES] = "";
         if (conn->dialect == &dialect_mysql &&
             run_one(conn, "get diagnostics condition 1 @append_row = row_number", NULL) ==
@@ -1730,10 +1724,7 @@ static enum status odbc_append_rows(struct adapter_conn *conn, const struct batc
             run_ask(conn, "select @append_row", failed, NULL);
         }
         const uint64_t row = strtoull(failed, NULL, 10);
-        conn->inserted_rows += row > 0 ? row - 1 : 0;
-        conn->put_off = *error;
-        error_clear(error);
-        return STATUS_OK;
+        *kept = conn->inserted_rows + (row > 0 ? row - 1 : 0);
     }
     return status == STATUS_OK ? STATUS_OK : give_up(conn, status, error);
 }
@@ -1744,11 +1735,6 @@ static enum status odbc_append_close(struct adapter_conn *conn, uint64_t *accept
     enum status status = STATUS_OK;
     *accepted = 0;
     conn->is_append_open = false;
-    if (error_is_set(&conn->put_off)) {
-        *error = conn->put_off;
-        *accepted = conn->inserted_rows;
-        return give_up(conn, STATUS_REJECTED, error);
-    }
     if (!conn->has_rows) {
         /* nothing was sent, and nobody would notice that the server is gone */
         struct buffer sql = {0};

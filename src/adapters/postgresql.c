@@ -1157,9 +1157,10 @@ static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, s
     return is_lost ? STATUS_LOST : status;
 }
 
-static enum status append_rows(struct adapter_conn *conn, const struct batch *batch,
+static enum status append_rows(struct adapter_conn *conn, const struct batch *batch, uint64_t *kept,
                                struct error *error)
 {
+    (void)kept;
     if (!conn->uses_insert) {
         return copy_rows(conn, batch, error);
     }

@@ -22,15 +22,13 @@ enum {
 /* A connection belongs to one session's thread. */
 struct adapter_conn {
     struct http *http;
-    struct buffer between;      /* within a body: behind the arguments, up to the SQL */
-    struct buffer body;         /* of the request to come, as far as its arguments */
-    struct buffer sql;          /* of the same */
-    const struct table *table;  /* of the open append */
-    size_t rows;                /* in the request */
-    size_t spare;               /* bytes that its SQL may be longer in JSON, and what closes it */
-    uint64_t kept;              /* rows that the server acknowledged */
-    enum status failure_status; /* of rows after those: told when the append is closed */
-    struct error failure;
+    struct buffer between;     /* within a body: behind the arguments, up to the SQL */
+    struct buffer body;        /* of the request to come, as far as its arguments */
+    struct buffer sql;         /* of the same */
+    const struct table *table; /* of the open append */
+    size_t rows;               /* in the request */
+    size_t spare;              /* bytes that its SQL may be longer in JSON, and what closes it */
+    uint64_t kept;             /* rows that the server acknowledged */
 };
 
 static const struct column text_column = {.type = COLUMN_TEXT};
@@ -298,8 +296,6 @@ static enum status append_open(struct adapter_conn *conn, const struct table *ta
 {
     conn->table = table;
     conn->kept = 0;
-    conn->failure_status = STATUS_OK;
-    error_clear(&conn->failure);
     begin_insert(conn);
     return http_begin_append(conn->http, error);
 }
@@ -349,29 +345,24 @@ static enum status add_row(struct adapter_conn *conn, const struct batch *batch,
     return status == STATUS_OK ? add_row(conn, batch, row, error) : status;
 }
 
-/* When others of the append were kept, what a row comes to is told when it is closed, with the
- * number of those. */
-static enum status append_rows(struct adapter_conn *conn, const struct batch *batch,
+static enum status append_rows(struct adapter_conn *conn, const struct batch *batch, uint64_t *kept,
                                struct error *error)
 {
-    for (size_t row = 0; row < batch->row_count && conn->failure_status == STATUS_OK; row++) {
-        conn->failure_status = add_row(conn, batch, row, &conn->failure);
+    enum status status = STATUS_OK;
+    for (size_t row = 0; row < batch->row_count && status == STATUS_OK; row++) {
+        status = add_row(conn, batch, row, error);
     }
-    if (conn->kept == 0 && conn->failure_status != STATUS_OK) {
-        *error = conn->failure;
-        return conn->failure_status;
+    if (status != STATUS_OK) {
+        *kept = conn->kept;
     }
-    return STATUS_OK;
+    return status;
 }
 
 static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, struct error *error)
 {
-    if (conn->failure_status == STATUS_OK && conn->rows > 0) {
-        conn->failure_status = send_rows(conn, &conn->failure);
-    }
-    *error = conn->failure;
+    const enum status status = conn->rows > 0 ? send_rows(conn, error) : STATUS_OK;
     *accepted = conn->kept;
-    return conn->failure_status;
+    return status;
 }
 
 const struct adapter adapter_singlestore = {

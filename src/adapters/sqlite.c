@@ -327,9 +327,10 @@ static enum status append_open(struct adapter_conn *conn, const struct table *ta
                                                            : status;
 }
 
-static enum status append_rows(struct adapter_conn *conn, const struct batch *batch,
+static enum status append_rows(struct adapter_conn *conn, const struct batch *batch, uint64_t *kept,
                                struct error *error)
 {
+    (void)kept;
     sqlite3_stmt *const insert = conn->insert.statement;
     for (size_t row = 0; row < batch->row_count; row++) {
         int code = bind_row(insert, batch, row);

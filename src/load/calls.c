@@ -169,7 +169,7 @@ static enum status hand_over(struct session *session, struct append *append, str
         batch.table = append->table; /* as the database describes it */
         append->handed += count;
         note_row_bytes(session, append, &batch);
-        return adapter->append_rows(session->conn, &batch, error);
+        return adapter->append_rows(session->conn, &batch, &append->accepted, error);
     }
     /* borrowed for no longer than it takes to hand the rows over: sessions that wait for an answer
      * of the server hold no memory for rows */
@@ -182,9 +182,16 @@ static enum status hand_over(struct session *session, struct append *append, str
     generator_fill(generator, buffer, session->index, append->first_row + append->handed, count);
     append->handed += count;
     note_row_bytes(session, append, &buffer->batch);
-    const enum status status = adapter->append_rows(session->conn, &buffer->batch, error);
+    const enum status status =
+        adapter->append_rows(session->conn, &buffer->batch, &append->accepted, error);
     generator_give_back(generator, buffer);
     return status;
+}
+
+/* The rest of the batch was never on its way: its turn comes with the next append. */
+static void put_off_rest(struct append *append)
+{
+    append->rows = append->handed;
 }
 
 /* What a loss leaves in doubt, and what it kept from being sent. */
@@ -199,6 +206,7 @@ static void note_loss(const struct session *session, struct append *append)
         append->in_doubt = MIN(loss.in_doubt, append->in_doubt);
         append->handed = MIN(append->accepted + loss.refused + append->in_doubt, append->handed);
     }
+    put_off_rest(append);
 }
 
 enum status session_send(struct session *session, struct append *append, bool *is_begun,
@@ -223,6 +231,8 @@ enum status session_send(struct session *session, struct append *append, bool *i
         session_end_call(session);
         if (status == STATUS_LOST) {
             note_loss(session, append);
+        } else if (status == STATUS_REJECTED && append->accepted > 0) {
+            put_off_rest(append); /* each part of the append stands for itself */
         }
         if (status != STATUS_REJECTED || !error_is_passing(error) || append->accepted > 0 ||
             session->is_overdue || mono_now_ns() >= limit_ns) {

@@ -1064,7 +1064,7 @@ static enum status append_chunk(struct hand *hand, const struct work *work, uint
         struct batch batch = *filled;
         batch.table = table;
         note_call(hand, true);
-        status = adapter->append_rows(hand->conn, &batch, error);
+        status = adapter->append_rows(hand->conn, &batch, accepted, error);
         note_call(hand, false);
         done += count;
         atomic_store_explicit(&hand->handed, done, memory_order_relaxed);

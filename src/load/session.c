@@ -238,10 +238,7 @@ static enum status append_batch(struct session *session, int64_t intended_ns)
         append.rows = append.handed = append.accepted;
         append.in_doubt = 0;
         session_add(session, RECORDER_REFUSALS, 1);
-    } else if (status == STATUS_LOST) {
-        /* the rest of the batch was never on its way: its turn comes when there is a connection */
-        append.rows = append.handed;
-    } else {
+    } else if (status != STATUS_LOST) {
         session->tries = 0;
     }
     session->sum.begun += append.rows;

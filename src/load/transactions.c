@@ -352,9 +352,6 @@ static enum status do_append(void *context, size_t dataset, uint64_t rows)
         /* the rows' turn comes again */
         return fail(own, CAUSE_APPEND, declared->name, STATUS_REJECTED);
     }
-    if (status == STATUS_LOST) {
-        append.rows = append.handed; /* the rest was never on its way */
-    }
     append.accepted = MIN(append.accepted, append.rows);
     account->appended += append.rows;
     session->sum.begun += append.rows;

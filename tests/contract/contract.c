@@ -232,7 +232,8 @@ enum status contract_append(struct contract *contract, const struct table *table
         const size_t left = rows - done;
         struct samples *samples = samples_create(table, left < ROW_BATCH_MAX ? left : ROW_BATCH_MAX,
                                                  first_id + (int)done, false);
-        status = adapter->append_rows(contract->conn, samples_batch(samples), &contract->error);
+        status = adapter->append_rows(contract->conn, samples_batch(samples), accepted,
+                                      &contract->error);
         samples_destroy(samples);
     }
     if (status == STATUS_OK) {

@@ -79,8 +79,10 @@ struct fixture {
     const struct phrase *phrases; /* ends with a zeroed one; what is not there cannot be said */
     const struct column *time;    /* of each table, and tells its rows apart; NULL: none does */
     const char *session_limit;    /* name of the server's first; NULL: max_connections */
-    const char *keyed_sql; /* create table keyed (id int, v varchar(60)), where there are no keys;
-                              NULL:   with a primary key */
+    const char *keyed_sql;   /* create table keyed (id int, v varchar(60)), where there are no keys;
+                                NULL:   with a primary key */
+    const char *no_undo_sql; /* create table keyed, with a key, whose engine keeps the rows before
+                                one that is refused; NULL: there is no such engine */
     const char *keyed_with_more_sql; /* keyed with a column w before the others, and one ... */
     const char *keyed_with_less_sql; /* ... with w in place of v; NULL: as with keyed_sql */
     const char *numbers_sql; /* create table numbers, see test_numbers.c; NULL: as the others do */

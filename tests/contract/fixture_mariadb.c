@@ -232,6 +232,7 @@ const struct fixture *fixture_mariadb_open(void)
         .every_type_sql = every_type_sql,
         .special_sql = special_sql,
         .indexes_sql = indexes_sql,
+        .no_undo_sql = "create table keyed (id int primary key, v varchar(60)) engine=MyISAM",
         .cases = cases,
         .case_count = sizeof cases / sizeof cases[0],
         .read_text = read_text,

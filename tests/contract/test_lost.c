@@ -22,7 +22,7 @@ static enum status send_rows(struct contract *contract, const struct table *tabl
     enum status status = STATUS_OK;
     for (int i = 0; status == STATUS_OK && i < batches; i++) {
         status = contract->adapter->append_rows(contract->conn, samples_batch(samples),
-                                                &contract->error);
+                                                &(uint64_t){0}, &contract->error);
     }
     samples_destroy(samples);
     return status;

@@ -594,7 +594,8 @@ static void append_batch(struct contract *contract, const struct batch *batch)
     uint64_t accepted = 0;
     contract_expect(contract, adapter->append_open(contract->conn, batch->table, &contract->error),
                     STATUS_OK);
-    contract_expect(contract, adapter->append_rows(contract->conn, batch, &contract->error),
+    contract_expect(contract,
+                    adapter->append_rows(contract->conn, batch, &accepted, &contract->error),
                     STATUS_OK);
     contract_expect(contract, adapter->append_close(contract->conn, &accepted, &contract->error),
                     STATUS_OK);

@@ -58,10 +58,10 @@ static void append_samples(struct contract *contract, const struct table *table,
     contract_expect(contract,
                     contract->adapter->append_open(contract->conn, table, &contract->error),
                     STATUS_OK);
-    contract_expect(
-        contract,
-        contract->adapter->append_rows(contract->conn, samples_batch(samples), &contract->error),
-        STATUS_OK);
+    contract_expect(contract,
+                    contract->adapter->append_rows(contract->conn, samples_batch(samples),
+                                                   &accepted, &contract->error),
+                    STATUS_OK);
     contract_expect(contract,
                     contract->adapter->append_close(contract->conn, &accepted, &contract->error),
                     STATUS_OK);

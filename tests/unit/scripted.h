@@ -39,7 +39,7 @@ struct scripted {
     int victim; /* order of opening; -1 = every session */
     unsigned call;
     unsigned calls_failing; /* how many calls in a row */
-    uint64_t accepted;      /* of a batch whose close fails */
+    uint64_t accepted;      /* of a batch that fails with rows or its close */
     int64_t count_offset;   /* what a count is wrong by */
 };
 
@@ -151,10 +151,15 @@ static inline enum status scripted_append_open(struct adapter_conn *conn, const 
 }
 
 static inline enum status scripted_append_rows(struct adapter_conn *conn, const struct batch *batch,
-                                               struct error *error)
+                                               uint64_t *kept, struct error *error)
 {
     conn->pending += batch->row_count;
-    return answer(conn, STEP_ROWS, error);
+    const enum status status = answer(conn, STEP_ROWS, error);
+    if (status != STATUS_OK) {
+        *kept = script.accepted;
+        atomic_fetch_add(&rows_kept, *kept);
+    }
+    return status;
 }
 
 static inline enum status scripted_append_close(struct adapter_conn *conn, uint64_t *accepted,

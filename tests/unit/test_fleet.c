@@ -527,6 +527,47 @@ static void test_a_loss_that_is_known(void **state)
     }
 }
 
+/* An append of three calls, of which the second fails. The rows that the adapter says were kept are
+ * acknowledged, the others that it was handed are rejected, and the rest is sent later; where none
+ * was kept, the whole batch failed and the rest is not sent. */
+static void test_kept_rows_of_a_failure(void **state)
+{
+    (void)state;
+    static const struct {
+        enum status status;
+        enum error_kind kind;
+        uint64_t kept, rejected, in_doubt, not_sent;
+        uint64_t appends, retries;
+    } cases[] = {
+        {STATUS_REJECTED, ERROR_DUPLICATE, 300, 212, 0, 0, SESSIONS + 1, 0},
+        {STATUS_REJECTED, ERROR_DUPLICATE, 0, 512, 0, 88, SESSIONS, 0},
+        {STATUS_REJECTED, ERROR_DEADLOCK, 300, 212, 0, 0, SESSIONS + 1, 0},
+        {STATUS_REJECTED, ERROR_BUSY, 0, 0, 0, 0, SESSIONS, 1},
+        {STATUS_LOST, ERROR_CONNECTION, 300, 0, 212, 0, SESSIONS, 0},
+        {STATUS_LOST, ERROR_CONNECTION, 0, 0, 512, 0, SESSIONS, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct plan plan = make_reconnecting();
+        plan.batch_rows = 600;
+        plan.records = SESSIONS * plan.batch_rows;
+        script = (struct scripted){STEP_ROWS, cases[i].status, cases[i].kind, 5, 2, 1, 0, 0};
+        script.accepted = cases[i].kept;
+        struct result *result = run(&plan);
+        const uint64_t *counters = result->totals.counters;
+        print_message("case %zu\n", i);
+        assert_int_equal(result->sessions.finished, SESSIONS);
+        const struct row_ledger *rows = &result->rows;
+        assert_int_equal(rows->rejected, cases[i].rejected);
+        assert_int_equal(rows->in_doubt, cases[i].in_doubt);
+        assert_int_equal(rows->not_sent, cases[i].not_sent);
+        assert_int_equal(rows->acknowledged,
+                         plan.records - cases[i].rejected - cases[i].in_doubt - cases[i].not_sent);
+        assert_int_equal(counters[RECORDER_APPENDS], cases[i].appends);
+        assert_int_equal(counters[RECORDER_BUSY_RETRIES], cases[i].retries);
+        end(result);
+    }
+}
+
 static void test_tries_that_fail(void **state)
 {
     (void)state;
@@ -857,6 +898,7 @@ int main(void)
         cmocka_unit_test(test_batches_of_any_size),
         cmocka_unit_test(test_lost_and_had_again),
         cmocka_unit_test(test_a_loss_that_is_known),
+        cmocka_unit_test(test_kept_rows_of_a_failure),
         cmocka_unit_test(test_tries_that_fail),
         cmocka_unit_test(test_too_many_tries),
         cmocka_unit_test(test_refused_for_good),

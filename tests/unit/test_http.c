@@ -780,7 +780,7 @@ static void test_lost_before_and_behind(void **state)
         assert_int_equal(adapter->append_open(conn, &table, &error), STATUS_OK);
         wait_for_turns(greetings);
         drop_connection(ends);
-        assert_int_equal(adapter->append_rows(conn, &batch, &error), STATUS_OK);
+        assert_int_equal(adapter->append_rows(conn, &batch, &accepted, &error), STATUS_OK);
         assert_int_equal(adapter->append_close(conn, &accepted, &error), STATUS_LOST);
         assert_int_equal(error.kind, ends ? ERROR_UNREACHABLE : ERROR_CONNECTION);
         adapter->append_lost(conn, &loss);

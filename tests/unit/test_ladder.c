@@ -95,8 +95,9 @@ static enum status limited_append_open(struct adapter_conn *conn, const struct t
 }
 
 static enum status limited_append_rows(struct adapter_conn *conn, const struct batch *batch,
-                                       struct error *error)
+                                       uint64_t *before, struct error *error)
 {
+    (void)before;
     (void)error;
     for (size_t row = 0; row < batch->row_count; row++) {
         conn->values[conn->pending++] = batch->columns[0].values.int64[row];
