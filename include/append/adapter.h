@@ -35,6 +35,19 @@ enum adapter_flag {
 
 struct adapter_library; /* a client library loaded at run time; defined by its adapter for itself */
 
+/* What an adapter learns of a server by describe and server_limits. A connection that did not ask
+ * takes it from target.facts. */
+struct server_facts {
+    uint64_t statement_bytes_max; /* the server takes no longer statement; 0 = not known */
+    bool has_no_bulk_path;        /* it does not know the adapter's fastest way */
+    bool is_pooled;      /* a pooler may run each statement in another session of the server */
+    bool has_no_columns; /* the database declares none: a table takes rows of any columns */
+
+    /* The storage engines that cannot undo, "MyISAM,Aria": of a statement that fails the rows
+     * before the failing one stay. */
+    char lasting_engines[320];
+};
+
 /* Where to connect. Members that were not given are NULL or 0, and the client library's own
  * defaults and environment apply. Read-only; its texts outlive every connection, it may end with
  * open.
@@ -54,7 +67,9 @@ struct target {
                            that the server can do */
     const char *client_lib;                /* ADAPTER_LOADS: file or folder of the client library */
     const struct adapter_library *library; /* what adapter.start made; may be NULL */
-    unsigned connect_timeout_s;            /* at least 1 */
+    const struct server_facts
+        *facts;                 /* of an earlier connection's inspect; NULL: nothing is known */
+    unsigned connect_timeout_s; /* at least 1 */
     unsigned answer_timeout_ms; /* how long TCP waits for a peer that acknowledges nothing; 0 = the
                                    adapter's choice */
     unsigned prepared_statements; /* that a session keeps on the server beside the adapter's own */
@@ -198,6 +213,7 @@ struct connection_info {
     bool has_made_database;                /* open made the database, which was missing */
 
     const struct lack *lacks; /* static; ends with a zeroed one; NULL: none is known */
+    struct server_facts facts;
 
     /* How this database makes a table that a script declares; NULL: it has none of that.
      * declare_column writes what stands behind a column's name in CREATE TABLE: type, NOT NULL, and

@@ -60,12 +60,7 @@ struct column {
 struct table {
     char name[ROW_NAME_BYTES];        /* as the user wrote it, unquoted */
     char engine[ROW_TYPE_NAME_BYTES]; /* storage engine; "" where there is only one */
-    bool keeps_failed_rows; /* the engine cannot undo: of a statement that fails the rows stay that
-                               came before the failing one */
-    uint64_t statement_bytes_max; /* the server takes none that is longer; 0 = not known */
-    bool has_no_bulk_path;        /* the server does not know the adapter's fastest way */
-    bool takes_any_column;        /* the database knows no columns before there are rows */
-    bool is_pooled; /* a pooler may run each statement in another session of the server */
+    bool is_missing; /* its first row makes it: the columns are those that append gives it */
     size_t column_count;
     struct column *columns; /* owned: table_fini frees it */
 };

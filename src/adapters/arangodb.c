@@ -305,7 +305,6 @@ static enum status describe(struct adapter_conn *conn, const char *table_name, s
     if (status != STATUS_OK) {
         return status;
     }
-    table->takes_any_column = true;
     buffer_add_format(
         &body, "{\"query\":\"FOR d IN @@c LIMIT %d RETURN d\",\"bindVars\":{\"@c\":", SAMPLE_ROWS);
     http_add_string(&body, table_name, strlen(table_name));
@@ -360,6 +359,7 @@ static void inspect(struct adapter_conn *conn, struct connection_info *info)
     snprintf(info->database, sizeof info->database, "%.127s", conn->database);
     info->words = &words;
     info->lacks = lacks;
+    info->facts.has_no_columns = true;
     info->has_made_database = conn->has_made_database;
 }
 

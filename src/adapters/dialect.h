@@ -38,6 +38,8 @@ struct dialect_asker {
     bool has_prepared;       /* this one does already */
     unsigned statements;     /* that each session keeps prepared beside it */
     unsigned has_statements; /* of those, this one */
+
+    struct server_facts *facts; /* describe adds what it learns; NULL: nobody wants to know */
 };
 
 struct dialect {

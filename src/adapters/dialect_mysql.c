@@ -209,8 +209,8 @@ static const char json_sql[] = "select check_clause from information_schema.chec
  * the server calls its packet. */
 static const char length_sql[] = "select greatest(@@max_allowed_packet, @@net_buffer_length) - 2";
 
-static const char engine_sql[] =
-    "select transactions from information_schema.engines where engine = ?";
+static const char engines_sql[] =
+    "select engine from information_schema.engines where transactions = 'NO'";
 
 enum field {
     FIELD_TYPE = DIALECT_COMMON_FIELDS,
@@ -347,6 +347,20 @@ static bool take_first(void *context, const struct cell *cells, size_t count)
     return false;
 }
 
+/* Adds the name of an engine. */
+static bool take_engine(void *context, const struct cell *cells, size_t count)
+{
+    struct server_facts *const facts = context;
+    const size_t used = strlen(facts->lasting_engines);
+    char name[ROW_TYPE_NAME_BYTES];
+    if (count == 1 && !cells[0].is_null) {
+        ask_text(&cells[0], name, sizeof name);
+        snprintf(facts->lasting_engines + used, sizeof facts->lasting_engines - used, "%s%s",
+                 used > 0 ? "," : "", name);
+    }
+    return true;
+}
+
 /* A question; where no answer is needed, one that does not come is as good as none. */
 struct question {
     const char *sql;
@@ -373,10 +387,11 @@ static enum status describe(const struct dialect_asker *asker, const char *table
                             struct table *table, struct error *error)
 {
     static const struct dialect_columns columns = {FIELD_COUNT, read_column};
-    struct first kind = {0}, engine = {0}, length = {0};
+    struct first kind = {0}, length = {0};
+    struct server_facts facts = {0};
     const struct question first = {table_sql, table_name, true, {take_first, &kind, 0}};
     const struct question others[] = {
-        {engine_sql, table->engine, false, {take_first, &engine, 0}},
+        {engines_sql, NULL, false, {take_engine, &facts, 0}},
         {length_sql, NULL, false, {take_first, &length, 0}},
         {indexes_sql, table_name, true, {take_index, table, 0}},
         {json_sql, table_name, false, {take_check, table, 0}},
@@ -401,8 +416,10 @@ static enum status describe(const struct dialect_asker *asker, const char *table
     for (size_t i = 0; status == STATUS_OK && i < COUNT_OF(others); i++) {
         status = ask(asker, &others[i], error);
     }
-    table->keeps_failed_rows = strcasecmp(engine.texts[0], "NO") == 0;
-    table->statement_bytes_max = strtoull(length.texts[0], NULL, 10);
+    facts.statement_bytes_max = strtoull(length.texts[0], NULL, 10);
+    if (status == STATUS_OK && asker->facts != NULL) {
+        *asker->facts = facts;
+    }
     if (status != STATUS_OK) {
         table_fini(table);
     }

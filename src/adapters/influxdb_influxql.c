@@ -220,7 +220,7 @@ enum status influxdb_describe(struct adapter_conn *conn, const char *table_name,
                   "no measurement \"%.120s\": it comes into being with its first row", table_name);
         status = STATUS_REJECTED;
     }
-    table->takes_any_column = is_default;
+    table->is_missing = is_default;
     conn->has_row_number = is_default || describing.has_row_number;
     if (status != STATUS_OK) {
         table_fini(table);

@@ -41,6 +41,7 @@ struct mariadb_append {
     bool is_pending;     /* a statement was sent and not answered yet */
     bool in_transaction; /* of this append */
     const struct table *table;
+    bool keeps_failed_rows;
     uint64_t kept;        /* rows that stay whatever comes */
     uint64_t provisional; /* rows in the transaction */
     size_t sent;          /* rows of the statement sent last */
@@ -81,6 +82,8 @@ struct adapter_conn {
     struct mariadb_append append;
     unsigned long statement; /* number of the bulk statement that the server has prepared */
     const struct table *statement_table; /* for which; NULL = for none */
+    const struct server_facts *facts;    /* of the server: the target's, or learned; may be NULL */
+    struct server_facts *learned;        /* owned; may be NULL */
     unsigned kept;                       /* statements of a script that a session keeps prepared */
     bool sends_text;         /* the library is not the one that was built for: see settle_method */
     bool has_begun;          /* a transaction: see begin */
@@ -832,7 +835,7 @@ static enum status send_rows(struct adapter_conn *conn, const struct batch *batc
                              struct error *error)
 {
     const struct table *table = batch->table;
-    const uint64_t most = table->statement_bytes_max;
+    const uint64_t most = conn->facts != NULL ? conn->facts->statement_bytes_max : 0;
     const bool is_escaped = has_escapes(conn);
     struct buffer out = {0};
     enum status status = conn->uses_insert ? STATUS_OK : bulk_prepare(conn, table, error);
@@ -911,6 +914,8 @@ static enum status append_open(struct adapter_conn *conn, const struct table *ta
     memset(&conn->append, 0, sizeof conn->append);
     const enum status status = use_utc(conn, table, false, error);
     conn->append.table = table;
+    conn->append.keeps_failed_rows =
+        conn->facts != NULL && ask_keeps_failed_rows(conn->facts, table);
     conn->append.is_open = status == STATUS_OK;
     return status;
 }
@@ -930,10 +935,10 @@ static enum status give_up(struct adapter_conn *conn, enum status status)
         append->in_transaction = false;
         return run_text(conn, "rollback", &ignored) == STATUS_LOST ? STATUS_LOST : status;
     }
-    if (conn->has_begun && !append->table->keeps_failed_rows) {
+    if (conn->has_begun && !append->keeps_failed_rows) {
         append->kept = 0; /* whoever began the transaction rolls it back */
     }
-    if (append->table->keeps_failed_rows && append->sent > 0) {
+    if (append->keeps_failed_rows && append->sent > 0) {
         /* the rows before the one that failed are kept; servers other than MariaDB 10.7 and later
          * do not tell which one it was */
         int64_t failed = 0;
@@ -1036,7 +1041,7 @@ static enum status append_rows(struct adapter_conn *conn, const struct batch *ba
     }
     if (status == STATUS_OK) {
         append->sent = 0;
-        if (!append->in_transaction && !conn->has_begun && !append->table->keeps_failed_rows &&
+        if (!append->in_transaction && !conn->has_begun && !append->keeps_failed_rows &&
             (append->statements > 0 || batch->row_count == ROW_BATCH_MAX)) {
             status = run_text(conn, "start transaction", error);
             append->in_transaction = status == STATUS_OK;
@@ -1307,6 +1312,7 @@ static void close_connection(struct adapter_conn *conn)
         free(conn->slots[i].prepared.columns);
     }
     free(conn->slots);
+    free(conn->learned);
     buffer_fini(&conn->packet);
     free(conn);
 }
@@ -1329,6 +1335,7 @@ static enum status open_connection(const struct target *target, struct adapter_c
     }
     made->is_method_given = target->method != NULL;
     made->kept = target->prepared_statements;
+    made->facts = target->facts;
     made->uses_insert = target->method != NULL && strcmp(target->method, "insert") == 0;
     const enum status status = connect_to(made, target, error);
     if (status != STATUS_OK) {
@@ -1397,6 +1404,9 @@ static void inspect(struct adapter_conn *conn, struct connection_info *info)
     }
     dialect_inspect(&dialect_mysql, info);
     info->has_made_database = conn->has_made_database;
+    if (conn->facts != NULL) {
+        info->facts = *conn->facts;
+    }
     if (has_addresses) {
         info->declare_column = dialect_mariadb_declare;
     }
@@ -1899,12 +1909,19 @@ static struct dialect_asker asker_of(struct adapter_conn *conn)
                                   .prepares = !conn->uses_insert,
                                   .has_prepared = conn->statement_table != NULL,
                                   .statements = conn->sends_text ? 0 : conn->kept,
+                                  .facts = conn->learned,
                                   .has_statements = has_statements};
 }
 
 static enum status describe(struct adapter_conn *conn, const char *table_name, struct table *table,
                             struct error *error)
 {
+    if (conn->learned == NULL) {
+        conn->facts = conn->learned = calloc(1, sizeof *conn->learned);
+        if (conn->learned == NULL) {
+            return dialect_memory_error(error);
+        }
+    }
     const struct dialect_asker asker = asker_of(conn);
     return dialect_mysql.describe(&asker, table_name, table, error);
 }

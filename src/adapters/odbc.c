@@ -100,12 +100,14 @@ struct adapter_conn {
     char user[64];
     char quote;
     uint16_t port;
-    char *host;                    /* owned; may be NULL */
-    struct buffer note;            /* what there is to say about the connection */
-    const char *schema;            /* that the target names, or NULL; borrowed from it */
-    const struct table *append_to; /* of the open append */
-    bool has_rows;                 /* the open append was handed some */
-    uint64_t inserted_rows;        /* in the open append */
+    char *host;                       /* owned; may be NULL */
+    struct buffer note;               /* what there is to say about the connection */
+    const char *schema;               /* that the target names, or NULL; borrowed from it */
+    const struct table *append_to;    /* of the open append */
+    const struct server_facts *facts; /* of the server: the target's, or learned; may be NULL */
+    struct server_facts *learned;     /* owned; may be NULL */
+    bool has_rows;                    /* the open append was handed some */
+    uint64_t inserted_rows;           /* in the open append */
     struct insert inserts[PREPARED_MAX];
     unsigned next_insert; /* the one to be replaced */
     struct slot *slots;   /* owned */
@@ -1540,16 +1542,23 @@ static struct dialect_asker make_asker(struct adapter_conn *conn)
                                   .schema = conn->schema,
                                   .user = conn->user,
                                   .prepares = true,
+                                  .facts = conn->learned,
                                   .has_prepared = conn->inserts[0].statement != NULL};
 }
 
 static enum status odbc_describe(struct adapter_conn *conn, const char *table_name,
                                  struct table *table, struct error *error)
 {
-    const struct dialect_asker asker = make_asker(conn);
     if (conn->dialect == NULL) {
         return describe_by_catalogue(conn, table_name, table, error);
     }
+    if (conn->learned == NULL) {
+        conn->facts = conn->learned = calloc(1, sizeof *conn->learned);
+        if (conn->learned == NULL) {
+            return dialect_memory_error(error);
+        }
+    }
+    const struct dialect_asker asker = make_asker(conn);
     const enum status status = conn->dialect->describe(&asker, table_name, table, error);
     for (size_t i = 0; status == STATUS_OK && i < table->column_count; i++) {
         struct column *column = &table->columns[i];
@@ -1714,7 +1723,8 @@ static enum status odbc_append_rows(struct adapter_conn *conn, const struct batc
         }
     }
     parameters_fini(&parameters);
-    if (status == STATUS_REJECTED && batch->table->keeps_failed_rows) {
+    if (status == STATUS_REJECTED && conn->facts != NULL &&
+        ask_keeps_failed_rows(conn->facts, batch->table)) {
         /* Of the statement that failed the rows before the failing one stay; MariaDB reports its
          * number since version 10.7. */
         char failed[ANSWER_BYTES] = "";
@@ -1994,6 +2004,7 @@ static void odbc_close(struct adapter_conn *conn)
         SQLFreeHandle(SQL_HANDLE_ENV, conn->environment);
     }
     free(conn->host);
+    free(conn->learned);
     buffer_fini(&conn->note);
     free(conn);
 }
@@ -2032,6 +2043,7 @@ static enum status odbc_open(const struct target *target, struct adapter_conn **
         return dialect_memory_error(error);
     }
     made->schema = target->schema;
+    made->facts = target->facts;
     SQLSetEnvAttr(NULL, SQL_ATTR_CONNECTION_POOLING, number_argument(SQL_CP_OFF), 0);
     struct connecting connecting = {made, target};
     const bool is_made =
@@ -2073,6 +2085,9 @@ static void odbc_inspect(struct adapter_conn *conn, struct connection_info *info
     info->method = methods[conn->method];
     if (conn->dialect != NULL) {
         dialect_inspect(conn->dialect, info);
+    }
+    if (conn->facts != NULL) {
+        info->facts = *conn->facts;
     }
     snprintf(info->note, sizeof info->note, "%s", buffer_text(&conn->note));
 }

@@ -640,6 +640,8 @@ static enum status open_connection(const struct target *target, struct adapter_c
     }
     made->schema = target->schema;
     made->is_method_given = target->method != NULL;
+    made->has_no_copy = target->facts != NULL && target->facts->has_no_bulk_path;
+    made->is_pooled = target->facts != NULL && target->facts->is_pooled;
     made->uses_insert = target->method != NULL && strcmp(target->method, "insert") == 0;
 
     made->connection = start_connect(target);
@@ -1095,7 +1097,7 @@ static int send_rows(struct adapter_conn *conn, const struct batch *batch, size_
                 column->native_type == POSTGRESQL_JSONB ? POSTGRESQL_JSON : column->native_type;
         }
     }
-    if (!table->is_pooled && inserts->sent_count < PREPARED_MAX) {
+    if (!conn->is_pooled && inserts->sent_count < PREPARED_MAX) {
         was_sent = PQsendPrepare(conn->connection, name, buffer_text(&sql), with->count, types) &&
                    PQsendQueryPrepared(conn->connection, name, with->count, with->values,
                                        with->lengths, with->formats, 1);
@@ -1594,7 +1596,7 @@ static enum status execute(struct adapter_conn *conn, const char *sql, struct er
 static enum status append_open(struct adapter_conn *conn, const struct table *table,
                                struct error *error)
 {
-    conn->uses_insert |= table->has_no_bulk_path;
+    conn->uses_insert |= conn->has_no_copy;
     if (!conn->uses_insert) {
         return copy_open(conn, table, error);
     }
@@ -1638,8 +1640,6 @@ static enum status describe(struct adapter_conn *conn, const char *table_name, s
     if (status == STATUS_OK && !conn->uses_insert && table->column_count > 0) {
         status = probe_copy(conn, table, error);
     }
-    table->is_pooled = conn->is_pooled;
-    table->has_no_bulk_path = conn->has_no_copy;
     if (status != STATUS_OK) {
         table_fini(table);
     }
@@ -1684,6 +1684,8 @@ static void inspect(struct adapter_conn *conn, struct connection_info *info)
     info->port = (uint16_t)strtoul(text_of(PQport(conn->connection)), NULL, 10);
     info->method = methods[conn->uses_insert || conn->has_no_copy ? 1 : 0];
     dialect_inspect(&dialect_postgresql, info);
+    info->facts.is_pooled = conn->is_pooled;
+    info->facts.has_no_bulk_path = conn->has_no_copy;
     snprintf(info->note, sizeof info->note, "%s%s%s",
              conn->is_pooled
                  ? "a pooler is in front of the server: statements are not prepared; CPU and "

@@ -402,3 +402,16 @@ bool sql_script_next(struct sql_script *script)
     script->kind = kind_of(start);
     return true;
 }
+
+bool ask_keeps_failed_rows(const struct server_facts *facts, const struct table *table)
+{
+    const size_t length = strlen(table->engine);
+    for (const char *at = facts->lasting_engines; *at != '\0' && length > 0;) {
+        const size_t part = strcspn(at, ",");
+        if (part == length && strncasecmp(at, table->engine, length) == 0) {
+            return true;
+        }
+        at += part + (at[part] == ',');
+    }
+    return false;
+}

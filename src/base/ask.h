@@ -78,6 +78,9 @@ struct ask_numbers {
 enum status ask_numbers(const struct adapter *adapter, struct adapter_conn *conn, const char *sql,
                         const struct ask_numbers *numbers, struct error *error);
 
+/* Whether the storage engine of the table cannot undo: see struct server_facts. */
+bool ask_keeps_failed_rows(const struct server_facts *facts, const struct table *table);
+
 enum sql_script_kind {
     SQL_SCRIPT_OTHER,
     SQL_SCRIPT_BEGIN,

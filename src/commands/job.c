@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/ask.h"
 #include "base/mono.h"
 #include "base/process.h"
 #include "base/text.h"
@@ -663,7 +664,7 @@ static enum exit_code load(struct job *job, struct error *error)
     progress_init(&job->progress, STDERR_FILENO, plan);
     /* an engine without transactions knows how many rows it has */
     if (job->search == NULL && (plan->adapter->flags & ADAPTER_DISCARDS) == 0 &&
-        !setup->table.keeps_failed_rows) {
+        !ask_keeps_failed_rows(&setup->connection.facts, &setup->table)) {
         progress_announce(&job->progress, setup->rows_before,
                           setup->is_remote ? 0 : setup->count_ns);
     }

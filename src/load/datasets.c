@@ -265,7 +265,8 @@ static enum status check_columns(const struct datasets_place *place,
     const char *script = place->plan->script->name;
     const bool has_own =
         script_text_for(&dataset->create, place->setup->connection.dialect) != NULL;
-    for (size_t c = 0; c < dataset->table.column_count && !table->takes_any_column; c++) {
+    const bool takes_any = table->is_missing || place->setup->connection.facts.has_no_columns;
+    for (size_t c = 0; c < dataset->table.column_count && !takes_any; c++) {
         const struct column *declared = &dataset->table.columns[c];
         const struct column *found = find_column(table, declared->name);
         if (found == NULL) {
@@ -280,7 +281,7 @@ static enum status check_columns(const struct datasets_place *place,
                 REMEDY(mark, dataset->name));
         }
     }
-    for (size_t c = 0; c < table->column_count && !has_own && !table->takes_any_column; c++) {
+    for (size_t c = 0; c < table->column_count && !has_own && !takes_any; c++) {
         if (find_column(&dataset->table, table->columns[c].name) == NULL) {
             return refuse(
                 error, "table '%.60s' has a column '%.40s', which %.40s does not declare: %s",
@@ -301,10 +302,6 @@ static enum status take_table(const struct script *script, size_t number,
     enum status status = table_init(table, script->datasets[number].name, error);
     if (status == STATUS_OK && described != NULL) {
         memcpy(table->engine, described->engine, sizeof table->engine);
-        table->keeps_failed_rows = described->keeps_failed_rows;
-        table->statement_bytes_max = described->statement_bytes_max;
-        table->has_no_bulk_path = described->has_no_bulk_path;
-        table->is_pooled = described->is_pooled;
     }
     for (size_t c = 0; status == STATUS_OK && c < written->column_count; c++) {
         const struct column *own = &written->columns[c];
@@ -328,7 +325,8 @@ static enum status adopt(const struct datasets_place *place, size_t number,
               0);
     free(out->count_sql);
     out->count_sql = sql.bytes;
-    out->count = (struct statement){.sql = out->count_sql, .is_prepared = !out->table.is_pooled};
+    out->count =
+        (struct statement){.sql = out->count_sql, .is_prepared = !connection->facts.is_pooled};
     return buffer_failed(&sql) ? lack_memory(error) : status;
 }
 
@@ -1284,7 +1282,8 @@ static void *hand_run(void *argument)
                                        .seed = plan->seed,
                                        .dialect = loader->setup->connection.dialect};
     struct error error = {.kind = ERROR_NONE};
-    const struct target target = target_at(plan, loader->setup->host);
+    struct target target = target_at(plan, loader->setup->host);
+    target.facts = &loader->setup->connection.facts;
     enum status status = plan->adapter->open(&target, &hand->conn, &error);
     if (status == STATUS_OK) {
         share(hand, hand->conn);

@@ -49,7 +49,8 @@ static enum status open_connection(struct session *session, enum cause_phase pha
 {
     struct load *load = session->load;
     const struct adapter *adapter = load->plan->adapter;
-    const struct target target = target_at(load->plan, session->host);
+    struct target target = target_at(load->plan, session->host);
+    target.facts = &load->setup->connection.facts;
     session->is_overdue = false; /* that was the connection before */
     const int64_t start_ns = mono_now_ns();
     const enum status status = adapter->open(&target, &session->conn, error);

@@ -441,7 +441,7 @@ static enum status check_drop(struct adapter_conn *conn, const struct plan *plan
     char remedy[ROW_NAME_BYTES];
     snprintf(remedy, sizeof remedy, "--recreate=%.80s drops it all the same", plan->table_name);
     buffer_fini(&sql);
-    if (is_counted && rows == 0 && table->takes_any_column) {
+    if (is_counted && rows == 0 && (table->is_missing || connection->facts.has_no_columns)) {
         return STATUS_OK; /* without rows there is no such table */
     }
     return table_mark_refuse(&mark, table, plan->table_name, is_counted ? (int64_t)rows : -1,
@@ -794,8 +794,8 @@ static enum status prepare_table(struct probe *probe, struct setup *setup,
                   0);
         setup->count_sql = sql.bytes;
         /* a pooler may have prepared it in another session */
-        setup->count =
-            (struct statement){.sql = setup->count_sql, .is_prepared = !table->is_pooled};
+        setup->count = (struct statement){.sql = setup->count_sql,
+                                          .is_prepared = !setup->connection.facts.is_pooled};
     }
     if (buffer_failed(&sql)) {
         error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for a statement");
@@ -850,6 +850,7 @@ static enum status prepare(struct probe *probe, struct adapter_conn *conn, struc
     }
     if (status == STATUS_OK && plan->script != NULL) {
         status = datasets_make(&place, preparation->datasets, error);
+        inspect(setup, conn, plan);
     }
     note_answer(probe);
     if (status == STATUS_OK) {

@@ -143,6 +143,15 @@ static void test_kept_rows(void **state)
         return;
     }
     contract_make_table(contract, "keyed", contract->fixture->no_undo_sql, &table);
+    /* as a session does, by what another connection has learned */
+    static struct connection_info info;
+    contract_inspect(contract, &info);
+    contract->adapter->close(contract->conn);
+    contract->target.facts = &info.facts;
+    const enum status opened =
+        contract->adapter->open(&contract->target, &contract->conn, &contract->error);
+    contract->target.facts = NULL;
+    contract_expect(contract, opened, STATUS_OK);
     contract_expect(contract, contract_append(contract, &table, 1, THERE, &kept), STATUS_OK);
     kept = 0;
     enum status status = adapter->append_open(contract->conn, &table, &contract->error);
