@@ -7,7 +7,11 @@
  * clock but for the deadline of open: retry, pacing and accounting belong to the session, so that
  * they are counted.
  *
- * Every operation that can fail returns enum status and records the first error in *error. After
+ * Every operation that can fail returns enum status and records the first error in *error: `error`
+ * is never NULL, and no adapter checks for it. Operations of which several adapters can share one
+ * function get the adapter, whose constants tell them apart.
+ *
+ * After
  * any result but STATUS_OK from append_open, append_rows or append_close no append is open. After
  * STATUS_LOST the only valid operations on the connection are append_lost and close.
  */
@@ -279,6 +283,8 @@ struct append_loss {
 };
 
 struct adapter_conn; /* one connection; defined by each adapter for itself */
+struct dialect;      /* adapters/dialect.h */
+struct probe;        /* base/client_socket.h */
 
 struct adapter {
     const char *name;    /* also the URL scheme: lower case */
@@ -290,6 +296,11 @@ struct adapter {
                                    engine; NULL = there are none to choose from */
     size_t stack_bytes;         /* stack that a session's thread needs with this client library */
     unsigned files_per_session; /* descriptors that one connection keeps open */
+
+    /* Constants for operations that are shared; each may be NULL. */
+    const struct dialect *dialect; /* of the database, where the adapter has but one */
+    const struct probe *probe;     /* how its servers are recognised */
+    const void *own;               /* as the adapter defines them for itself */
 
     /* Optional. In place of files_per_session, where the target decides; *opening are those that
      * open needs beside them for itself. */
@@ -310,14 +321,14 @@ struct adapter {
 
     /* Optional. Says who listens on a port: OK = this adapter's protocol, REJECTED = another one,
      * LOST = no connection. */
-    enum status (*recognise)(const char *host, uint16_t port, unsigned timeout_ms,
-                             struct error *error);
+    enum status (*recognise)(const struct adapter *adapter, const char *host, uint16_t port,
+                             unsigned timeout_ms, struct error *error);
 
     /* Connects. On OK *conn is owned by the caller, who ends it with close; otherwise it is NULL.
      * LOST = not reachable, timed out or no room (see error.kind); FATAL = credentials or database
      * are wrong. */
-    enum status (*open)(const struct target *target, struct adapter_conn **conn,
-                        struct error *error);
+    enum status (*open)(const struct adapter *adapter, const struct target *target,
+                        struct adapter_conn **conn, struct error *error);
 
     /* Disconnects and frees. Takes NULL, cannot fail, does not wait for a dead server. */
     void (*close)(struct adapter_conn *conn);
@@ -337,7 +348,8 @@ struct adapter {
 
     /* Optional. Changes what is known better than from target and adapter, with which the caller
      * has filled *info. Asks nobody. */
-    void (*inspect)(struct adapter_conn *conn, struct connection_info *info);
+    void (*inspect)(const struct adapter *adapter, struct adapter_conn *conn,
+                    struct connection_info *info);
 
     /* Runs one or more statements that return nothing (DDL). */
     enum status (*execute)(struct adapter_conn *conn, const char *sql, struct error *error);
@@ -345,8 +357,8 @@ struct adapter {
     /* Fills an uninitialised *table with every column of an existing table, generated ones
      * included. On OK the caller owns it (table_fini), otherwise it owns nothing. No such table:
      * REJECTED with ERROR_NOT_FOUND; no such schema: FATAL with ERROR_NOT_FOUND. */
-    enum status (*describe)(struct adapter_conn *conn, const char *table_name, struct table *table,
-                            struct error *error);
+    enum status (*describe)(const struct adapter *adapter, struct adapter_conn *conn,
+                            const char *table_name, struct table *table, struct error *error);
 
     /* Optional. Before the sessions begin: does for the appends to come what needs to be done once
      * a connection, such as preparing statements. What fails here is left to append_open. */
@@ -395,8 +407,8 @@ struct adapter {
     enum status (*rollback)(struct adapter_conn *conn, struct error *error);
 
     /* Optional. Asks the server about its version and limits. */
-    enum status (*server_limits)(struct adapter_conn *conn, struct server_limits *limits,
-                                 struct error *error);
+    enum status (*server_limits)(const struct adapter *adapter, struct adapter_conn *conn,
+                                 struct server_limits *limits, struct error *error);
 };
 
 #endif

@@ -134,18 +134,6 @@ static const struct http_database database = {
     .explain = arangodb_explain,
 };
 
-static enum status open_connection(const struct target *target, struct adapter_conn **conn,
-                                   struct error *error)
-{
-    return http_open(&database, target, conn, error);
-}
-
-static enum status recognise(const char *host, uint16_t port, unsigned timeout_ms,
-                             struct error *error)
-{
-    return http_recognise(&database, host, port, timeout_ms, error);
-}
-
 static enum status append_open(struct adapter_conn *conn, const struct table *table,
                                struct error *error)
 {
@@ -296,9 +284,10 @@ static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, s
 }
 
 /* A collection has no columns of its own. */
-static enum status describe(struct adapter_conn *conn, const char *table_name, struct table *table,
-                            struct error *error)
+static enum status describe(const struct adapter *adapter, struct adapter_conn *conn,
+                            const char *table_name, struct table *table, struct error *error)
 {
+    (void)adapter;
     struct buffer body = {0};
     json_t *page = NULL;
     enum status status = table_init(table, table_name, error);
@@ -323,9 +312,10 @@ static enum status describe(struct adapter_conn *conn, const char *table_name, s
     return status;
 }
 
-static enum status server_limits(struct adapter_conn *conn, struct server_limits *limits,
-                                 struct error *error)
+static enum status server_limits(const struct adapter *adapter, struct adapter_conn *conn,
+                                 struct server_limits *limits, struct error *error)
 {
+    (void)adapter;
     memset(limits, 0, sizeof *limits);
     arangodb_begin_path(conn, "/_api/version");
     const enum status status = arangodb_send(conn, "GET", NULL, error);
@@ -337,7 +327,8 @@ static enum status server_limits(struct adapter_conn *conn, struct server_limits
     return status == STATUS_OK && answer == NULL ? STATUS_REJECTED : status;
 }
 
-static void inspect(struct adapter_conn *conn, struct connection_info *info)
+static void inspect(const struct adapter *adapter, struct adapter_conn *conn,
+                    struct connection_info *info)
 {
     static const struct words words = {
         .count = "RETURN LENGTH(`$0`)",
@@ -355,7 +346,7 @@ static void inspect(struct adapter_conn *conn, struct connection_info *info)
                                         {"delete from", NO_SQL},
                                         {"create index", "ArangoDB has no CREATE INDEX"},
                                         {0}};
-    http_inspect(conn->http, info);
+    http_inspect(adapter, conn, info);
     snprintf(info->database, sizeof info->database, "%.127s", conn->database);
     info->words = &words;
     info->lacks = lacks;
@@ -369,8 +360,7 @@ const struct adapter adapter_arangodb = {
     .default_port = 8529,
     HTTP_OPERATIONS,
     .methods = methods,
-    .recognise = recognise,
-    .open = open_connection,
+    .own = &database,
     .inspect = inspect,
     .execute = arangodb_execute,
     .describe = describe,

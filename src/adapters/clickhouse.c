@@ -249,34 +249,15 @@ static const struct http_database database = {
     .explain = explain,
 };
 
-static enum status open_connection(const struct target *target, struct adapter_conn **conn,
-                                   struct error *error)
+static void inspect(const struct adapter *adapter, struct adapter_conn *conn,
+                    struct connection_info *info)
 {
-    return http_open(&database, target, conn, error);
-}
-
-static enum status recognise(const char *host, uint16_t port, unsigned timeout_ms,
-                             struct error *error)
-{
-    return http_recognise(&database, host, port, timeout_ms, error);
-}
-
-static void inspect(struct adapter_conn *conn, struct connection_info *info)
-{
-    http_inspect(conn->http, info);
+    http_inspect(adapter, conn, info);
     snprintf(info->user, sizeof info->user, "%s", conn->user);
     snprintf(info->database, sizeof info->database, "%s", conn->database);
     info->method = methods[conn->method];
     info->not_in_names = "\\"; /* which would be an escape */
     info->lacks = dialect_clickhouse_lacks(conn->version);
-    dialect_inspect(&dialect_clickhouse, info);
-}
-
-static enum status describe(struct adapter_conn *conn, const char *table_name, struct table *table,
-                            struct error *error)
-{
-    const struct dialect_asker asker = {.adapter = &adapter_clickhouse, .conn = conn};
-    return dialect_clickhouse.describe(&asker, table_name, table, error);
 }
 
 /* An idle connection that the server has ended is replaced here: no row is in doubt yet. */
@@ -363,13 +344,12 @@ static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, s
     return status;
 }
 
-static enum status server_limits(struct adapter_conn *conn, struct server_limits *limits,
-                                 struct error *error)
+static enum status server_limits(const struct adapter *adapter, struct adapter_conn *conn,
+                                 struct server_limits *limits, struct error *error)
 {
-    const struct dialect_asker asker = {.adapter = &adapter_clickhouse, .conn = conn};
-    memset(limits, 0, sizeof *limits);
+    const enum status status = dialect_server_limits(adapter, conn, limits, error);
     snprintf(limits->version, sizeof limits->version, "ClickHouse %s", conn->version);
-    return dialect_clickhouse.limits(&asker, limits, error);
+    return status;
 }
 
 const struct adapter adapter_clickhouse = {
@@ -381,11 +361,11 @@ const struct adapter adapter_clickhouse = {
     .engine_clause = " ENGINE = ",
     HTTP_OPERATIONS,
     .methods = methods,
-    .recognise = recognise,
-    .open = open_connection,
+    .dialect = &dialect_clickhouse,
+    .own = &database,
     .inspect = inspect,
     .execute = execute,
-    .describe = describe,
+    .describe = dialect_describe,
     .append_open = append_open,
     .append_rows = append_rows,
     .append_close = append_close,

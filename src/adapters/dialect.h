@@ -176,6 +176,13 @@ enum status dialect_record(const struct dialect_meaning *meaning,
 /* Tells how the dialect makes tables. */
 void dialect_inspect(const struct dialect *dialect, struct connection_info *info);
 
+/* As adapter.describe and adapter.server_limits, by adapter->dialect, which asks for nothing but
+ * the connection. */
+enum status dialect_describe(const struct adapter *adapter, struct adapter_conn *conn,
+                             const char *table_name, struct table *table, struct error *error);
+enum status dialect_server_limits(const struct adapter *adapter, struct adapter_conn *conn,
+                                  struct server_limits *limits, struct error *error);
+
 /* The slots of a connection, `count` entries of so many bytes, with room for number `number` (from
  * 0) and some to come; new ones are zeroed. NULL: out of memory, and the old ones are as they were.
  */

@@ -307,6 +307,21 @@ void dialect_inspect(const struct dialect *dialect, struct connection_info *info
     info->settings = dialect->settings;
 }
 
+enum status dialect_describe(const struct adapter *adapter, struct adapter_conn *conn,
+                             const char *table_name, struct table *table, struct error *error)
+{
+    const struct dialect_asker asker = {.adapter = adapter, .conn = conn};
+    return adapter->dialect->describe(&asker, table_name, table, error);
+}
+
+enum status dialect_server_limits(const struct adapter *adapter, struct adapter_conn *conn,
+                                  struct server_limits *limits, struct error *error)
+{
+    const struct dialect_asker asker = {.adapter = adapter, .conn = conn};
+    memset(limits, 0, sizeof *limits);
+    return adapter->dialect->limits(&asker, limits, error);
+}
+
 void *dialect_grow_slots(void *slots, unsigned *count, unsigned number, size_t bytes)
 {
     if (number < *count) {

@@ -337,9 +337,14 @@ void http_interrupt(struct adapter_conn *conn)
     pthread_mutex_unlock(&http->lock);
 }
 
-void http_inspect(const struct http *http, struct connection_info *info)
+void http_inspect(const struct adapter *adapter, struct adapter_conn *conn,
+                  struct connection_info *info)
 {
-    client_socket_name_peer(http->sock, info->address, sizeof info->address);
+    client_socket_name_peer(http_of(conn)->sock, info->address, sizeof info->address);
+    if (adapter->dialect != NULL) {
+        dialect_inspect(adapter->dialect, info);
+        snprintf(info->dialect, sizeof info->dialect, "%s", adapter->dialect->name);
+    }
 }
 
 /* Records that the connection is gone, and gives it up. */
@@ -1018,9 +1023,10 @@ static void destroy(struct http *http)
     free(http);
 }
 
-enum status http_open(const struct http_database *database, const struct target *target,
+enum status http_open(const struct adapter *adapter, const struct target *target,
                       struct adapter_conn **conn, struct error *error)
 {
+    const struct http_database *const database = adapter->own;
     *conn = NULL;
     if (target->schema != NULL) {
         error_set(error, ERROR_USAGE, 0, NULL,

@@ -96,8 +96,9 @@ struct http_request {
 
 /* Makes a connection: begins it, connects, sends a ping with the credentials and greets, all within
  * connect_timeout_s. Nothing is REJECTED here: what cannot pass is FATAL, what can is LOST. LOST:
- * not reachable, timed out; FATAL: the credentials, a parameter of the URL, or the certificate. */
-enum status http_open(const struct http_database *database, const struct target *target,
+ * not reachable, timed out; FATAL: the credentials, a parameter of the URL, or the certificate.
+ * adapter->own is its struct http_database. */
+enum status http_open(const struct adapter *adapter, const struct target *target,
                       struct adapter_conn **conn, struct error *error);
 void http_close(struct adapter_conn *conn);
 
@@ -126,8 +127,9 @@ void http_append_lost(const struct adapter_conn *conn, struct append_loss *loss)
 /* The kept body of the latest answer, terminated; valid until the next request. */
 const char *http_body(const struct http *http, size_t *length);
 
-/* Where its connection goes. */
-void http_inspect(const struct http *http, struct connection_info *info);
+/* Where its connection goes, and its dialect, if it has one. */
+void http_inspect(const struct adapter *adapter, struct adapter_conn *conn,
+                  struct connection_info *info);
 
 /* The status of the latest answer. */
 unsigned http_status(const struct http *http);
@@ -241,7 +243,7 @@ void http_answer_fini(struct http_answer *answer);
 
 /* Asks who listens, and reads the answer, however it is cut, until it is whole or its body longer
  * than 64 KiB. As adapter.recognise. */
-enum status http_recognise(const struct http_database *database, const char *host, uint16_t port,
+enum status http_recognise(const struct adapter *adapter, const char *host, uint16_t port,
                            unsigned timeout_ms, struct error *error);
 
 /* The library's name and version; as adapter.start and adapter.stop. */
@@ -253,8 +255,9 @@ void http_stop(struct adapter_library *library);
 /* What is alike in the struct adapter of these databases. */
 #define HTTP_OPERATIONS                                                                            \
     .stack_bytes = HTTP_STACK_BYTES, .count_files = http_count_files, .start = http_start,         \
-    .stop = http_stop, .client_version = http_client_version, .close = http_close,                 \
-    .interrupt = http_interrupt, .append_lost = http_append_lost
+    .stop = http_stop, .client_version = http_client_version, .recognise = http_recognise,         \
+    .open = http_open, .close = http_close, .interrupt = http_interrupt,                           \
+    .append_lost = http_append_lost
 
 extern const struct adapter adapter_clickhouse;
 extern const struct adapter adapter_influxdb; /* InfluxDB 1.x, and QuestDB by the same protocol */

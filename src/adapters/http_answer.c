@@ -306,9 +306,10 @@ static enum probe_answer hear(void *context, char *part, size_t length)
                : PROBE_NO;
 }
 
-enum status http_recognise(const struct http_database *database, const char *host, uint16_t port,
+enum status http_recognise(const struct adapter *adapter, const char *host, uint16_t port,
                            unsigned timeout_ms, struct error *error)
 {
+    const struct http_database *const database = adapter->own;
     char text[QUESTION_BYTES];
     const bool is_ipv6 = strchr(host, ':') != NULL;
     const int length = snprintf(

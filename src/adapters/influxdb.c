@@ -233,21 +233,10 @@ static const struct http_database database = {
     .explain = explain,
 };
 
-static enum status open_connection(const struct target *target, struct adapter_conn **conn,
-                                   struct error *error)
+static void inspect(const struct adapter *adapter, struct adapter_conn *conn,
+                    struct connection_info *info)
 {
-    return http_open(&database, target, conn, error);
-}
-
-static enum status recognise(const char *host, uint16_t port, unsigned timeout_ms,
-                             struct error *error)
-{
-    return http_recognise(&database, host, port, timeout_ms, error);
-}
-
-static void inspect(struct adapter_conn *conn, struct connection_info *info)
-{
-    http_inspect(conn->http, info);
+    http_inspect(adapter, conn, info);
     snprintf(info->database, sizeof info->database, "%s", conn->database);
     info->has_made_database = conn->has_made_database;
     if (conn->is_questdb) {
@@ -263,16 +252,18 @@ static void inspect(struct adapter_conn *conn, struct connection_info *info)
     }
 }
 
-static enum status describe(struct adapter_conn *conn, const char *table_name, struct table *table,
-                            struct error *error)
+static enum status describe(const struct adapter *adapter, struct adapter_conn *conn,
+                            const char *table_name, struct table *table, struct error *error)
 {
+    (void)adapter;
     return conn->is_questdb ? questdb_describe(conn, table_name, table, error)
                             : influxdb_describe(conn, table_name, table, error);
 }
 
-static enum status server_limits(struct adapter_conn *conn, struct server_limits *limits,
-                                 struct error *error)
+static enum status server_limits(const struct adapter *adapter, struct adapter_conn *conn,
+                                 struct server_limits *limits, struct error *error)
 {
+    (void)adapter;
     memset(limits, 0, sizeof *limits);
     return conn->is_questdb ? questdb_limits(conn, limits, error)
                             : influxdb_limits(conn, limits, error);
@@ -329,8 +320,7 @@ const struct adapter adapter_influxdb = {
     .default_port = 8086,
     .identifier_quote = '"',
     HTTP_OPERATIONS,
-    .recognise = recognise,
-    .open = open_connection,
+    .own = &database,
     .inspect = inspect,
     .execute = execute,
     .describe = describe,

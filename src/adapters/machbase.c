@@ -626,9 +626,10 @@ static void close_connection(struct adapter_conn *conn)
     free(conn);
 }
 
-static enum status open_connection(const struct target *target, struct adapter_conn **conn,
-                                   struct error *error)
+static enum status open_connection(const struct adapter *adapter, const struct target *target,
+                                   struct adapter_conn **conn, struct error *error)
 {
+    (void)adapter;
     *conn = NULL;
     if (target->library == NULL) {
         return refuse(error, "Machbase's client library was not loaded");
@@ -653,8 +654,10 @@ static void interrupt_connection(struct adapter_conn *conn)
     client_socket_shut(&conn->socket, SHUT_RDWR);
 }
 
-static void inspect(struct adapter_conn *conn, struct connection_info *info)
+static void inspect(const struct adapter *adapter, struct adapter_conn *conn,
+                    struct connection_info *info)
 {
+    (void)adapter;
     snprintf(info->host, sizeof info->host, "%s", conn->host);
     client_socket_name_peer(client_socket_descriptor(&conn->socket), info->address,
                             sizeof info->address);
@@ -1196,9 +1199,10 @@ static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, s
     return STATUS_OK;
 }
 
-static enum status describe(struct adapter_conn *conn, const char *table_name, struct table *table,
-                            struct error *error)
+static enum status describe(const struct adapter *adapter, struct adapter_conn *conn,
+                            const char *table_name, struct table *table, struct error *error)
 {
+    (void)adapter;
     /* names are not quoted, and one with other characters could be read as something else */
     static const char letters[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$.";
@@ -1238,9 +1242,10 @@ static bool take_text(void *context, const struct cell *cells, size_t count)
     return false;
 }
 
-static enum status server_limits(struct adapter_conn *conn, struct server_limits *limits,
-                                 struct error *error)
+static enum status server_limits(const struct adapter *adapter, struct adapter_conn *conn,
+                                 struct server_limits *limits, struct error *error)
 {
+    (void)adapter;
     static const char *const questions[] = {
         "select binary_signature from v$version",
         "select value from v$property where name = 'MAX_SESSION_COUNT'",
@@ -1276,16 +1281,11 @@ enum probe_answer machbase_judge(const unsigned char *bytes, size_t length)
     return length < HELLO_BYTES ? PROBE_MORE : PROBE_YES;
 }
 
-static enum status recognise(const char *host, uint16_t port, unsigned timeout_ms,
-                             struct error *error)
-{
-    static const struct probe probe = {.protocol = "Machbase's",
-                                       .socket_name = "",
-                                       .question = "CMI_INET0", /* 0: little-endian */
-                                       .question_bytes = HELLO_BYTES,
-                                       .judge = machbase_judge};
-    return probe_recognise(&probe, host, port, timeout_ms, error);
-}
+static const struct probe probe = {.protocol = "Machbase's",
+                                   .socket_name = "",
+                                   .question = "CMI_INET0", /* 0: little-endian */
+                                   .question_bytes = HELLO_BYTES,
+                                   .judge = machbase_judge};
 
 const struct adapter adapter_machbase = {
     .name = "machbase",
@@ -1298,7 +1298,8 @@ const struct adapter adapter_machbase = {
     .start = start,
     .stop = stop,
     .client_version = client_version,
-    .recognise = recognise,
+    .probe = &probe,
+    .recognise = client_socket_recognise,
     .open = open_connection,
     .close = close_connection,
     .interrupt = interrupt_connection,

@@ -33,8 +33,6 @@
 #include "base/url.h"
 #include "base/value_text.h"
 
-extern const struct adapter adapter_mariadb;
-
 /* The open append. */
 struct mariadb_append {
     bool is_open;
@@ -1280,8 +1278,7 @@ static enum status end_sessions(struct adapter_conn *conn, const struct session_
     dialect_add_sessions(&sql, names, count, 0);
     buffer_add_text(&sql, ")");
     enum status status = buffer_failed(&sql) ? dialect_memory_error(error)
-                                             : ask_rows(&adapter_mariadb, conn, buffer_text(&sql),
-                                                        NULL, &answer, error);
+                                             : ask(conn, buffer_text(&sql), &answer, error);
     buffer_fini(&sql);
     for (size_t i = 0; i < found.count && status == STATUS_OK && mono_now_ns() < until_ns; i++) {
         char kill[40];
@@ -1317,9 +1314,10 @@ static void close_connection(struct adapter_conn *conn)
     free(conn);
 }
 
-static enum status open_connection(const struct target *target, struct adapter_conn **conn,
-                                   struct error *error)
+static enum status open_connection(const struct adapter *adapter, const struct target *target,
+                                   struct adapter_conn **conn, struct error *error)
 {
+    (void)adapter;
     *conn = NULL;
     if (target->schema != NULL &&
         (target->database == NULL || strcmp(target->schema, target->database) != 0)) {
@@ -1347,13 +1345,8 @@ static enum status open_connection(const struct target *target, struct adapter_c
     return STATUS_OK;
 }
 
-static enum status recognise(const char *host, uint16_t port, unsigned timeout_ms,
-                             struct error *error)
-{
-    static const struct probe probe = {
-        .protocol = "MySQL's", .socket_name = "mysqld.sock", .judge = mariadb_judge};
-    return probe_recognise(&probe, host, port, timeout_ms, error);
-}
+static const struct probe probe = {
+    .protocol = "MySQL's", .socket_name = "mysqld.sock", .judge = mariadb_judge};
 
 /* The buffer of each connection, one size for all. Answers are short, and statements that are
  * longer than it are sent as they are. */
@@ -1383,8 +1376,10 @@ static void client_version(char *text, size_t size)
     snprintf(text, size, "MariaDB Connector/C %s", mysql_get_client_info());
 }
 
-static void inspect(struct adapter_conn *conn, struct connection_info *info)
+static void inspect(const struct adapter *adapter, struct adapter_conn *conn,
+                    struct connection_info *info)
 {
+    (void)adapter;
     MYSQL *const mysql = &conn->mysql;
     const char *host = mysql->unix_socket != NULL ? mysql->unix_socket : mysql->host;
     const bool has_addresses =
@@ -1898,13 +1893,13 @@ static enum status rollback(struct adapter_conn *conn, struct error *error)
     return run_text(conn, "rollback", error);
 }
 
-static struct dialect_asker asker_of(struct adapter_conn *conn)
+static struct dialect_asker asker_of(const struct adapter *adapter, struct adapter_conn *conn)
 {
     unsigned has_statements = 0;
     for (unsigned i = 0; i < conn->slot_count; i++) {
         has_statements += conn->slots[i].statement != NULL;
     }
-    return (struct dialect_asker){.adapter = &adapter_mariadb,
+    return (struct dialect_asker){.adapter = adapter,
                                   .conn = conn,
                                   .prepares = !conn->uses_insert,
                                   .has_prepared = conn->statement_table != NULL,
@@ -1913,8 +1908,8 @@ static struct dialect_asker asker_of(struct adapter_conn *conn)
                                   .has_statements = has_statements};
 }
 
-static enum status describe(struct adapter_conn *conn, const char *table_name, struct table *table,
-                            struct error *error)
+static enum status describe(const struct adapter *adapter, struct adapter_conn *conn,
+                            const char *table_name, struct table *table, struct error *error)
 {
     if (conn->learned == NULL) {
         conn->facts = conn->learned = calloc(1, sizeof *conn->learned);
@@ -1922,16 +1917,16 @@ static enum status describe(struct adapter_conn *conn, const char *table_name, s
             return dialect_memory_error(error);
         }
     }
-    const struct dialect_asker asker = asker_of(conn);
-    return dialect_mysql.describe(&asker, table_name, table, error);
+    const struct dialect_asker asker = asker_of(adapter, conn);
+    return adapter->dialect->describe(&asker, table_name, table, error);
 }
 
-static enum status server_limits(struct adapter_conn *conn, struct server_limits *limits,
-                                 struct error *error)
+static enum status server_limits(const struct adapter *adapter, struct adapter_conn *conn,
+                                 struct server_limits *limits, struct error *error)
 {
-    const struct dialect_asker asker = asker_of(conn);
+    const struct dialect_asker asker = asker_of(adapter, conn);
     memset(limits, 0, sizeof *limits);
-    return dialect_mysql.limits(&asker, limits, error);
+    return adapter->dialect->limits(&asker, limits, error);
 }
 
 const struct adapter adapter_mariadb = {
@@ -1943,11 +1938,13 @@ const struct adapter adapter_mariadb = {
     .engine_clause = " engine=",
     .stack_bytes = (size_t)256 * 1024,
     .files_per_session = 1,
+    .dialect = &dialect_mysql,
     .methods = methods,
     .start = start,
     .stop = stop,
     .client_version = client_version,
-    .recognise = recognise,
+    .probe = &probe,
+    .recognise = client_socket_recognise,
     .open = open_connection,
     .close = close_connection,
     .interrupt = interrupt_connection,

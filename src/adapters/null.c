@@ -25,9 +25,10 @@ struct adapter_conn {
     uint64_t pending; /* handed over in the open append */
 };
 
-static enum status null_open(const struct target *target, struct adapter_conn **conn,
-                             struct error *error)
+static enum status null_open(const struct adapter *adapter, const struct target *target,
+                             struct adapter_conn **conn, struct error *error)
 {
+    (void)adapter;
     (void)target;
     *conn = calloc(1, sizeof **conn);
     if (*conn == NULL) {
@@ -51,8 +52,8 @@ static enum status null_execute(struct adapter_conn *conn, const char *sql, stru
 }
 
 /* There is no catalogue: the one table is the default one. */
-static enum status null_describe(struct adapter_conn *conn, const char *table_name,
-                                 struct table *table, struct error *error)
+static enum status null_describe(const struct adapter *adapter, struct adapter_conn *conn,
+                                 const char *table_name, struct table *table, struct error *error)
 {
     static const struct column columns[] = {
         {.name = "tm", .type_name = "timestamp", .type = COLUMN_TIMESTAMP},
@@ -66,6 +67,7 @@ static enum status null_describe(struct adapter_conn *conn, const char *table_na
         {.name = "ip4", .type_name = "ip4", .type = COLUMN_IP4},
         {.name = "ip6", .type_name = "ip6", .type = COLUMN_IP6},
     };
+    (void)adapter;
     (void)conn;
     if (strcmp(table_name, "syslog_table") != 0) {
         error_set(error, ERROR_NOT_FOUND, 0, NULL,
@@ -188,8 +190,10 @@ static bool declare_column(const struct column *column, bool is_numbered, char *
     return true;
 }
 
-static void null_inspect(struct adapter_conn *conn, struct connection_info *info)
+static void null_inspect(const struct adapter *adapter, struct adapter_conn *conn,
+                         struct connection_info *info)
 {
+    (void)adapter;
     (void)conn;
     info->declare_column = declare_column;
 }

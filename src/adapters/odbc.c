@@ -772,7 +772,7 @@ static enum status end_work(struct adapter_conn *conn, enum status status, struc
         !SQL_SUCCEEDED(SQLEndTran(SQL_HANDLE_DBC, conn->connection, SQL_ROLLBACK))) {
         struct error second = {0};
         if (call_error(conn, NULL, &second) == STATUS_LOST) {
-            if (error != NULL && !error_is_set(error)) {
+            if (!error_is_set(error)) {
                 *error = second;
             }
             return STATUS_LOST;
@@ -1055,6 +1055,7 @@ static enum status run_script(struct adapter_conn *conn, const char *sql, struct
 {
     const unsigned lexis = conn->dialect != NULL ? sql_lexis_of(conn->dialect->name) : 0;
     struct sql_script script = {.rest = sql, .lexis = lexis};
+    struct error ignored = {.kind = ERROR_NONE};
     enum status status = STATUS_OK;
     bool is_begun = false;
     if (conn->is_autocommit && !conn->is_in_transaction && !is_single(sql, lexis)) {
@@ -1075,7 +1076,7 @@ static enum status run_script(struct adapter_conn *conn, const char *sql, struct
         if (script.kind == SQL_SCRIPT_COMMIT) {
             status = end_work(conn, status, error);
         } else if (script.kind == SQL_SCRIPT_ROLLBACK) {
-            end_work(conn, STATUS_REJECTED, NULL);
+            end_work(conn, STATUS_REJECTED, &ignored);
         }
     }
     buffer_fini(&script.statement);
@@ -1330,7 +1331,7 @@ static enum status roll_back_sqlite(struct adapter_conn *conn, struct error *err
     if (status == STATUS_OK || strstr(failure.text, "no transaction is active") != NULL) {
         return STATUS_OK;
     }
-    if (error != NULL && !error_is_set(error)) {
+    if (!error_is_set(error)) {
         *error = failure;
     }
     return status;
@@ -1356,7 +1357,7 @@ static enum status odbc_commit(struct adapter_conn *conn, struct error *error)
     }
     const enum status status = run_one(conn, "commit", error);
     if (status != STATUS_OK && status != STATUS_LOST) {
-        roll_back_sqlite(conn, NULL);
+        roll_back_sqlite(conn, error); /* which is set */
     }
     return status;
 }
@@ -1535,9 +1536,9 @@ static enum status describe_by_catalogue(struct adapter_conn *conn, const char *
 }
 
 /* The INSERT is prepared on the server. */
-static struct dialect_asker make_asker(struct adapter_conn *conn)
+static struct dialect_asker make_asker(const struct adapter *adapter, struct adapter_conn *conn)
 {
-    return (struct dialect_asker){.adapter = &adapter_odbc,
+    return (struct dialect_asker){.adapter = adapter,
                                   .conn = conn,
                                   .schema = conn->schema,
                                   .user = conn->user,
@@ -1546,8 +1547,8 @@ static struct dialect_asker make_asker(struct adapter_conn *conn)
                                   .has_prepared = conn->inserts[0].statement != NULL};
 }
 
-static enum status odbc_describe(struct adapter_conn *conn, const char *table_name,
-                                 struct table *table, struct error *error)
+static enum status odbc_describe(const struct adapter *adapter, struct adapter_conn *conn,
+                                 const char *table_name, struct table *table, struct error *error)
 {
     if (conn->dialect == NULL) {
         return describe_by_catalogue(conn, table_name, table, error);
@@ -1558,7 +1559,7 @@ static enum status odbc_describe(struct adapter_conn *conn, const char *table_na
             return dialect_memory_error(error);
         }
     }
-    const struct dialect_asker asker = make_asker(conn);
+    const struct dialect_asker asker = make_asker(adapter, conn);
     const enum status status = conn->dialect->describe(&asker, table_name, table, error);
     for (size_t i = 0; status == STATUS_OK && i < table->column_count; i++) {
         struct column *column = &table->columns[i];
@@ -1728,10 +1729,11 @@ static enum status odbc_append_rows(struct adapter_conn *conn, const struct batc
         /* Of the statement that failed the rows before the failing one stay; MariaDB reports its
          * number since version 10.7. */
         char failed[ANSWER_BYTES] = "";
+        struct error ignored = {.kind = ERROR_NONE};
         if (conn->dialect == &dialect_mysql &&
-            run_one(conn, "get diagnostics condition 1 @append_row = row_number", NULL) ==
+            run_one(conn, "get diagnostics condition 1 @append_row = row_number", &ignored) ==
                 STATUS_OK) {
-            run_ask(conn, "select @append_row", failed, NULL);
+            run_ask(conn, "select @append_row", failed, &ignored);
         }
         const uint64_t row = strtoull(failed, NULL, 10);
         *kept = conn->inserted_rows + (row > 0 ? row - 1 : 0);
@@ -2011,10 +2013,11 @@ static void odbc_close(struct adapter_conn *conn)
 
 /* Of the program's pooling nothing is wanted: a connect that is measured must be one. unixODBC goes
  * by odbcinst.ini alone there, other managers by this attribute. */
-static enum status odbc_open(const struct target *target, struct adapter_conn **conn,
-                             struct error *error)
+static enum status odbc_open(const struct adapter *adapter, const struct target *target,
+                             struct adapter_conn **conn, struct error *error)
 {
     static const char form[] = "odbc:DSN=NAME or odbc:Driver={NAME};Server=...";
+    (void)adapter;
     const bool has_text = target->path != NULL && target->path[0] != '\0';
     const char *fault = has_text ? odbc_string_fault(target->path) : NULL;
     *conn = NULL;
@@ -2070,8 +2073,10 @@ static void odbc_interrupt(struct adapter_conn *conn)
 }
 
 /* SQLite's driver is the database: there is no server to measure, and its CPU is this program's. */
-static void odbc_inspect(struct adapter_conn *conn, struct connection_info *info)
+static void odbc_inspect(const struct adapter *adapter, struct adapter_conn *conn,
+                         struct connection_info *info)
 {
+    (void)adapter;
     snprintf(info->host, sizeof info->host, "%s", conn->host != NULL ? conn->host : "");
     client_socket_name_peer(client_socket_descriptor(&conn->socket), info->address,
                             sizeof info->address);
@@ -2092,10 +2097,10 @@ static void odbc_inspect(struct adapter_conn *conn, struct connection_info *info
     snprintf(info->note, sizeof info->note, "%s", buffer_text(&conn->note));
 }
 
-static enum status odbc_server_limits(struct adapter_conn *conn, struct server_limits *limits,
-                                      struct error *error)
+static enum status odbc_server_limits(const struct adapter *adapter, struct adapter_conn *conn,
+                                      struct server_limits *limits, struct error *error)
 {
-    const struct dialect_asker asker = make_asker(conn);
+    const struct dialect_asker asker = make_asker(adapter, conn);
     char name[32], version[24];
     memset(limits, 0, sizeof *limits);
     get_info(conn, SQL_DBMS_NAME, name, sizeof name);

@@ -21,8 +21,6 @@
 #include "base/mono.h"
 #include "base/text.h"
 
-extern const struct adapter adapter_postgresql;
-
 enum {
     USER_TIMEOUT_MS = 10000,
 
@@ -591,29 +589,6 @@ static void name_session(struct adapter_conn *conn, struct session_name *name)
         .port = client_socket_own_port(client_socket_descriptor(&conn->socket))};
 }
 
-/* A pooler makes up the number, and a process's may be used again: the port has to fit, too. */
-static enum status end_sessions(struct adapter_conn *conn, const struct session_name *names,
-                                size_t count, int64_t until_ns, uint64_t *ended,
-                                struct error *error)
-{
-    int64_t number = 0;
-    struct answer answer = {.take = ask_take_number, .context = &number};
-    struct buffer sql = {0};
-    (void)until_ns; /* the server only sends signals */
-    buffer_add_text(&sql, "select count(*) from (select pg_catalog.pg_terminate_backend(pid) as"
-                          " is_told from pg_catalog.pg_stat_activity where usename = current_user"
-                          " and pid || ':' || client_port in (");
-    dialect_add_sessions(&sql, names, count, -1);
-    buffer_add_text(&sql, ")) as ended where is_told");
-    const enum status status =
-        buffer_failed(&sql)
-            ? dialect_memory_error(error)
-            : ask_rows(&adapter_postgresql, conn, buffer_text(&sql), NULL, &answer, error);
-    buffer_fini(&sql);
-    *ended += status == STATUS_OK ? (uint64_t)number : 0;
-    return status;
-}
-
 static void close_connection(struct adapter_conn *conn)
 {
     if (conn == NULL) {
@@ -629,9 +604,10 @@ static void close_connection(struct adapter_conn *conn)
     free(conn);
 }
 
-static enum status open_connection(const struct target *target, struct adapter_conn **conn,
-                                   struct error *error)
+static enum status open_connection(const struct adapter *adapter, const struct target *target,
+                                   struct adapter_conn **conn, struct error *error)
 {
+    (void)adapter;
     enum status status;
     *conn = NULL;
     struct adapter_conn *made = calloc(1, sizeof *made);
@@ -676,19 +652,13 @@ static enum status open_connection(const struct target *target, struct adapter_c
     return STATUS_OK;
 }
 
-static enum status recognise(const char *host, uint16_t port, unsigned timeout_ms,
-                             struct error *error)
-{
-    static const unsigned char request[8] = {0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f}; /* SSLRequest */
-    char socket_name[24];
-    const struct probe probe = {.protocol = "PostgreSQL's",
-                                .socket_name = socket_name,
-                                .question = request,
-                                .question_bytes = sizeof request,
-                                .judge = dialect_postgresql_judge};
-    snprintf(socket_name, sizeof socket_name, ".s.PGSQL.%u", (unsigned)port);
-    return probe_recognise(&probe, host, port, timeout_ms, error);
-}
+static const unsigned char tls_request[8] = {0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f};
+static const struct probe probe = {.protocol = "PostgreSQL's",
+                                   .socket_name = ".s.PGSQL.",
+                                   .is_port_in_name = true,
+                                   .question = tls_request,
+                                   .question_bytes = sizeof tls_request,
+                                   .judge = dialect_postgresql_judge};
 
 /* COPY ... FROM STDIN (FORMAT binary): the fastest path that PostgreSQL has for rows.
  *
@@ -1537,6 +1507,29 @@ out:
     return status;
 }
 
+/* A pooler makes up the number, and a process's may be used again: the port has to fit, too. */
+static enum status end_sessions(struct adapter_conn *conn, const struct session_name *names,
+                                size_t count, int64_t until_ns, uint64_t *ended,
+                                struct error *error)
+{
+    int64_t number = 0;
+    struct answer answer = {.take = ask_take_number, .context = &number};
+    struct buffer sql = {0};
+    (void)until_ns; /* the server only sends signals */
+    buffer_add_text(&sql, "select count(*) from (select pg_catalog.pg_terminate_backend(pid) as"
+                          " is_told from pg_catalog.pg_stat_activity where usename = current_user"
+                          " and pid || ':' || client_port in (");
+    dialect_add_sessions(&sql, names, count, -1);
+    buffer_add_text(&sql, ")) as ended where is_told");
+    const enum status status =
+        buffer_failed(&sql)
+            ? dialect_memory_error(error)
+            : run(conn, &(struct statement){.sql = buffer_text(&sql)}, NULL, &answer, error);
+    buffer_fini(&sql);
+    *ended += status == STATUS_OK ? (uint64_t)number : 0;
+    return status;
+}
+
 /* One command that returns nothing. `tag` is what the server says when it did it. */
 static enum status command(struct adapter_conn *conn, const char *sql, const char *tag,
                            struct error *error)
@@ -1612,30 +1605,28 @@ static enum status append_open(struct adapter_conn *conn, const struct table *ta
 /* Who asks, and whether through a pooler. That tells its clients a number of its own, and they may
  * get another backend with each transaction. Servers that only speak the protocol have no such
  * number, or 0 or less. */
-static enum status begin_asking(struct adapter_conn *conn, struct dialect_asker *asker,
-                                struct error *error)
+static enum status begin_asking(const struct adapter *adapter, struct adapter_conn *conn,
+                                struct dialect_asker *asker, struct error *error)
 {
     int64_t backend = 0;
     struct answer answer = {.take = ask_take_number, .context = &backend};
-    const enum status status = ask_rows(&adapter_postgresql, conn,
-                                        "select pg_catalog.pg_backend_pid()", NULL, &answer, error);
+    const enum status status =
+        ask_rows(adapter, conn, "select pg_catalog.pg_backend_pid()", NULL, &answer, error);
     const int told = PQbackendPID(conn->connection);
     conn->is_pooled = backend > 0 && told != 0 && told != backend;
-    *asker = (struct dialect_asker){.adapter = &adapter_postgresql,
-                                    .conn = conn,
-                                    .schema = conn->schema,
-                                    .user = PQuser(conn->connection)};
+    *asker = (struct dialect_asker){
+        .adapter = adapter, .conn = conn, .schema = conn->schema, .user = PQuser(conn->connection)};
     return dialect_postgresql_foreign(status, "for the number of its session", error);
 }
 
-static enum status describe(struct adapter_conn *conn, const char *table_name, struct table *table,
-                            struct error *error)
+static enum status describe(const struct adapter *adapter, struct adapter_conn *conn,
+                            const char *table_name, struct table *table, struct error *error)
 {
     struct dialect_asker asker;
     memset(table, 0, sizeof *table);
-    enum status status = begin_asking(conn, &asker, error);
+    enum status status = begin_asking(adapter, conn, &asker, error);
     if (status == STATUS_OK) {
-        status = dialect_postgresql.describe(&asker, table_name, table, error);
+        status = adapter->dialect->describe(&asker, table_name, table, error);
     }
     if (status == STATUS_OK && !conn->uses_insert && table->column_count > 0) {
         status = probe_copy(conn, table, error);
@@ -1651,14 +1642,14 @@ static const char *text_of(const char *text)
     return text == NULL ? "" : text;
 }
 
-static enum status server_limits(struct adapter_conn *conn, struct server_limits *limits,
-                                 struct error *error)
+static enum status server_limits(const struct adapter *adapter, struct adapter_conn *conn,
+                                 struct server_limits *limits, struct error *error)
 {
     struct dialect_asker asker;
     memset(limits, 0, sizeof *limits);
-    enum status status = begin_asking(conn, &asker, error);
+    enum status status = begin_asking(adapter, conn, &asker, error);
     if (status == STATUS_OK) {
-        status = dialect_postgresql.limits(&asker, limits, error);
+        status = adapter->dialect->limits(&asker, limits, error);
     }
     snprintf(limits->version, sizeof limits->version, "PostgreSQL %s",
              text_of(PQparameterStatus(conn->connection, "server_version")));
@@ -1674,8 +1665,10 @@ static enum status server_limits(struct adapter_conn *conn, struct server_limits
 
 static const char *const methods[] = {"copy", "insert", NULL};
 
-static void inspect(struct adapter_conn *conn, struct connection_info *info)
+static void inspect(const struct adapter *adapter, struct adapter_conn *conn,
+                    struct connection_info *info)
 {
+    (void)adapter;
     snprintf(info->host, sizeof info->host, "%s", text_of(PQhost(conn->connection)));
     /* hostaddr, of the environment or a service file, leads elsewhere */
     client_socket_name_peer(PQsocket(conn->connection), info->address, sizeof info->address);
@@ -1703,9 +1696,11 @@ const struct adapter adapter_postgresql = {
     .identifier_quote = '"',
     .stack_bytes = (size_t)256 * 1024,
     .files_per_session = 1,
+    .dialect = &dialect_postgresql,
     .methods = methods,
     .client_version = client_version,
-    .recognise = recognise,
+    .probe = &probe,
+    .recognise = client_socket_recognise,
     .open = open_connection,
     .close = close_connection,
     .interrupt = interrupt_connection,

@@ -247,41 +247,6 @@ static const struct http_database database = {
     .explain = explain,
 };
 
-static enum status open_connection(const struct target *target, struct adapter_conn **conn,
-                                   struct error *error)
-{
-    return http_open(&database, target, conn, error);
-}
-
-static enum status recognise(const char *host, uint16_t port, unsigned timeout_ms,
-                             struct error *error)
-{
-    return http_recognise(&database, host, port, timeout_ms, error);
-}
-
-static void inspect(struct adapter_conn *conn, struct connection_info *info)
-{
-    (void)conn;
-    http_inspect(conn->http, info);
-    dialect_inspect(&dialect_singlestore, info);
-    snprintf(info->dialect, sizeof info->dialect, "%s", dialect_singlestore.name);
-}
-
-static enum status describe(struct adapter_conn *conn, const char *table_name, struct table *table,
-                            struct error *error)
-{
-    const struct dialect_asker asker = {.adapter = &adapter_singlestore, .conn = conn};
-    return dialect_singlestore.describe(&asker, table_name, table, error);
-}
-
-static enum status ask_limits(struct adapter_conn *conn, struct server_limits *limits,
-                              struct error *error)
-{
-    const struct dialect_asker asker = {.adapter = &adapter_singlestore, .conn = conn};
-    memset(limits, 0, sizeof *limits);
-    return dialect_singlestore.limits(&asker, limits, error);
-}
-
 static void begin_insert(struct adapter_conn *conn)
 {
     begin_request(conn);
@@ -371,14 +336,14 @@ const struct adapter adapter_singlestore = {
     .default_port = DEFAULT_PORT,
     .identifier_quote = '`',
     HTTP_OPERATIONS,
-    .recognise = recognise,
-    .open = open_connection,
-    .inspect = inspect,
+    .dialect = &dialect_singlestore,
+    .own = &database,
+    .inspect = http_inspect,
     .execute = execute,
-    .describe = describe,
+    .describe = dialect_describe,
     .append_open = append_open,
     .append_rows = append_rows,
     .append_close = append_close,
     .run = run,
-    .server_limits = ask_limits,
+    .server_limits = dialect_server_limits,
 };

@@ -16,8 +16,6 @@
 #include "base/text.h"
 #include "base/value_text.h"
 
-extern const struct adapter adapter_sqlite;
-
 enum {
     BUSY_TIMEOUT_MS = 1000,
     FRACTION_DIGITS = 6
@@ -160,9 +158,10 @@ static enum status use_wal(sqlite3 *database, const char *path, struct error *er
     return status == STATUS_REJECTED ? STATUS_LOST : status;
 }
 
-static enum status open_connection(const struct target *target, struct adapter_conn **conn,
-                                   struct error *error)
+static enum status open_connection(const struct adapter *adapter, const struct target *target,
+                                   struct adapter_conn **conn, struct error *error)
 {
+    (void)adapter;
     const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
     *conn = NULL;
     if (target->path == NULL || target->path[0] == '\0') {
@@ -473,27 +472,22 @@ static enum status commit(struct adapter_conn *conn, struct error *error)
     const enum status status = execute(conn, "commit", error);
     conn->is_in_transaction = false;
     if (status != STATUS_OK) {
-        rollback(conn, NULL);
+        rollback(conn, &(struct error){.kind = ERROR_NONE});
     }
     return status;
 }
 
-static void inspect(struct adapter_conn *conn, struct connection_info *info)
+static void inspect(const struct adapter *adapter, struct adapter_conn *conn,
+                    struct connection_info *info)
 {
     (void)conn;
-    dialect_inspect(&dialect_sqlite, info);
+    dialect_inspect(adapter->dialect, info);
 }
 
-static enum status describe(struct adapter_conn *conn, const char *table_name, struct table *table,
-                            struct error *error)
+static enum status server_limits(const struct adapter *adapter, struct adapter_conn *conn,
+                                 struct server_limits *limits, struct error *error)
 {
-    const struct dialect_asker asker = {.adapter = &adapter_sqlite, .conn = conn};
-    return dialect_sqlite.describe(&asker, table_name, table, error);
-}
-
-static enum status server_limits(struct adapter_conn *conn, struct server_limits *limits,
-                                 struct error *error)
-{
+    (void)adapter;
     (void)conn;
     (void)error;
     memset(limits, 0, sizeof *limits);
@@ -508,6 +502,7 @@ const struct adapter adapter_sqlite = {
     .identifier_quote = '"',
     .stack_bytes = (size_t)256 * 1024,
     .files_per_session = 2, /* database and log; all share the index of the log */
+    .dialect = &dialect_sqlite,
     .start = start,
     .stop = stop,
     .client_version = client_version,
@@ -516,7 +511,7 @@ const struct adapter adapter_sqlite = {
     .interrupt = interrupt_connection,
     .inspect = inspect,
     .execute = execute_ddl,
-    .describe = describe,
+    .describe = dialect_describe,
     .append_open = append_open,
     .append_rows = append_rows,
     .append_close = append_close,

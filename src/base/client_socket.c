@@ -276,7 +276,7 @@ static int connect_to(const struct addrinfo *place, int64_t until_ns, int *sock)
     return reason;
 }
 
-static enum status connect_by(const char *host, uint16_t port, const char *socket_name,
+static enum status connect_by(const char *host, uint16_t port, const struct probe *probe,
                               int64_t until_ns, int *sock, struct error *error)
 {
     struct sockaddr_un path = {.sun_family = AF_UNIX};
@@ -289,8 +289,9 @@ static enum status connect_by(const char *host, uint16_t port, const char *socke
     if (host[0] == '/') {
         struct stat status;
         const bool is_folder = stat(host, &status) == 0 && S_ISDIR(status.st_mode);
-        const int length = snprintf(path.sun_path, sizeof path.sun_path, "%s%s%s", host,
-                                    is_folder ? "/" : "", is_folder ? socket_name : "");
+        const int length = snprintf(path.sun_path, sizeof path.sun_path, "%s%s%s%s", host,
+                                    is_folder ? "/" : "", is_folder ? probe->socket_name : "",
+                                    is_folder && probe->is_port_in_name ? service : "");
         on_path.ai_addr = (struct sockaddr *)&path;
         reason = (size_t)length >= sizeof path.sun_path ? ENAMETOOLONG
                                                         : connect_to(&on_path, until_ns, sock);
@@ -326,7 +327,7 @@ enum status probe_recognise(const struct probe *probe, const char *host, uint16_
     unsigned char answer[ANSWER_BYTES];
     size_t length = 0;
     int sock = -1;
-    const enum status status = connect_by(host, port, probe->socket_name, until_ns, &sock, error);
+    const enum status status = connect_by(host, port, probe, until_ns, &sock, error);
     if (status != STATUS_OK) {
         return status;
     }
@@ -356,4 +357,10 @@ enum status probe_recognise(const struct probe *probe, const char *host, uint16_
     error_set(error, ERROR_UNSUPPORTED, 0, NULL, "%.110s:%u does not speak %s protocol", host,
               (unsigned)port, probe->protocol);
     return STATUS_REJECTED;
+}
+
+enum status client_socket_recognise(const struct adapter *adapter, const char *host, uint16_t port,
+                                    unsigned timeout_ms, struct error *error)
+{
+    return probe_recognise(adapter->probe, host, port, timeout_ms, error);
 }

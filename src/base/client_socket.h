@@ -77,6 +77,7 @@ enum probe_answer {
 struct probe {
     const char *protocol;    /* "MySQL's": for the message */
     const char *socket_name; /* of its Unix socket in a folder */
+    bool is_port_in_name;    /* the port follows in the socket's name */
     const void *question;    /* sent first; NULL: the server speaks first */
     size_t question_bytes;
     enum probe_answer (*judge)(const unsigned char *answer, size_t length);
@@ -94,5 +95,9 @@ struct probe {
  * connection. Resolving names takes as long as it takes. */
 enum status probe_recognise(const struct probe *probe, const char *host, uint16_t port,
                             unsigned timeout_ms, struct error *error);
+
+/* As adapter.recognise, by adapter->probe. */
+enum status client_socket_recognise(const struct adapter *adapter, const char *host, uint16_t port,
+                                    unsigned timeout_ms, struct error *error);
 
 #endif

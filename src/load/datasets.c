@@ -624,7 +624,7 @@ static enum status examine_table(const struct datasets_place *place, struct work
     if (status != STATUS_OK) {
         return status;
     }
-    status = plan->adapter->describe(place->conn, dataset->name, &table, error);
+    status = plan->adapter->describe(plan->adapter, place->conn, dataset->name, &table, error);
     place->on_answer(place->context);
     work->is_missing = status == STATUS_REJECTED && error->kind == ERROR_NOT_FOUND;
     if (status == STATUS_OK) {
@@ -789,7 +789,8 @@ static enum status make_table(const struct datasets_place *place, struct work *w
         work->is_made = status == STATUS_OK;
     }
     if (status == STATUS_OK) {
-        status = place->plan->adapter->describe(place->conn, work->dataset->name, &table, error);
+        status = place->plan->adapter->describe(place->plan->adapter, place->conn,
+                                                work->dataset->name, &table, error);
     }
     if (status != STATUS_OK) {
         explain(error, "table '%.80s' could not be made", work->dataset->name);
@@ -1284,7 +1285,7 @@ static void *hand_run(void *argument)
     struct error error = {.kind = ERROR_NONE};
     struct target target = target_at(plan, loader->setup->host);
     target.facts = &loader->setup->connection.facts;
-    enum status status = plan->adapter->open(&target, &hand->conn, &error);
+    enum status status = plan->adapter->open(plan->adapter, &target, &hand->conn, &error);
     if (status == STATUS_OK) {
         share(hand, hand->conn);
         status = script_state_create(&hand->state, plan->script, &place, &error);
@@ -1514,7 +1515,7 @@ static enum status find_doomed(const struct datasets_place *place, struct doomed
         if (!dataset->is_declared || is_discarding(plan)) {
             continue;
         }
-        status = plan->adapter->describe(place->conn, dataset->name, &table, error);
+        status = plan->adapter->describe(plan->adapter, place->conn, dataset->name, &table, error);
         place->on_answer(place->context);
         if (status == STATUS_REJECTED && error->kind == ERROR_NOT_FOUND) {
             error_clear(error);

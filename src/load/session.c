@@ -53,7 +53,7 @@ static enum status open_connection(struct session *session, enum cause_phase pha
     target.facts = &load->setup->connection.facts;
     session->is_overdue = false; /* that was the connection before */
     const int64_t start_ns = mono_now_ns();
-    const enum status status = adapter->open(&target, &session->conn, error);
+    const enum status status = adapter->open(adapter, &target, &session->conn, error);
     const int64_t end_ns = mono_now_ns();
     if (status != STATUS_OK) {
         if (error->kind != ERROR_CANCELLED) {

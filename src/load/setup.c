@@ -114,7 +114,7 @@ static enum status open_any(struct probe *probe, struct target *target,
         const struct target there = target_at(probe->plan, probe->host);
         target->host = there.host;
         target->port = there.port;
-        status = probe->plan->adapter->open(target, connection, error);
+        status = probe->plan->adapter->open(probe->plan->adapter, target, connection, error);
         if (status == STATUS_OK || error->kind == ERROR_CANCELLED) {
             return status;
         }
@@ -472,7 +472,7 @@ static enum status find_or_create(struct adapter_conn *conn, const struct plan *
                   plan->table_name, connection->dialect);
         return STATUS_FATAL;
     }
-    enum status status = adapter->describe(conn, plan->table_name, table, error);
+    enum status status = adapter->describe(adapter, conn, plan->table_name, table, error);
     bool is_missing = status != STATUS_OK && error->kind == ERROR_NOT_FOUND;
     const bool is_dropped = plan->is_recreate && status == STATUS_OK;
     if (is_dropped) {
@@ -496,14 +496,15 @@ static enum status find_or_create(struct adapter_conn *conn, const struct plan *
         if (status != STATUS_OK) {
             return status;
         }
-        status = adapter->describe(conn, plan->table_name, table, error);
+        status = adapter->describe(adapter, conn, plan->table_name, table, error);
         is_missing = status != STATUS_OK && error->kind == ERROR_NOT_FOUND;
     }
     if (is_missing && status == STATUS_REJECTED && ddl != NULL) {
         error_clear(error);
         status = create_table(conn, plan, ddl, NULL, error);
-        status =
-            status == STATUS_OK ? adapter->describe(conn, plan->table_name, table, error) : status;
+        status = status == STATUS_OK
+                     ? adapter->describe(adapter, conn, plan->table_name, table, error)
+                     : status;
         *is_made = status == STATUS_OK;
         if (*is_made && table->column_count > 0) {
             const struct table_mark_place place = mark_place(conn, plan, connection);
@@ -603,7 +604,7 @@ static void inspect(struct setup *setup, struct adapter_conn *conn, const struct
     struct connection_info *connection = &setup->connection;
     target_fill_connection(plan, connection);
     if (conn != NULL && plan->adapter->inspect != NULL) {
-        plan->adapter->inspect(conn, connection);
+        plan->adapter->inspect(plan->adapter, conn, connection);
     }
     setup->nothing.sql = ask_words(connection)->nothing;
     /* a container has an address of its own, which is none of this machine's */
@@ -694,7 +695,7 @@ static enum status ask_limits(struct setup *setup, struct adapter_conn *conn,
 {
     enum status status = STATUS_OK;
     if (adapter->server_limits != NULL) {
-        status = adapter->server_limits(conn, &setup->server, error);
+        status = adapter->server_limits(adapter, conn, &setup->server, error);
     }
     if (status != STATUS_OK) {
         memset(&setup->server, 0, sizeof setup->server);
@@ -932,7 +933,7 @@ static enum status prepare_host(struct probe *probe, struct adapter_conn *conn, 
     struct table table = {0};
     enum status status = STATUS_OK;
     if (plan->script == NULL) {
-        status = plan->adapter->describe(conn, plan->table_name, &table, error);
+        status = plan->adapter->describe(plan->adapter, conn, plan->table_name, &table, error);
         table_fini(&table);
         const bool is_missing = status == STATUS_REJECTED && error->kind == ERROR_NOT_FOUND;
         if (status == STATUS_OK && plan->is_recreate) {
@@ -1341,11 +1342,12 @@ static enum status find_table(struct probe *probe, struct adapter_conn *conn, st
     struct setup_found *found = probe->context;
     struct table table = {0};
     struct connection_info connection = {0};
-    const enum status status = adapter->describe(conn, probe->plan->table_name, &table, error);
+    const enum status status =
+        adapter->describe(adapter, conn, probe->plan->table_name, &table, error);
     table_fini(&table);
     target_fill_connection(probe->plan, &connection);
     if (adapter->inspect != NULL) {
-        adapter->inspect(conn, &connection);
+        adapter->inspect(adapter, conn, &connection);
     }
     found->is_there = status == STATUS_OK;
     found->has_marks = connection.table_mark != NULL;

@@ -187,7 +187,7 @@ static int64_t read_once(struct storage_watch *watch, struct adapter_conn **conn
     struct target target = target_at(watch->plan, watch->host);
     target.makes_nothing = true;
     target.connect_timeout_s = CONNECT_S;
-    if (*conn == NULL && adapter->open(&target, conn, &error) != STATUS_OK) {
+    if (*conn == NULL && adapter->open(adapter, &target, conn, &error) != STATUS_OK) {
         return -1;
     }
     share(watch, *conn);

@@ -68,8 +68,8 @@ static void *ask(void *argument)
 {
     struct asked *asked = argument;
     const struct target *target = asked->target;
-    asked->status =
-        asked->adapter->recognise(target->host, target->port, asked->timeout_ms, &asked->reason);
+    asked->status = asked->adapter->recognise(asked->adapter, target->host, target->port,
+                                              asked->timeout_ms, &asked->reason);
     return NULL;
 }
 
@@ -322,7 +322,7 @@ const struct adapter *target_find_other(const struct plan *plan)
     for (const struct adapter *const *a = registry_adapters; *a != NULL; a++) {
         struct error ignored = {0};
         if (*a != plan->adapter && (*a)->recognise != NULL && !interrupt_requested() &&
-            (*a)->recognise(target->host, port, OTHER_MS, &ignored) == STATUS_OK) {
+            (*a)->recognise(*a, target->host, port, OTHER_MS, &ignored) == STATUS_OK) {
             return *a;
         }
     }

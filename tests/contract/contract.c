@@ -49,7 +49,7 @@ void contract_inspect(const struct contract *contract, struct connection_info *i
     *info = (struct connection_info){.identifier_quote = contract->adapter->identifier_quote};
     snprintf(info->dialect, sizeof info->dialect, "%s", contract->adapter->name);
     if (contract->adapter->inspect != NULL) {
-        contract->adapter->inspect(contract->conn, info);
+        contract->adapter->inspect(contract->adapter, contract->conn, info);
     }
 }
 
@@ -107,8 +107,8 @@ static void add_column(struct table *table, const struct column *column)
 static void make_columns(struct contract *contract, const char *name, struct table *table)
 {
     const struct fixture *fixture = contract->fixture;
-    const enum status status =
-        contract->adapter->describe(contract->conn, name, table, &contract->error);
+    const enum status status = contract->adapter->describe(contract->adapter, contract->conn, name,
+                                                           table, &contract->error);
     if (status == STATUS_OK) {
         struct connection_info info;
         contract_inspect(contract, &info);
@@ -150,7 +150,8 @@ void contract_make_table(struct contract *contract, const char *name, const char
     contract_expect(contract, contract->adapter->execute(contract->conn, sql, &contract->error),
                     STATUS_OK);
     contract_expect(contract,
-                    contract->adapter->describe(contract->conn, name, table, &contract->error),
+                    contract->adapter->describe(contract->adapter, contract->conn, name, table,
+                                                &contract->error),
                     STATUS_OK);
 }
 
@@ -249,7 +250,7 @@ int contract_setup(void **state)
     error_clear(&suite.error);
     suite.conn = NULL;
     *state = &suite;
-    if (suite.adapter->open(&suite.target, &suite.conn, &suite.error) != STATUS_OK) {
+    if (suite.adapter->open(suite.adapter, &suite.target, &suite.conn, &suite.error) != STATUS_OK) {
         fprintf(stderr, "contract: open: %s\n", suite.error.text);
         return -1;
     }
@@ -296,7 +297,8 @@ static bool is_refused(const char *method)
     suite.target = suite.fixture->target;
     suite.target.method = method;
     error_clear(&suite.error);
-    const enum status status = suite.adapter->open(&suite.target, &suite.conn, &suite.error);
+    const enum status status =
+        suite.adapter->open(suite.adapter, &suite.target, &suite.conn, &suite.error);
     fprintf(stderr, "contract: method %s: %s\n", method, suite.error.text);
     suite.adapter->close(suite.conn);
     suite.conn = NULL;

@@ -148,8 +148,8 @@ static void test_kept_rows(void **state)
     contract_inspect(contract, &info);
     contract->adapter->close(contract->conn);
     contract->target.facts = &info.facts;
-    const enum status opened =
-        contract->adapter->open(&contract->target, &contract->conn, &contract->error);
+    const enum status opened = contract->adapter->open(contract->adapter, &contract->target,
+                                                       &contract->conn, &contract->error);
     contract->target.facts = NULL;
     contract_expect(contract, opened, STATUS_OK);
     contract_expect(contract, contract_append(contract, &table, 1, THERE, &kept), STATUS_OK);
@@ -262,7 +262,8 @@ static void test_abandoned_append(void **state)
     samples_destroy(samples);
     contract->adapter->close(contract->conn);
     contract_expect(contract,
-                    contract->adapter->open(&contract->target, &contract->conn, &contract->error),
+                    contract->adapter->open(contract->adapter, &contract->target, &contract->conn,
+                                            &contract->error),
                     STATUS_OK);
     contract_expect(contract, contract_append(contract, &table, 5, 0, &accepted), STATUS_OK);
     assert_int_equal(contract_count(contract, &table), 5);

@@ -101,9 +101,10 @@ static void test_broken_at_each_step(void **state)
         }
         contract->adapter->close(contract->conn);
         error_clear(&contract->error);
-        contract_expect(
-            contract, contract->adapter->open(&contract->target, &contract->conn, &contract->error),
-            STATUS_OK);
+        contract_expect(contract,
+                        contract->adapter->open(contract->adapter, &contract->target,
+                                                &contract->conn, &contract->error),
+                        STATUS_OK);
     }
     const uint64_t rows = contract_count(contract, &table);
     assert_true(kept == 10 || contract->fixture->opens_again);
@@ -152,7 +153,8 @@ static void test_interrupt(void **state)
     contract->adapter->close(contract->conn);
     error_clear(&contract->error);
     contract_expect(contract,
-                    contract->adapter->open(&contract->target, &contract->conn, &contract->error),
+                    contract->adapter->open(contract->adapter, &contract->target, &contract->conn,
+                                            &contract->error),
                     STATUS_OK);
     contract_expect(contract, contract_append(contract, &table, 3, 0, &accepted), STATUS_OK);
     assert_int_equal(contract_count(contract, &table), 3);
@@ -171,8 +173,10 @@ static void test_busy(void **state)
         return;
     }
     contract_make_keyed(contract, &table);
-    contract_expect(contract, contract->adapter->open(&contract->target, &other, &contract->error),
-                    STATUS_OK);
+    contract_expect(
+        contract,
+        contract->adapter->open(contract->adapter, &contract->target, &other, &contract->error),
+        STATUS_OK);
     contract_expect(contract,
                     contract->adapter->append_open(contract->conn, &table, &contract->error),
                     STATUS_OK);

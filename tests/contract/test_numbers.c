@@ -330,9 +330,10 @@ static void test_numbers_broken(void **state)
         assert_true(taken.rows >= 1 && taken.rows < KEYS * KEYS);
         contract->adapter->close(contract->conn);
         error_clear(&contract->error);
-        contract_expect(
-            contract, contract->adapter->open(&contract->target, &contract->conn, &contract->error),
-            STATUS_OK);
+        contract_expect(contract,
+                        contract->adapter->open(contract->adapter, &contract->target,
+                                                &contract->conn, &contract->error),
+                        STATUS_OK);
     }
     assert_true(contract->fixture->break_connections());
     contract_expect(contract, read_two(contract, many_sql, &(struct taken){0}),

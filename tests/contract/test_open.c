@@ -39,7 +39,8 @@ static void test_many_connections(void **state)
     struct adapter_conn *conns[CONNECTIONS];
     for (int i = 0; i < CONNECTIONS; i++) {
         contract_expect(contract,
-                        contract->adapter->open(&contract->target, &conns[i], &contract->error),
+                        contract->adapter->open(contract->adapter, &contract->target, &conns[i],
+                                                &contract->error),
                         STATUS_OK);
         assert_non_null(conns[i]);
     }
@@ -64,7 +65,8 @@ static void test_bad_targets(void **state)
         target.database = target.database != NULL ? target.database : good->database;
         target.connect_timeout_s = good->connect_timeout_s;
         target.library = good->library;
-        const enum status status = contract->adapter->open(&target, &conn, &contract->error);
+        const enum status status =
+            contract->adapter->open(contract->adapter, &target, &conn, &contract->error);
         print_message("%s: %s %s: %s\n", bad->label, error_kind_name(contract->error.kind),
                       contract->error.sqlstate, contract->error.text);
         contract_expect(contract, status, bad->status);
@@ -86,7 +88,8 @@ static void test_describe_missing(void **state)
     const char *const name = has_quotes ? "no_such\"table" : "no_such table";
     memset(&table, 0xa5, sizeof table);
     contract_expect(contract,
-                    contract->adapter->describe(contract->conn, name, &table, &contract->error),
+                    contract->adapter->describe(contract->adapter, contract->conn, name, &table,
+                                                &contract->error),
                     STATUS_REJECTED);
     assert_int_equal(contract->error.kind, ERROR_NOT_FOUND);
     assert_non_null(strstr(contract->error.text, name));
@@ -103,8 +106,11 @@ static void test_describe_missing_schema(void **state)
         return;
     }
     target.schema = "no such schema";
-    contract_expect(contract, contract->adapter->open(&target, &conn, &contract->error), STATUS_OK);
-    const enum status status = contract->adapter->describe(conn, "any", &table, &contract->error);
+    contract_expect(contract,
+                    contract->adapter->open(contract->adapter, &target, &conn, &contract->error),
+                    STATUS_OK);
+    const enum status status =
+        contract->adapter->describe(contract->adapter, conn, "any", &table, &contract->error);
     contract->adapter->close(conn);
     contract_expect(contract, status, STATUS_FATAL);
     assert_int_equal(contract->error.kind, ERROR_NOT_FOUND);
@@ -278,7 +284,8 @@ static void test_server_limits(void **state)
         return;
     }
     contract_expect(contract,
-                    contract->adapter->server_limits(contract->conn, &limits, &contract->error),
+                    contract->adapter->server_limits(contract->adapter, contract->conn, &limits,
+                                                     &contract->error),
                     STATUS_OK);
     assert_true(strlen(limits.version) > 5);
     if (contract->fixture->hides_limits) {
@@ -307,12 +314,15 @@ static void test_recognise(void **state)
         skip();
         return;
     }
-    contract_expect(contract, contract->adapter->recognise("127.0.0.1", 1, 2000, &contract->error),
-                    STATUS_LOST);
+    contract_expect(
+        contract,
+        contract->adapter->recognise(contract->adapter, "127.0.0.1", 1, 2000, &contract->error),
+        STATUS_LOST);
     assert_string_equal(contract->error.text, "nothing listens on 127.0.0.1:1");
     error_clear(&contract->error);
     contract_expect(contract,
-                    contract->adapter->recognise("no-such.invalid", 1, 2000, &contract->error),
+                    contract->adapter->recognise(contract->adapter, "no-such.invalid", 1, 2000,
+                                                 &contract->error),
                     STATUS_LOST);
     assert_non_null(strstr(contract->error.text, "does not resolve"));
     char text[FIXTURE_TEXT_BYTES];
@@ -324,7 +334,8 @@ static void test_recognise(void **state)
     if (strcmp(text, "(null)") != 0) {
         const uint16_t port = (uint16_t)strtoul(text, NULL, 10);
         contract_expect(contract,
-                        contract->adapter->recognise("127.0.0.1", port, 2000, &contract->error),
+                        contract->adapter->recognise(contract->adapter, "127.0.0.1", port, 2000,
+                                                     &contract->error),
                         STATUS_OK);
     }
 }

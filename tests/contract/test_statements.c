@@ -207,7 +207,8 @@ static void reopen(struct contract *contract)
     contract->conn = NULL;
     error_clear(&contract->error);
     contract_expect(contract,
-                    contract->adapter->open(&contract->target, &contract->conn, &contract->error),
+                    contract->adapter->open(contract->adapter, &contract->target, &contract->conn,
+                                            &contract->error),
                     STATUS_OK);
 }
 
@@ -455,8 +456,10 @@ static void test_append_inside(void **state)
 static struct adapter_conn *open_other(struct contract *contract)
 {
     struct adapter_conn *other = NULL;
-    contract_expect(contract, contract->adapter->open(&contract->target, &other, &contract->error),
-                    STATUS_OK);
+    contract_expect(
+        contract,
+        contract->adapter->open(contract->adapter, &contract->target, &other, &contract->error),
+        STATUS_OK);
     return other;
 }
 
@@ -505,7 +508,7 @@ static void test_deadlock(void **state)
     const struct error mine = *error;
     const enum status ended = status == STATUS_OK
                                   ? contract->adapter->commit(contract->conn, error)
-                                  : contract->adapter->rollback(contract->conn, NULL);
+                                  : contract->adapter->rollback(contract->conn, &contract->error);
     pthread_join(thread, NULL);
     const bool is_mine = status != STATUS_OK;
     const struct error *const said = is_mine ? &mine : &waiter.error;

@@ -108,7 +108,8 @@ static uint64_t count_apart(struct contract *contract, const struct table *table
     struct contract other = *contract;
     other.conn = NULL;
     error_clear(&other.error);
-    contract_expect(&other, other.adapter->open(&other.target, &other.conn, &other.error),
+    contract_expect(&other,
+                    other.adapter->open(other.adapter, &other.target, &other.conn, &other.error),
                     STATUS_OK);
     const uint64_t rows = contract_count(&other, table);
     other.adapter->close(other.conn);
@@ -255,7 +256,8 @@ static void test_conflict(void **state)
         return;
     }
     assert_int_equal(rows_of(contract, INSERT, 1, "one"), 1);
-    contract_expect(&other, other.adapter->open(&other.target, &other.conn, &other.error),
+    contract_expect(&other,
+                    other.adapter->open(other.adapter, &other.target, &other.conn, &other.error),
                     STATUS_OK);
     begin(contract, "serializable", false);
     begin(&other, "serializable", false);
@@ -319,7 +321,8 @@ static void test_lost_inside(void **state)
     contract->conn = NULL;
     error_clear(&contract->error);
     contract_expect(contract,
-                    contract->adapter->open(&contract->target, &contract->conn, &contract->error),
+                    contract->adapter->open(contract->adapter, &contract->target, &contract->conn,
+                                            &contract->error),
                     STATUS_OK);
     begin(contract, NULL, true);
     assert_true(contract->fixture->break_connections());

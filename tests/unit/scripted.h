@@ -109,9 +109,10 @@ static inline enum status open_later(unsigned place, struct error *error)
     return later.status;
 }
 
-static inline enum status scripted_open(const struct target *target, struct adapter_conn **conn,
-                                        struct error *error)
+static inline enum status scripted_open(const struct adapter *adapter, const struct target *target,
+                                        struct adapter_conn **conn, struct error *error)
 {
+    (void)adapter;
     (void)target;
     *conn = calloc(1, sizeof **conn);
     if (*conn == NULL) {

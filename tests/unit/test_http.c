@@ -433,6 +433,8 @@ static const struct http_database database = {
     .explain = explain_by_words,
 };
 
+static const struct adapter served = {.own = &database};
+
 static struct error error;
 
 static enum status open_with(struct adapter_conn **conn, struct target *target)
@@ -441,7 +443,7 @@ static enum status open_with(struct adapter_conn **conn, struct target *target)
     target->host = "127.0.0.1";
     target->port = server.port;
     target->connect_timeout_s = 20;
-    return http_open(&database, target, conn, &error);
+    return http_open(&served, target, conn, &error);
 }
 
 static struct target plain;
@@ -600,7 +602,7 @@ static void test_wrong_parameters(void **state)
     struct target target = {.host = "a b", .connect_timeout_s = 1};
     struct adapter_conn *conn = NULL;
     error_clear(&error);
-    assert_int_equal(http_open(&database, &target, &conn, &error), STATUS_FATAL);
+    assert_int_equal(http_open(&served, &target, &conn, &error), STATUS_FATAL);
     assert_int_equal(error.kind, ERROR_USAGE);
 }
 
@@ -626,7 +628,7 @@ static void test_open_fails(void **state)
     assert_int_equal(error.kind, ERROR_CANCELLED);
     target = (struct target){.host = "127.0.0.1", .port = server.port, .connect_timeout_s = 1};
     error_clear(&error);
-    assert_int_equal(http_open(&database, &target, &conn, &error), STATUS_LOST);
+    assert_int_equal(http_open(&served, &target, &conn, &error), STATUS_LOST);
     assert_int_equal(error.kind, ERROR_TIMEOUT);
     assert_null(conn);
     stop_server();
@@ -776,7 +778,7 @@ static void test_lost_before_and_behind(void **state)
         struct append_loss loss = {0};
         uint64_t accepted = 9;
         error_clear(&error);
-        assert_int_equal(adapter->open(&target, &conn, &error), STATUS_OK);
+        assert_int_equal(adapter->open(adapter, &target, &conn, &error), STATUS_OK);
         assert_int_equal(adapter->append_open(conn, &table, &error), STATUS_OK);
         wait_for_turns(greetings);
         drop_connection(ends);
@@ -919,7 +921,7 @@ static void test_greet(void **state)
             .host = "127.0.0.1", .port = server.port, .connect_timeout_s = i < 2 ? 20 : 1};
         struct adapter_conn *conn = NULL;
         error_clear(&error);
-        assert_int_equal(http_open(&database, &target, &conn, &error), wanted[i]);
+        assert_int_equal(http_open(&served, &target, &conn, &error), wanted[i]);
         assert_int_equal(error.kind, kinds[i]);
         assert_int_equal(conn != NULL, i == 0);
         http_close(conn);
@@ -939,7 +941,7 @@ static void test_reconnect_while_opening(void **state)
     struct adapter_conn *conn = NULL;
     error_clear(&error);
     is_greeting = is_late = true;
-    assert_int_equal(http_open(&database, &target, &conn, &error), STATUS_LOST);
+    assert_int_equal(http_open(&served, &target, &conn, &error), STATUS_LOST);
     is_greeting = is_late = false;
     assert_int_equal(error.kind, ERROR_TIMEOUT);
     assert_in_range((mono_now_ns() - start_ns) / MONO_NS_PER_S, 3, 4);
@@ -1098,13 +1100,14 @@ static void test_recognise(void **state)
         "220 smtp\r\n"};
     static const struct http_database influx = {
         .question = "/ping", .protocol = "Influx's", .is_it = is_influx};
+    static const struct adapter like_influx = {.own = &influx};
     for (size_t cut = 0; cut < 4; cut++) {
         for (size_t i = 0; i < COUNT_OF(texts); i++) {
             const struct turn turns[] = {{texts[i], CLOSE, cut}, {NULL, STAY, 0}};
             start_server(turns);
             error_clear(&error);
             const enum status status =
-                http_recognise(&influx, "127.0.0.1", server.port, 20000, &error);
+                http_recognise(&like_influx, "127.0.0.1", server.port, 20000, &error);
             assert_int_equal(status, i < 3 ? STATUS_OK : STATUS_REJECTED);
             wait_for_turns(1);
             assert_non_null(strstr(server.latest, "GET /ping HTTP/1.1\r\nHost: 127.0.0.1:"));

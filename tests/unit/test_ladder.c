@@ -42,9 +42,10 @@ struct adapter_conn {
     unsigned host, session;
 };
 
-static enum status limited_open(const struct target *target, struct adapter_conn **conn,
-                                struct error *error)
+static enum status limited_open(const struct adapter *adapter, const struct target *target,
+                                struct adapter_conn **conn, struct error *error)
 {
+    (void)adapter;
     const unsigned host = server.has_two_hosts ? target->port - 1u : 0;
     *conn = NULL;
     mono_sleep(server.open_ns);

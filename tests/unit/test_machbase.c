@@ -301,7 +301,8 @@ static void test_no_library(void **state)
     setenv("MACHBASE_HOME", "/nonexistent", 1);
     expect_no_library(NULL, "--client-lib FILE");
     error_clear(&error);
-    assert_int_equal(adapter_machbase.open(&target, &conn, &error), STATUS_FATAL);
+    assert_int_equal(adapter_machbase.open(&adapter_machbase, &target, &conn, &error),
+                     STATUS_FATAL);
     assert_null(conn);
 }
 

@@ -54,7 +54,7 @@ static enum status open_stand_in(const char *answer, const char *sslmode, struct
     pthread_t thread;
     error_clear(error);
     assert_int_equal(pthread_create(&thread, NULL, hang_up, &stand_in), 0);
-    const enum status status = adapter_postgresql.open(&target, &conn, error);
+    const enum status status = adapter_postgresql.open(&adapter_postgresql, &target, &conn, error);
     pthread_join(thread, NULL);
     close(stand_in.listener);
     assert_null(conn);
