@@ -160,6 +160,10 @@ struct table_mark_words {
     const char *write;         /* in place of the text that is there */
     const char *write_parts;   /* to the parts of a table that append has just made; NULL: none */
     const char *erase; /* NULL: write replaces; else sent before write where there is an old text */
+    /* Sent before and after rows of append's own are deleted: in between no foreign key may take
+     * rows of other tables along, which `others` cannot name where the user may not see them. NULL:
+     * `others` sees all. */
+    const char *begin_delete, *end_delete;
 };
 
 /* How a server is asked for its settings that decide durability and speed, as this session has

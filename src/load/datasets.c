@@ -1020,10 +1020,16 @@ static void end_task(struct hand *hand, const struct task *task, enum status sta
     pthread_mutex_unlock(&loader->lock);
 }
 
+/* Deletes the rows of a chunk that an interrupted load left, and no row of another table. */
 static enum status delete_chunk(struct hand *hand, const struct work *work, uint64_t chunk,
                                 struct error *error)
 {
-    const char quote = hand->loader->setup->connection.identifier_quote;
+    static const struct table_mark_words none;
+    const struct plan *plan = hand->loader->plan;
+    const struct connection_info *connection = &hand->loader->setup->connection;
+    const struct table_mark_words *words =
+        connection->table_mark == NULL ? &none : connection->table_mark;
+    const char quote = connection->identifier_quote;
     const int64_t first = work->key_from + (int64_t)(chunk * CHUNK_ROWS);
     struct buffer sql = {0};
     buffer_add_text(&sql, "delete from ");
@@ -1032,7 +1038,17 @@ static enum status delete_chunk(struct hand *hand, const struct work *work, uint
     buffer_add_identifier(&sql, work->key, quote);
     buffer_add_format(&sql, " between %" PRId64 " and %" PRId64, first,
                       first + (int64_t)chunk_rows(work, chunk) - 1);
-    const enum status status = execute(hand->loader->plan, hand->conn, &sql, error);
+    enum status status = STATUS_OK;
+    if (words->begin_delete != NULL) {
+        status = plan->adapter->execute(hand->conn, words->begin_delete, error);
+    }
+    if (status == STATUS_OK) {
+        status = execute(plan, hand->conn, &sql, error);
+    }
+    if (words->end_delete != NULL && (status == STATUS_OK || status == STATUS_REJECTED)) {
+        const enum status ended = plan->adapter->execute(hand->conn, words->end_delete, error);
+        status = ended == STATUS_OK ? status : ended;
+    }
     buffer_fini(&sql);
     return status;
 }
