@@ -160,6 +160,17 @@ static void add_row(struct tree tree, const struct report_table *table,
     }
 }
 
+/* The list of a table that has a row for each element of an array. */
+static void add_rows(struct tree root, const struct report_table *table,
+                     const struct operation_list *operations, const void *records, size_t count,
+                     size_t size)
+{
+    const struct tree list = tree_array(root, table->list);
+    for (size_t i = 0; i < count; i++) {
+        add_row(tree_append_object(list), table, operations, (const char *)records + i * size);
+    }
+}
+
 /* Of several hosts each. */
 static void add_hosts(struct tree root, const struct operation_list *operations,
                       const struct result *result)
@@ -167,10 +178,8 @@ static void add_hosts(struct tree root, const struct operation_list *operations,
     if (result->host_count == 0) {
         return;
     }
-    const struct tree list = tree_array(root, "hosts");
-    for (size_t i = 0; i < result->host_count; i++) {
-        add_row(tree_append_object(list), &report_hosts, operations, &result->hosts[i]);
-    }
+    add_rows(root, &report_hosts, operations, result->hosts, result->host_count,
+             sizeof *result->hosts);
     tree_bool(root, "are_hosts_one", result->are_hosts_one);
     tree_count(root, "servers_measured", result->resources.servers);
 }
@@ -366,10 +375,8 @@ static void add_expectations(struct tree root, const struct expectations *expect
         tree_put(root, "expectations", json_null());
         return;
     }
-    struct tree list = tree_array(root, "expectations");
-    for (size_t i = 0; i < expectations->count; i++) {
-        add_row(tree_append_object(list), &report_expectations, NULL, &expectations->entries[i]);
-    }
+    add_rows(root, &report_expectations, NULL, expectations->entries, expectations->count,
+             sizeof *expectations->entries);
 }
 
 /* What went wrong and what happened: causes, limits that were hit, events. */
@@ -382,10 +389,8 @@ static void add_troubles(struct tree root, const struct result *result)
         add_cause(list, &result->causes.entries[i], result);
     }
     tree_count(root, "other_causes", result->causes.others);
-    list = tree_array(root, "findings");
-    for (size_t i = 0; i < findings->count; i++) {
-        add_row(tree_append_object(list), &report_findings, NULL, &findings->entries[i]);
-    }
+    add_rows(root, &report_findings, NULL, findings->entries, findings->count,
+             sizeof *findings->entries);
     list = tree_array(root, "events");
     for (size_t i = 0; i < events->count; i++) {
         struct tree entry = tree_append_object(list);

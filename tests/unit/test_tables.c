@@ -1,0 +1,129 @@
+/* The tables of a report: what people are shown is there. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/text.h"
+#include "measure/levels.h"
+#include "report/tables.h"
+
+static const struct figure_set set;
+static const struct dataset_verification verification;
+
+/* The tables that people are shown, and a record of each. */
+static const struct {
+    const struct report_table *table;
+    const void *record;
+} tables[] = {
+    {&report_levels, &(const struct level){.sessions = 1}},
+    {&report_hosts, &(const struct host_result){.name = "db"}},
+    {&report_ranks, &(const struct rank_row){.number = 1}},
+    {&report_transactions, &(const struct operation_row){.set = &set}},
+    {&report_statements, &(const struct operation_row){.set = &set}},
+    {&report_datasets, &(const struct dataset_row){"t", &verification}},
+    {&report_findings, &(const struct finding){.name = "max_connections"}},
+    {&report_expectations, &(const struct expectation){.is_met = true}},
+};
+
+static void fill(struct report_row *row, size_t i)
+{
+    static struct operation_list operations;
+    operations = operation_list_all();
+    *row = (struct report_row){.operations = &operations};
+    tables[i].table->fill(row, tables[i].record);
+}
+
+/* A column that no cell fills would be empty on the page, and end the text. */
+static void test_columns_have_cells(void **state)
+{
+    (void)state;
+    static struct report_row row;
+    for (size_t i = 0; i < COUNT_OF(tables); i++) {
+        fill(&row, i);
+        for (size_t k = 0; k < tables[i].table->column_count; k++) {
+            const struct report_column *column = &tables[i].table->columns[k];
+            bool is_there = false;
+            for (size_t c = 0; c < row.count; c++) {
+                const struct report_cell *cell = &row.cells[c];
+                const char *member = cell->member == NULL ? cell->key : cell->member;
+                const bool is_in_json = cell->place == IN_JSON || cell->place == IN_CSV_AND_JSON;
+                is_there = is_there || strcmp(cell->key, column->key) == 0 ||
+                           (column->text == NULL && is_in_json && cell->object == NULL &&
+                            strcmp(member, column->key) == 0);
+            }
+            if (!is_there) {
+                fail_msg("%s has no cell %s", tables[i].table->heading, column->key);
+            }
+        }
+    }
+}
+
+/* The text looks a cell up by its key, so no two cells that it shows have the same. */
+static void test_keys_differ(void **state)
+{
+    (void)state;
+    static struct report_row row;
+    for (size_t i = 0; i < COUNT_OF(tables); i++) {
+        fill(&row, i);
+        for (size_t c = 0; c < row.count; c++) {
+            const struct report_cell *cell = &row.cells[c];
+            if (cell->object == NULL && report_row_find(&row, cell->key) != cell) {
+                fail_msg("%s has two cells %s", tables[i].table->heading, cell->key);
+            }
+        }
+    }
+}
+
+static void test_runs(void **state)
+{
+    (void)state;
+    const struct report_column all = {.key = "a", .page = "#a"};
+    const struct report_column with = {.key = "b", .page = "#b", .text = "b", .runs = WITH_SCRIPT};
+    const struct report_column without = {.key = "c", .text = "c", .runs = WITHOUT_SCRIPT};
+    assert_true(report_column_is_shown(&all, false, false));
+    assert_true(report_column_is_shown(&all, false, true));
+    assert_false(report_column_is_shown(&all, true, true));
+    assert_true(report_column_is_shown(&with, true, true));
+    assert_false(report_column_is_shown(&with, true, false));
+    assert_false(report_column_is_shown(&without, true, true));
+    assert_true(report_column_is_shown(&without, true, false));
+    assert_false(report_column_is_shown(&without, false, false));
+}
+
+/* What a level has nothing of is unknown, not 0; in JSON the operation that it does not have lacks.
+ */
+static void test_level(void **state)
+{
+    (void)state;
+    static struct report_row row;
+    const struct level level = {.is_scripted = true,
+                                .hold_ns = 1,
+                                .rows = 7,
+                                .append = {.count = 2, .p50_ns = 1500000},
+                                .server_memory_bytes = -1};
+    row = (struct report_row){.count = 0};
+    report_levels.fill(&row, &level);
+    assert_false(report_row_find(&row, "rows")->value.is_known);
+    assert_int_equal(report_row_find(&row, "transactions")->value.count, 7);
+    assert_false(report_row_find(&row, "append_p50_ms")->value.is_known);
+    assert_int_equal(report_row_find(&row, "append_p50_ms")->place, IN_CSV);
+    assert_true(report_row_find(&row, "transaction_p50_ms")->value.number == 1.5);
+    assert_string_equal(report_row_find(&row, "transaction_p50_ms")->object, "transaction");
+    assert_false(report_row_find(&row, "server_memory_mib")->value.is_known);
+    assert_null(report_row_find(&row, "sessions_nowhere"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_columns_have_cells),
+        cmocka_unit_test(test_keys_differ),
+        cmocka_unit_test(test_runs),
+        cmocka_unit_test(test_level),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
