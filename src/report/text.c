@@ -525,6 +525,8 @@ static const char *format_cell(const struct report_cell *cell, bool has_no_decim
         return units_format_count(value->count, text);
     case FIGURE_UNIT_MS:
         return units_format_ns(llround(value->number * (double)MONO_NS_PER_MS), text);
+    case FIGURE_UNIT_S:
+        return units_format_ns(llround(value->number * (double)MONO_NS_PER_S), text);
     case FIGURE_UNIT_MIB:
         return units_format_bytes((uint64_t)llround(value->number * bytes_of_mib), text);
     case FIGURE_UNIT_PERCENT:
@@ -556,6 +558,20 @@ static void put_row(struct screen *out, const struct report_table *table,
         }
     }
     put_line(out);
+}
+
+/* A table with a row for each element of an array, and an empty line; nothing without elements. */
+static void put_table(struct screen *out, const struct report_table *table,
+                      const struct operation_list *operations, const void *records, size_t count,
+                      size_t size)
+{
+    if (count > 0) {
+        put_head(out, table, operations);
+        for (size_t i = 0; i < count; i++) {
+            put_row(out, table, operations, (const char *)records + i * size);
+        }
+        fputc('\n', out->stream);
+    }
 }
 
 static bool is_transaction(const struct operation *operation)
@@ -623,20 +639,6 @@ static void put_latencies(struct screen *out, const struct plan *plan, const str
         say(out, "%*s", measured, UNITS_COUNT(histogram->total));
         put_line(out);
     }
-}
-
-/* Of several hosts each. */
-static void put_hosts(struct screen *out, const struct figure_set *set, const struct result *result)
-{
-    if (result->host_count == 0) {
-        return;
-    }
-    fputc('\n', out->stream);
-    put_head(out, &report_hosts, &set->operations);
-    for (size_t i = 0; i < result->host_count; i++) {
-        put_row(out, &report_hosts, &set->operations, &result->hosts[i]);
-    }
-    fputc('\n', out->stream);
 }
 
 /* Adds up the ranks of the machine of rank `first`. Returns how many there are; 0: the machine has
@@ -1125,7 +1127,9 @@ void report_write_text(FILE *stream, const struct plan *plan, const struct resul
     fputc('\n', stream);
     put_operations(&out, &set);
     put_latencies(&out, plan, result);
-    put_hosts(&out, &set, result);
+    fputs(result->host_count > 0 ? "\n" : "", stream);
+    put_table(&out, &report_hosts, &set.operations, result->hosts, result->host_count,
+              sizeof *result->hosts);
     put_machines(&out, &set.operations, result);
     put_sessions(&out, &set, result);
     put_io(&out, &set);
@@ -1293,20 +1297,6 @@ static void put_answer(struct screen *out, const struct search *search, const st
     }
 }
 
-/* A line a level, however many: they are what the search was made for. */
-static void put_levels(struct screen *out, const struct operation_list *operations,
-                       const struct search *search)
-{
-    if (search->count == 0) {
-        return;
-    }
-    put_head(out, &report_levels, operations);
-    for (size_t i = 0; i < search->count; i++) {
-        put_row(out, &report_levels, operations, &search->levels[i]);
-    }
-    fputc('\n', out->stream);
-}
-
 void text_levels_write(FILE *stream, const struct plan *plan, const struct result *result,
                        const struct search *search, const char *shortage)
 {
@@ -1323,7 +1313,9 @@ void text_levels_write(FILE *stream, const struct plan *plan, const struct resul
     }
     put_text(&out, "Note", search->figures_note);
     fputc('\n', stream);
-    put_levels(&out, &set.operations, search);
+    /* all of them, however many: they are what the search was made for */
+    put_table(&out, &report_levels, &set.operations, search->levels, search->count,
+              sizeof *search->levels);
     put_ledgers(&out, &set, plan, result);
     put_machines(&out, &set.operations, result);
     if (search->removal[0] != '\0') {
