@@ -16,70 +16,53 @@ void session_add(struct session *session, enum recorder_counter counter, uint64_
     recorder_add(session->load->recorder, session->place, counter, n);
 }
 
-/* Cuts the session's connection; under connections_lock. Without memory for its name the server is
- * left to find out by itself. */
-static void cut(struct session *session, bool is_first)
+/* Notes a session that was cut and may go on at the server. Without memory for its name the server
+ * is left to find out by itself. Main thread, as all that cuts. */
+static void note_cut(const struct session *session, const struct session_name *name)
 {
     struct cut_list *list = session->load->cut;
-    const struct adapter *adapter = session->load->plan->adapter;
-    const bool is_named = is_first && list != NULL && adapter->name_session != NULL;
-    if (is_named && list->count == list->room) {
+    if (list == NULL || name->number == 0) {
+        return;
+    }
+    if (list->count == list->room) {
         const size_t room = 2 * list->room + 16;
         struct cut_session *more = reallocarray(list->entries, room, sizeof *more);
-        if (more != NULL) {
-            list->entries = more;
-            list->room = room;
+        if (more == NULL) {
+            return;
         }
+        list->entries = more;
+        list->room = room;
     }
-    if (is_named && list->count < list->room) {
-        struct cut_session *entry = &list->entries[list->count++];
-        entry->host = session->host;
-        adapter->name_session(session->shared_conn, &entry->name);
-    }
-    adapter->interrupt(session->shared_conn);
+    list->entries[list->count++] = (struct cut_session){.host = session->host, .name = *name};
 }
 
 void session_interrupt(struct session *session)
 {
-    const struct adapter *adapter = session->load->plan->adapter;
-    pthread_mutex_lock(&session->load->connections_lock);
-    if (session->shared_conn != NULL && adapter->interrupt != NULL) {
-        cut(session, !atomic_exchange(&session->was_cut, true));
+    struct session_name name;
+    if (line_cut(&session->line, &name) && !atomic_exchange(&session->was_cut, true)) {
+        note_cut(session, &name);
     }
-    pthread_mutex_unlock(&session->load->connections_lock);
 }
 
 void session_begin_call(struct session *session)
 {
-    if (session->load->plan->timeout_ns > 0) {
-        atomic_store_explicit(&session->call_ns, mono_now_ns(), memory_order_relaxed);
-    }
+    line_begin_call(&session->line);
 }
 
 void session_end_call(struct session *session)
 {
-    if (session->load->plan->timeout_ns > 0 && atomic_exchange(&session->call_ns, 0) < 0) {
+    if (line_end_call(&session->line)) {
         session->is_overdue = true;
         session_add(session, RECORDER_TIMEOUTS, 1);
     }
 }
 
-/* The exchange tells which of the two was first, the end of the call or its end by force. Under the
- * lock, so that a session which knows of the cut cannot get another connection before it. */
 void session_cut_overdue(struct session *session, int64_t now_ns)
 {
-    const struct plan *plan = session->load->plan;
-    int64_t call_ns = atomic_load_explicit(&session->call_ns, memory_order_relaxed);
-    const int64_t limit_ns = call_ns > 0 ? call_ns + plan->timeout_ns : MONO_NS_PER_S - call_ns;
-    if (call_ns == 0 || now_ns < limit_ns || plan->adapter->interrupt == NULL) {
-        return;
+    struct session_name name;
+    if (line_cut_overdue(&session->line, now_ns, &name)) {
+        note_cut(session, &name);
     }
-    pthread_mutex_lock(&session->load->connections_lock);
-    if (session->shared_conn != NULL &&
-        atomic_compare_exchange_strong(&session->call_ns, &call_ns, -now_ns)) {
-        cut(session, true);
-    }
-    pthread_mutex_unlock(&session->load->connections_lock);
 }
 
 void session_blame(struct session *session, enum cause_phase phase, const char *name,

@@ -15,6 +15,7 @@
 #include "base/mono.h"
 #include "base/process.h"
 #include "base/text.h"
+#include "load/line.h"
 #include "load/table_mark.h"
 
 #define TICK_NS (50 * MONO_NS_PER_MS)
@@ -906,14 +907,13 @@ struct hand {
     pthread_t thread;
     bool is_started;
     unsigned index;
+    struct line line;
     struct adapter_conn *conn;
-    struct adapter_conn *shared_conn; /* the same while the main thread may interrupt it */
     struct script_state *state;
     struct script_rows *rows;
     size_t rows_of;          /* dataset */
-    _Atomic int64_t call_ns; /* when the call under way began; 0: none has a limit */
     _Atomic uint64_t handed; /* rows of the chunk under way */
-    bool is_overdue;         /* the main thread has cut the connection; under lock */
+    bool is_overdue;         /* a call took too long, and was cut */
 };
 
 static void stop(struct loader *loader)
@@ -1053,9 +1053,9 @@ static enum status delete_chunk(struct hand *hand, const struct work *work, uint
     return status;
 }
 
-static void note_call(struct hand *hand, bool is_begin)
+static void end_call(struct hand *hand)
 {
-    atomic_store_explicit(&hand->call_ns, is_begin ? mono_now_ns() : 0, memory_order_relaxed);
+    hand->is_overdue = line_end_call(&hand->line) || hand->is_overdue;
 }
 
 /* One append of all rows of a chunk. */
@@ -1066,9 +1066,9 @@ static enum status append_chunk(struct hand *hand, const struct work *work, uint
     const struct table *table = &hand->loader->setup->datasets[work->number].table;
     const uint64_t all = chunk_rows(work, chunk);
     *accepted = 0;
-    note_call(hand, true);
+    line_begin_call(&hand->line);
     enum status status = adapter->append_open(hand->conn, table, error);
-    note_call(hand, false);
+    end_call(hand);
     for (uint64_t done = 0; status == STATUS_OK && done < all;) {
         const size_t count = all - done < ROW_BATCH_MAX ? (size_t)(all - done) : ROW_BATCH_MAX;
         const struct batch *filled =
@@ -1078,16 +1078,16 @@ static enum status append_chunk(struct hand *hand, const struct work *work, uint
         }
         struct batch batch = *filled;
         batch.table = table;
-        note_call(hand, true);
+        line_begin_call(&hand->line);
         status = adapter->append_rows(hand->conn, &batch, accepted, error);
-        note_call(hand, false);
+        end_call(hand);
         done += count;
         atomic_store_explicit(&hand->handed, done, memory_order_relaxed);
     }
     if (status == STATUS_OK) {
-        note_call(hand, true);
+        line_begin_call(&hand->line);
         status = adapter->append_close(hand->conn, accepted, error);
-        note_call(hand, false);
+        end_call(hand);
     }
     if (status == STATUS_OK && *accepted != all) {
         error_set(error, ERROR_SERVER, 0, NULL, "%s of %s rows were kept", UNITS_COUNT(*accepted),
@@ -1282,13 +1282,6 @@ static enum status do_task(struct hand *hand, const struct task *task, struct er
     return hand->rows == NULL ? lack_memory(error) : load_chunk(hand, work, task->chunk, error);
 }
 
-static void share(struct hand *hand, struct adapter_conn *conn)
-{
-    pthread_mutex_lock(&hand->loader->lock);
-    hand->shared_conn = conn;
-    pthread_mutex_unlock(&hand->loader->lock);
-}
-
 static void *hand_run(void *argument)
 {
     struct hand *hand = argument;
@@ -1301,9 +1294,8 @@ static void *hand_run(void *argument)
     struct error error = {.kind = ERROR_NONE};
     struct target target = target_at(plan, loader->setup->host);
     target.facts = &loader->setup->connection.facts;
-    enum status status = plan->adapter->open(plan->adapter, &target, &hand->conn, &error);
+    enum status status = line_open(&hand->line, &target, &hand->conn, &error);
     if (status == STATUS_OK) {
-        share(hand, hand->conn);
         status = script_state_create(&hand->state, plan->script, &place, &error);
     }
     struct task task;
@@ -1311,8 +1303,7 @@ static void *hand_run(void *argument)
         status = do_task(hand, &task, &error);
         end_task(hand, &task, status, &error);
     }
-    share(hand, NULL);
-    plan->adapter->close(hand->conn);
+    line_close(&hand->line, &hand->conn);
     script_rows_destroy(hand->rows);
     script_state_destroy(hand->state);
     pthread_mutex_lock(&loader->lock);
@@ -1388,13 +1379,9 @@ static void watch(struct loader *loader, struct hand *hands, unsigned count)
         for (unsigned i = 0; i < count; i++) {
             struct hand *hand = &hands[i];
             handed += atomic_load_explicit(&hand->handed, memory_order_relaxed);
-            const int64_t call_ns = atomic_load_explicit(&hand->call_ns, memory_order_relaxed);
-            const bool is_overdue = plan->timeout_ns > 0 && call_ns > 0 && !hand->is_overdue &&
-                                    now_ns - call_ns > plan->timeout_ns;
-            if (plan->adapter->interrupt != NULL && hand->shared_conn != NULL &&
-                (is_overdue || now_ns >= cut_ns)) {
-                hand->is_overdue = hand->is_overdue || is_overdue;
-                plan->adapter->interrupt(hand->shared_conn);
+            line_cut_overdue(&hand->line, now_ns, NULL);
+            if (now_ns >= cut_ns) {
+                line_cut(&hand->line, NULL);
             }
         }
         cut_ns = now_ns >= cut_ns ? now_ns + MONO_NS_PER_S : cut_ns;
@@ -1476,6 +1463,7 @@ enum status datasets_load(struct datasets *datasets, const struct plan *plan, st
     for (unsigned i = 0; i < count; i++) {
         hands[i].loader = &loader;
         hands[i].index = i;
+        line_init(&hands[i].line, plan->adapter, plan->timeout_ns);
         const int rc = thread_start(&hands[i].thread, 0, hand_run, &hands[i]);
         hands[i].is_started = rc == 0;
         if (rc != 0) {
@@ -1491,6 +1479,7 @@ enum status datasets_load(struct datasets *datasets, const struct plan *plan, st
         if (hands[i].is_started) {
             pthread_join(hands[i].thread, NULL);
         }
+        line_fini(&hands[i].line);
     }
     pthread_cond_destroy(&loader.changed);
     pthread_cond_destroy(&loader.ended);

@@ -83,6 +83,9 @@ static void renew(struct fleet *fleet, unsigned place)
     const struct plan_share share = plan_share(plan);
     struct session *session = &fleet->sessions[place];
     struct session_summary *sum = &session->sum;
+    if (session->load == NULL) { /* the first session of the place */
+        line_init(&session->line, plan->adapter, plan->timeout_ns);
+    }
     session->load = fleet->load;
     session->place = place;
     session->is_idle = sum->is_idle = place >= share.count;
@@ -1249,7 +1252,6 @@ enum status fleet_run(struct load *load, struct result *result, struct error *er
         load->read = (struct statement){.sql = load->plan->read_sql};
     }
     gate_init(&load->gate, is_run && load->ranks != NULL);
-    pthread_mutex_init(&load->connections_lock, NULL);
     atomic_init(&load->has_finished_one, false);
     atomic_init(&load->timeouts_in_a_row, 0);
     atomic_init(&load->last_work_ns, load->start_ns);
@@ -1267,7 +1269,9 @@ enum status fleet_run(struct load *load, struct result *result, struct error *er
         sum_up(&fleet);
     }
     causes_fini(&fleet.causes);
-    pthread_mutex_destroy(&load->connections_lock);
+    for (unsigned i = 0; i < total && fleet.sessions[i].load != NULL; i++) {
+        line_fini(&fleet.sessions[i].line);
+    }
     gate_fini(&load->gate);
     free(fleet.sessions);
     return status;

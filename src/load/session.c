@@ -12,24 +12,13 @@
 /* A batch that begins so long after its intended moment is late. */
 #define LATE_NS (100 * MONO_NS_PER_MS)
 
-/* Lets other threads reach the connection, or no longer. */
-static void share_connection(struct session *session, struct adapter_conn *connection)
-{
-    pthread_mutex_lock(&session->load->connections_lock);
-    session->shared_conn = connection;
-    pthread_mutex_unlock(&session->load->connections_lock);
-}
-
-/* Hides the connection from the main thread and closes it; nothing when there is none. */
+/* Closes the connection; nothing when there is none. */
 static void close_connection(struct session *session)
 {
-    if (session->conn == NULL) {
-        return;
+    if (session->conn != NULL) {
+        session_add(session, RECORDER_CONNECTIONS_CLOSED, 1);
+        line_close(&session->line, &session->conn);
     }
-    share_connection(session, NULL);
-    session_add(session, RECORDER_CONNECTIONS_CLOSED, 1);
-    session->load->plan->adapter->close(session->conn);
-    session->conn = NULL;
 }
 
 /* The session goes to one of several hosts: what follows is counted there. */
@@ -53,7 +42,7 @@ static enum status open_connection(struct session *session, enum cause_phase pha
     target.facts = &load->setup->connection.facts;
     session->is_overdue = false; /* that was the connection before */
     const int64_t start_ns = mono_now_ns();
-    const enum status status = adapter->open(adapter, &target, &session->conn, error);
+    const enum status status = line_open(&session->line, &target, &session->conn, error);
     const int64_t end_ns = mono_now_ns();
     if (status != STATUS_OK) {
         if (error->kind != ERROR_CANCELLED) {
@@ -66,7 +55,6 @@ static enum status open_connection(struct session *session, enum cause_phase pha
                     phase == CAUSE_RECONNECT ? OPERATION_RECONNECT : OPERATION_CONNECT,
                     end_ns - start_ns);
     session_add(session, RECORDER_CONNECTIONS_OPENED, 1);
-    share_connection(session, session->conn);
     if (adapter->get_ready != NULL && !session->is_idle && load->setup->table.column_count > 0) {
         session_begin_call(session);
         adapter->get_ready(session->conn, &load->setup->table);

@@ -18,6 +18,7 @@
 #include "append/adapter.h"
 #include "load/gate.h"
 #include "load/generator.h"
+#include "load/line.h"
 #include "load/setup.h"
 #include "measure/ledger.h"
 #include "measure/levels.h"
@@ -47,7 +48,7 @@ struct load {
     void (*on_done)(void *context, int64_t done_ns);
     void *context;
 
-    struct cut_list *cut; /* filled by the fleet, under connections_lock; of the caller */
+    struct cut_list *cut; /* filled by the main thread; of the caller */
 
     struct ranks *ranks; /* that share the run; NULL: there is this process alone */
 
@@ -60,12 +61,11 @@ struct load {
     void (*on_begin)(void *context, const struct level *level);
     void (*on_level)(void *context, const struct level *level, const struct level *own);
 
-    /* Of the fleet. What changes is atomic, or has its own lock, or is under connections_lock. */
+    /* Of the fleet. What changes is atomic, or has its own lock. */
     struct statement read;   /* what sessions read by: count(*), or the user's query */
     struct causes *causes;   /* in a search of the level that is being tried */
     struct causes *mistakes; /* of the script: the whole run's; in a run the same as `causes` */
     struct gate gate;
-    pthread_mutex_t connections_lock; /* shared_conn of every session */
     atomic_bool has_finished_one;
     /* Sessions as their counters have them, in one place: the main thread looks often. */
     atomic_uint sessions_connected, sessions_failed, sessions_dropped;
@@ -89,7 +89,7 @@ struct session {
     bool is_settled;                   /* its place has been connected to a host ... */
     bool has_moved;                    /* ... and gone on to another: its rows may be at both */
     struct adapter_conn *conn;         /* the session's own; NULL = not connected */
-    struct adapter_conn *shared_conn;  /* the same while others may interrupt it */
+    struct line line;                  /* the same for the main thread, which may cut it */
     atomic_bool was_cut;               /* as it did not end in time after STOP */
     bool is_overdue;                   /* its connection was cut because a call took too long */
     bool is_refused;                   /* its latest batch was, by a read-only server: it reconnects
@@ -104,9 +104,6 @@ struct session {
     unsigned tries;                    /* connects after a loss, since a batch was last answered */
     uint64_t tries_total;              /* of the whole run */
     int64_t work_end_ns;               /* monotonic: its last answer; of idle sessions 0 */
-
-    /* With --timeout: when the call under way began; negative: when it was cut, last; 0 = none. */
-    _Atomic int64_t call_ns;
 
     atomic_bool is_leaving; /* told by the main thread to leave before its share is done */
     atomic_bool has_ended;  /* by its thread, when all else is written */

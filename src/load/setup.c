@@ -19,6 +19,7 @@
 #include "base/url.h"
 #include "load/datasets.h"
 #include "load/generator.h"
+#include "load/line.h"
 #include "load/session.h"
 #include "load/table_mark.h"
 
@@ -79,9 +80,8 @@ struct probe {
     struct error error;
     pthread_mutex_t lock; /* guards the rest */
     pthread_cond_t ended;
-    struct adapter_conn *connection; /* that may be interrupted; NULL = none */
     bool has_ended;
-    int64_t limit_at_ns; /* when the limit is reached; INT64_MAX = never */
+    struct line line; /* has a lock of its own */
 };
 
 /* Called by the work, cheap: a part of a long answer has come, the limit counts from now. */
@@ -185,19 +185,6 @@ static enum status open_connection(struct probe *probe, struct adapter_conn **co
     }
 }
 
-static int64_t limit_from(const struct probe *probe, int64_t now_ns)
-{
-    return probe->limit_ns > 0 ? now_ns + probe->limit_ns : INT64_MAX;
-}
-
-static void share(struct probe *probe, struct adapter_conn *connection)
-{
-    pthread_mutex_lock(&probe->lock);
-    probe->connection = connection;
-    probe->limit_at_ns = limit_from(probe, mono_now_ns());
-    pthread_mutex_unlock(&probe->lock);
-}
-
 /* Adds to the words of a server that does not know the user, the password or the database: which
  * server that was, as whom, and what to do. */
 static void describe_refusal(const struct plan *plan, struct error *error)
@@ -236,12 +223,13 @@ static void *probe_thread(void *argument)
         (probe->open == PROBE_FIRST || probe->open == PROBE_PATIENTLY)) {
         describe_refusal(probe->plan, &probe->error);
     }
-    share(probe, connection);
     if (probe->status == STATUS_OK) {
+        line_show(&probe->line, connection);
+        line_begin_call(&probe->line);
         probe->status = probe->work(probe, connection, &probe->error);
+        line_end_call(&probe->line);
     }
-    share(probe, NULL);
-    probe->plan->adapter->close(connection);
+    line_close(&probe->line, &connection);
     pthread_mutex_lock(&probe->lock);
     probe->has_ended = true;
     pthread_cond_signal(&probe->ended);
@@ -253,13 +241,12 @@ static void *probe_thread(void *argument)
  * was no thread, or that append gave up waiting for `what`. */
 static enum status probe_run(struct probe *probe, struct error *error)
 {
-    const struct adapter *adapter = probe->plan->adapter;
     const int64_t start_ns = mono_now_ns();
     int64_t interrupt_ns = INT64_MAX; /* when it is interrupted next */
     bool is_told = probe->plan->is_quiet;
     bool was_interrupted = false; /* what it came to is this side's doing */
     bool was_overdue = false;     /* it was interrupted at the limit */
-    probe->limit_at_ns = INT64_MAX;
+    line_init(&probe->line, probe->plan->adapter, probe->limit_ns);
     pthread_mutex_init(&probe->lock, NULL);
     thread_cond_init(&probe->ended);
     pthread_t thread;
@@ -286,15 +273,12 @@ static enum status probe_run(struct probe *probe, struct error *error)
             interrupt_ns = now_ns + (probe->plan->on_wait == NULL ? GRACE_NS : RANK_GRACE_NS);
         }
         if (atomic_exchange_explicit(&probe->has_answered, false, memory_order_relaxed)) {
-            probe->limit_at_ns = limit_from(probe, now_ns);
+            line_begin_call(&probe->line);
         }
-        const bool is_overdue = now_ns >= probe->limit_at_ns;
-        if ((now_ns >= interrupt_ns || is_overdue) && probe->connection != NULL &&
-            adapter->interrupt != NULL) {
-            adapter->interrupt(probe->connection);
+        if (line_cut_overdue(&probe->line, now_ns, NULL)) {
+            was_interrupted = was_overdue = true;
+        } else if (now_ns >= interrupt_ns && line_cut(&probe->line, NULL)) {
             was_interrupted = true;
-            was_overdue = was_overdue || is_overdue;
-            probe->limit_at_ns = INT64_MAX;
             interrupt_ns = now_ns + MONO_NS_PER_S;
         }
     }
@@ -304,6 +288,7 @@ static enum status probe_run(struct probe *probe, struct error *error)
     }
     pthread_cond_destroy(&probe->ended);
     pthread_mutex_destroy(&probe->lock);
+    line_fini(&probe->line);
     if (probe->status == STATUS_OK) {
         return STATUS_OK;
     }

@@ -9,6 +9,7 @@
 #include "base/ask.h"
 #include "base/mono.h"
 #include "base/process.h"
+#include "load/line.h"
 
 enum {
     CONNECT_S = 2,
@@ -29,8 +30,8 @@ struct storage_watch {
     bool is_pending;         /* it was asked for, and there is no answer */
     bool is_stopping;
     bool has_ended;
-    struct adapter_conn *conn; /* that may be interrupted; NULL = none */
     int64_t bytes;
+    struct line line; /* has a lock of its own */
 };
 
 static bool take_bytes(void *context, const struct cell *cells, size_t count)
@@ -159,13 +160,6 @@ int64_t storage_read(const struct storage *storage, const struct plan *plan,
     return bytes;
 }
 
-static void share(struct storage_watch *watch, struct adapter_conn *conn)
-{
-    pthread_mutex_lock(&watch->lock);
-    watch->conn = conn;
-    pthread_mutex_unlock(&watch->lock);
-}
-
 /* Waits until the next reading is wanted. False: the end. */
 static bool wait_for_next(struct storage_watch *watch)
 {
@@ -182,20 +176,16 @@ static bool wait_for_next(struct storage_watch *watch)
 /* Opens what has to be, and reads; a connection that failed is opened anew the next time. */
 static int64_t read_once(struct storage_watch *watch, struct adapter_conn **conn)
 {
-    const struct adapter *adapter = watch->plan->adapter;
     struct error error = {.kind = ERROR_NONE};
     struct target target = target_at(watch->plan, watch->host);
     target.makes_nothing = true;
     target.connect_timeout_s = CONNECT_S;
-    if (*conn == NULL && adapter->open(adapter, &target, conn, &error) != STATUS_OK) {
+    if (*conn == NULL && line_open(&watch->line, &target, conn, &error) != STATUS_OK) {
         return -1;
     }
-    share(watch, *conn);
     const int64_t bytes = storage_read(watch->storage, watch->plan, *conn, &error);
     if (bytes < 0) {
-        share(watch, NULL);
-        adapter->close(*conn);
-        *conn = NULL;
+        line_close(&watch->line, conn);
     }
     return bytes;
 }
@@ -212,8 +202,7 @@ static void *run_watch(void *argument)
         pthread_cond_signal(&watch->answered);
         pthread_mutex_unlock(&watch->lock);
     }
-    share(watch, NULL);
-    watch->plan->adapter->close(conn);
+    line_close(&watch->line, &conn);
     pthread_mutex_lock(&watch->lock);
     watch->has_ended = true;
     pthread_cond_signal(&watch->answered);
@@ -229,6 +218,7 @@ struct storage_watch *storage_watch_start(const struct storage *storage, const s
         return NULL;
     }
     *watch = (struct storage_watch){.storage = storage, .plan = plan, .host = host, .bytes = -1};
+    line_init(&watch->line, plan->adapter, 0);
     pthread_mutex_init(&watch->lock, NULL);
     thread_cond_init(&watch->changed);
     thread_cond_init(&watch->answered);
@@ -276,8 +266,8 @@ void storage_watch_stop(struct storage_watch *watch)
     while (watch->has_thread && !watch->has_ended) {
         const struct timespec limit = mono_timespec(mono_now_ns() + INTERRUPT_NS);
         pthread_cond_timedwait(&watch->answered, &watch->lock, &limit);
-        if (!watch->has_ended && watch->conn != NULL && watch->plan->adapter->interrupt != NULL) {
-            watch->plan->adapter->interrupt(watch->conn);
+        if (!watch->has_ended) {
+            line_cut(&watch->line, NULL);
         }
     }
     pthread_mutex_unlock(&watch->lock);
@@ -286,6 +276,7 @@ void storage_watch_stop(struct storage_watch *watch)
     }
     pthread_cond_destroy(&watch->changed);
     pthread_cond_destroy(&watch->answered);
+    line_fini(&watch->line);
     pthread_mutex_destroy(&watch->lock);
     free(watch);
 }

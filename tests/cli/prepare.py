@@ -398,7 +398,7 @@ class Prepare(Others):
 
     def test_time_of_a_script_is_not_the_server_s(self):
         """Between two calls nothing can be overdue."""
-        self.refused_run("--workload", self.script(LATE_SCRIPT), "--timeout", "1",
+        self.refused_run("--workload", self.script(LATE_SCRIPT), "--timeout", "1", "--quiet",
                          pattern=r"there is no row 240")
 
     def test_two_tables_without_columns(self):

@@ -1,0 +1,94 @@
+#include "load/line.h"
+
+#include "base/mono.h"
+
+void line_init(struct line *line, const struct adapter *adapter, int64_t limit_ns)
+{
+    *line = (struct line){.adapter = adapter, .limit_ns = limit_ns};
+    /* Without attributes this cannot fail. */
+    pthread_mutex_init(&line->lock, NULL);
+}
+
+void line_fini(struct line *line)
+{
+    pthread_mutex_destroy(&line->lock);
+}
+
+void line_show(struct line *line, struct adapter_conn *conn)
+{
+    pthread_mutex_lock(&line->lock);
+    line->conn = conn;
+    pthread_mutex_unlock(&line->lock);
+}
+
+enum status line_open(struct line *line, const struct target *target, struct adapter_conn **conn,
+                      struct error *error)
+{
+    const enum status status = line->adapter->open(line->adapter, target, conn, error);
+    if (status == STATUS_OK) {
+        line_show(line, *conn);
+    }
+    return status;
+}
+
+void line_close(struct line *line, struct adapter_conn **conn)
+{
+    if (*conn != NULL) {
+        line_show(line, NULL);
+        line->adapter->close(*conn);
+        *conn = NULL;
+    }
+}
+
+void line_begin_call(struct line *line)
+{
+    if (line->limit_ns > 0) {
+        atomic_store_explicit(&line->call_ns, mono_now_ns(), memory_order_relaxed);
+    }
+}
+
+bool line_end_call(struct line *line)
+{
+    return line->limit_ns > 0 && atomic_exchange(&line->call_ns, 0) < 0;
+}
+
+/* Under lock. */
+static bool cut(struct line *line, struct session_name *name)
+{
+    if (line->conn == NULL || line->adapter->interrupt == NULL) {
+        return false;
+    }
+    if (name != NULL) {
+        *name = (struct session_name){.number = 0};
+        if (line->adapter->name_session != NULL) {
+            line->adapter->name_session(line->conn, name);
+        }
+    }
+    line->adapter->interrupt(line->conn);
+    return true;
+}
+
+bool line_cut(struct line *line, struct session_name *name)
+{
+    pthread_mutex_lock(&line->lock);
+    const bool is_cut = cut(line, name);
+    pthread_mutex_unlock(&line->lock);
+    return is_cut;
+}
+
+/* The exchange decides which was first, the end of the call or its cut. It is under the lock, so
+ * that an owner which knows of the cut cannot have opened another connection before the cut. */
+bool line_cut_overdue(struct line *line, int64_t now_ns, struct session_name *name)
+{
+    int64_t call_ns = atomic_load_explicit(&line->call_ns, memory_order_relaxed);
+    const int64_t limit_ns = call_ns > 0 ? call_ns + line->limit_ns : MONO_NS_PER_S - call_ns;
+    if (call_ns == 0 || now_ns < limit_ns || line->adapter->interrupt == NULL) {
+        return false;
+    }
+    pthread_mutex_lock(&line->lock);
+    const bool is_cut = line->conn != NULL &&
+                        atomic_compare_exchange_strong(&line->call_ns, &call_ns, -now_ns) &&
+                        cut(line, name);
+    pthread_mutex_unlock(&line->lock);
+    return is_cut;
+}
