@@ -139,12 +139,9 @@ static enum status hand_over(struct session *session, struct append *append, str
     const struct adapter *adapter = session->load->plan->adapter;
     struct generator *generator = session->load->generator;
     const uint64_t left = append->rows - append->handed;
-    if (append->script_rows != NULL) {
+    if (append->make != NULL) {
         const size_t count = (size_t)MIN(left, append->most_rows);
-        const struct batch *filled =
-            script_rows_fill(append->script_rows, append->state,
-                             append->script_first + append->script_step * append->handed,
-                             append->script_step, count, error);
+        const struct batch *filled = append->make(append->context, append->handed, count, error);
         if (filled == NULL) {
             return STATUS_FATAL;
         }
@@ -177,8 +174,7 @@ static void put_off_rest(struct append *append)
     append->rows = append->handed;
 }
 
-/* What a loss leaves in doubt, and what it kept from being sent. */
-static void note_loss(const struct session *session, struct append *append)
+void session_lose(const struct session *session, struct append *append)
 {
     const struct adapter *adapter = session->load->plan->adapter;
     append->accepted = MIN(append->accepted, append->handed);
@@ -213,7 +209,7 @@ enum status session_send(struct session *session, struct append *append, bool *i
         }
         session_end_call(session);
         if (status == STATUS_LOST) {
-            note_loss(session, append);
+            session_lose(session, append);
         } else if (status == STATUS_REJECTED && append->accepted > 0) {
             put_off_rest(append); /* each part of the append stands for itself */
         }

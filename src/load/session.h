@@ -150,11 +150,12 @@ void session_note_count(struct session *session, uint64_t rows, uint64_t own, ui
 /* One batch on its way. */
 struct append {
     const struct table *table;
-    struct script_rows *script_rows; /* who makes them; NULL: the generator */
-    struct script_state *state;
-    uint64_t script_first, script_step; /* numbers of its rows */
-    size_t most_rows;                   /* at a time */
-    uint64_t first_row;                 /* among the session's own */
+    /* Makes so many rows after the first `from` ones; NULL: *error says why not. The generator does
+     * where this is NULL. */
+    const struct batch *(*make)(void *context, uint64_t from, size_t rows, struct error *error);
+    void *context;
+    size_t most_rows;   /* at a time */
+    uint64_t first_row; /* among the session's own */
     uint64_t rows;
     uint64_t handed;   /* rows that the adapter was given in the latest try; of a lost one, that
                           were sent */
@@ -168,6 +169,9 @@ struct append {
  * came while it was busy: then no row of the batch was ever on its way. */
 enum status session_send(struct session *session, struct append *append, bool *is_begun,
                          struct error *error);
+
+/* What the loss of the connection leaves in doubt, and what it kept from being sent. */
+void session_lose(const struct session *session, struct append *append);
 
 /* Every row of the batch goes to one account; those that were never handed over stay not sent, or
  * are part of a batch to come. */

@@ -71,7 +71,9 @@ struct transactions {
     struct script_host host;
     struct script_state *state; /* NULL: the session's thread has not begun, or has ended */
     struct table_account *accounts;
-    bool *writes; /* by number of the transaction: it wrote once */
+    struct append *append; /* under way; NULL: none is */
+    size_t append_dataset; /* the table that its rows go to */
+    bool *writes;          /* by number of the transaction: it wrote once */
 
     /* Of the transaction under way. */
     enum part part;
@@ -307,6 +309,41 @@ static bool do_forgive(void *context)
     return true;
 }
 
+/* Makes the next rows of the append under way: the script's own code, which may compute for ever.
+ */
+static const struct batch *make_rows(void *context, uint64_t from, size_t rows, struct error *error)
+{
+    struct transactions *own = context;
+    const struct session *session = own->session;
+    const struct table_account *account = &own->accounts[own->append_dataset];
+    const unsigned sessions = session->load->plan->sessions;
+    const uint64_t first = own->script->datasets[own->append_dataset].rows + session->index +
+                           sessions * (account->appended + from);
+    own->since_ns = mono_now_ns();
+    go_in(own);
+    const struct batch *made =
+        script_rows_fill(account->rows, own->state, first, sessions, rows, error);
+    come_out(own);
+    return made;
+}
+
+/* Rows that were begun go to their accounts. */
+static void account_rows(struct transactions *own, size_t dataset, struct append *append,
+                         enum status status, int64_t end_ns)
+{
+    struct session *session = own->session;
+    struct table_account *account = &own->accounts[dataset];
+    append->accepted = MIN(append->accepted, append->rows);
+    account->appended += append->rows;
+    session->sum.begun += append->rows;
+    session_account(session, append, status, end_ns);
+    note_rows(own, (int)dataset, append->accepted, true);
+    own->has_written |= append->accepted > 0;
+    own->has_changed |= append->accepted > 0;
+    account->added_in_doubt += append->in_doubt;
+    own->is_in_doubt |= append->in_doubt > 0;
+}
+
 static enum status do_append(void *context, size_t dataset, uint64_t rows)
 {
     struct transactions *own = context;
@@ -336,31 +373,23 @@ static enum status do_append(void *context, size_t dataset, uint64_t rows)
             error_set(&own->error, ERROR_MEMORY, 0, NULL, "out of memory for a batch of rows");
             return fail(own, CAUSE_APPEND, declared->name, STATUS_FATAL);
         }
-        const unsigned sessions = session->load->plan->sessions;
         append.table = &session->load->setup->datasets[dataset].table;
-        append.script_rows = account->rows;
-        append.state = own->state;
-        append.script_first = declared->rows + session->index + sessions * account->appended;
-        append.script_step = sessions;
+        append.make = make_rows;
+        append.context = own;
         append.most_rows = ROWS_AT_A_TIME;
     }
     bool is_begun;
+    own->append = &append;
+    own->append_dataset = dataset;
     const enum status status = session_send(session, &append, &is_begun, &own->error);
+    own->append = NULL;
     const int64_t end_ns = enter_script(own);
     if (!is_begun ||
         (status == STATUS_REJECTED && append.accepted == 0 && error_is_passing(&own->error))) {
         /* the rows' turn comes again */
         return fail(own, CAUSE_APPEND, declared->name, STATUS_REJECTED);
     }
-    append.accepted = MIN(append.accepted, append.rows);
-    account->appended += append.rows;
-    session->sum.begun += append.rows;
-    session_account(session, &append, status, end_ns);
-    note_rows(own, (int)dataset, append.accepted, true);
-    own->has_written |= append.accepted > 0;
-    own->has_changed |= append.accepted > 0;
-    account->added_in_doubt += append.in_doubt;
-    own->is_in_doubt |= append.in_doubt > 0;
+    account_rows(own, dataset, &append, status, end_ns);
     if (status == STATUS_OK && append.accepted < append.rows) {
         error_set(&own->error, ERROR_DATA, 0, NULL,
                   "the server acknowledged fewer rows than it got");
@@ -543,7 +572,12 @@ enum status transactions_begin(struct session *session, struct error *error)
                                        .seed = load->plan->seed,
                                        .dialect = load->setup->connection.dialect,
                                        .host = &own->host};
-    return script_state_create(&own->state, script, &place, error);
+    struct script_state *state = NULL;
+    go_in(own);
+    const enum status status = script_state_create(&state, script, &place, error);
+    come_out(own);
+    own->state = state;
+    return status;
 }
 
 void transactions_end(struct session *session)
@@ -981,7 +1015,12 @@ bool transactions_leave(struct session *session, bool *is_at_work, int64_t *sinc
     *is_at_work = own->part != PART_NONE;
     *since_ns = own->since_ns;
     error_set(&error, ERROR_USAGE, 0, NULL, "%s: this did not return when the run had ended",
-              script_place_of(own->state));
+              own->state == NULL ? own->script->name : script_place_of(own->state));
+    if (own->append != NULL) {
+        /* its rows were on their way, and the connection is about to be closed */
+        session_lose(session, own->append);
+        account_rows(own, own->append_dataset, own->append, STATUS_LOST, mono_now_ns());
+    }
     if (*is_at_work) {
         settle_rows(own, TRY_WRONG);
         settle_claims(own, false);

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,6 +46,9 @@ enum {
 #define ENDING_NS MONO_NS_PER_S
 #define ENDING_CPU_NS (10 * MONO_NS_PER_MS)
 
+/* How often it is looked whether the top level has to end. */
+#define LOOK_NS (20 * MONO_NS_PER_MS)
+
 /* That functions of C go through between two looks at the time: some milliseconds' worth. */
 #define BYTES_BETWEEN 1e7
 
@@ -80,7 +84,8 @@ struct script_source {
     const char *const *sets;   /* borrowed while the script is loaded */
     size_t set_count;
     bool *has_used;       /* each set's name was a parameter: by place of its comma */
-    pthread_mutex_t lock; /* of the two below */
+    atomic_bool is_left;  /* nobody waits any more for the thread that runs the top level */
+    pthread_mutex_t lock; /* of the two below, and of slow_place of `main` while it declares */
     char *dialect;
     struct statement *statements; /* for that dialect */
 };
@@ -362,7 +367,10 @@ static void check_time(lua_State *lua, int level)
     if (state->end != SCRIPT_DONE) {
         end_by(lua, state->end);
     }
-    if (state->made != NULL && interrupt_requested()) {
+    if (state->made != NULL &&
+        (interrupt_requested() || atomic_load(&state->script->source->is_left))) {
+        luaL_where(lua, level);
+        snprintf(state->why, sizeof state->why, "%s", lua_tostring(lua, -1));
         end_by(lua, SCRIPT_STOPPED);
     }
     const bool is_stopped = host != NULL && host->is_stopped(host->context);
@@ -1957,8 +1965,14 @@ static void note_place(lua_State *lua)
     struct script_state *state = state_of(lua);
     luaL_where(lua, 1);
     const char *place = lua_tostring(lua, -1);
+    if (state->made != NULL) {
+        pthread_mutex_lock(&state->made->source->lock);
+    }
     snprintf(state->slow_place, sizeof state->slow_place, "%.*s",
              place[0] == '\0' ? 0 : (int)strlen(place) - 2, place); /* "x.lua:3: " */
+    if (state->made != NULL) {
+        pthread_mutex_unlock(&state->made->source->lock);
+    }
     lua_pop(lua, 1);
 }
 
@@ -1989,14 +2003,29 @@ static int call_pattern(lua_State *lua)
                           (int)pattern_length, (int)repetitions, (int)length);
     }
     note_bytes(lua, bytes);
-    if (steps * bytes > PATTERN_STEPS_LONG) { /* from each place of the text */
+    const bool is_long = steps * bytes > PATTERN_STEPS_LONG; /* from each place of the text */
+    if (is_long) {
         note_place(lua);
         check_time(lua, 1); /* and so the place is known to others */
     }
     lua_pushvalue(lua, lua_upvalueindex(1));
     lua_insert(lua, 1);
     lua_call(lua, lua_gettop(lua) - 1, LUA_MULTRET);
+    if (is_long) {
+        check_time(lua, 1); /* nobody may wait for the rest of the script any more */
+    }
     return lua_gettop(lua);
+}
+
+/* A function, the upvalue, that goes through its texts once. */
+static int call_text(lua_State *lua)
+{
+    double bytes = 0;
+    for (int i = lua_gettop(lua); i > 0; i--) {
+        bytes += lua_type(lua, i) == LUA_TSTRING ? (double)lua_rawlen(lua, i) : 0;
+    }
+    note_bytes(lua, bytes);
+    return lua_tocfunction(lua, lua_upvalueindex(1))(lua);
 }
 
 /* Makes functions of the libraries end: those that compute in C see no hook. */
@@ -2023,6 +2052,18 @@ static void bound_libraries(lua_State *lua)
         lua_pushboolean(lua, i == 0);
         lua_pushcclosure(lua, call_pattern, 2);
         lua_setfield(lua, -2, of_patterns[i]);
+    }
+    static const struct {
+        const char *library, *name;
+    } of_texts[] = {{LUA_STRLIBNAME, "format"}, {LUA_STRLIBNAME, "lower"},
+                    {LUA_STRLIBNAME, "pack"},   {LUA_STRLIBNAME, "reverse"},
+                    {LUA_STRLIBNAME, "upper"},  {LUA_UTF8LIBNAME, "codepoint"},
+                    {LUA_UTF8LIBNAME, "len"},   {LUA_UTF8LIBNAME, "offset"}};
+    for (size_t i = 0; i < COUNT_OF(of_texts); i++) {
+        lua_getglobal(lua, of_texts[i].library);
+        lua_getfield(lua, -1, of_texts[i].name);
+        lua_pushcclosure(lua, call_text, 1);
+        lua_setfield(lua, -2, of_texts[i].name);
     }
     lua_settop(lua, 0);
 }
@@ -2279,6 +2320,12 @@ static enum status lack_memory(struct error *error)
     return STATUS_FATAL;
 }
 
+static void explain_interrupt(struct error *error, const char *place, size_t length)
+{
+    error_set(error, ERROR_CANCELLED, 0, NULL, "interrupted while the script was loaded%s%.*s",
+              length == 0 ? "" : ", which computed at ", (int)length, place);
+}
+
 /* Runs what is on top of the stack as the top level of the script. */
 static enum status run_top_level(struct script_state *state, struct error *error)
 {
@@ -2292,7 +2339,8 @@ static enum status run_top_level(struct script_state *state, struct error *error
         end = conclude(state, lua_pcall(state->lua, 0, 0, 0), error);
     }
     if (end == SCRIPT_STOPPED) {
-        error_set(error, ERROR_CANCELLED, 0, NULL, "interrupted while the script was loaded");
+        const size_t length = strlen(state->why); /* "x.lua:3: ", or "" */
+        explain_interrupt(error, state->why, length > 2 ? length - 2 : 0);
     }
     return end == SCRIPT_DONE ? STATUS_OK : STATUS_FATAL;
 }
@@ -2537,30 +2585,127 @@ static enum status declare(struct script *script, struct error *error)
     return STATUS_OK;
 }
 
+/*
+ * The top level is run by a thread of its own, as nothing ends a function of C that computes for
+ * ever: that thread is left behind, with all that it uses, and the caller goes on without the
+ * script. It changes nothing that others see, and ends when it looks at the time.
+ */
+struct loading {
+    struct script *script;
+    struct error error; /* of the thread, until it has ended */
+    enum status status;
+    pthread_mutex_t lock; /* of has_ended */
+    pthread_cond_t ended;
+    bool has_ended;
+};
+
+static void *run_loading(void *argument)
+{
+    struct loading *loading = argument;
+    struct script *script = loading->script;
+    loading->status = find_source(script->source, script->name, &loading->error);
+    if (loading->status == STATUS_OK) {
+        loading->status = declare(script, &loading->error);
+    }
+    pthread_mutex_lock(&loading->lock);
+    loading->has_ended = true;
+    pthread_cond_signal(&loading->ended);
+    pthread_mutex_unlock(&loading->lock);
+    return NULL;
+}
+
+/* Waits until the thread has ended. False: the user interrupts, or it has had its time, and it does
+ * not come to an end. */
+static bool await_loading(struct loading *loading, pthread_t thread)
+{
+    clockid_t clock;
+    const bool has_clock = pthread_getcpuclockid(thread, &clock) == 0;
+    int64_t asked_ns = 0;
+    bool is_waited_for = true;
+    pthread_mutex_lock(&loading->lock);
+    while (!loading->has_ended && is_waited_for) {
+        const int64_t now_ns = mono_now_ns();
+        const struct timespec until = {.tv_sec = (now_ns + LOOK_NS) / MONO_NS_PER_S,
+                                       .tv_nsec = (now_ns + LOOK_NS) % MONO_NS_PER_S};
+        asked_ns = asked_ns == 0 && interrupt_requested() ? now_ns : asked_ns;
+        /* what runs instructions of Lua, or calls functions of C now and then, ends by itself */
+        is_waited_for = asked_ns > 0 ? now_ns - asked_ns < ENDING_NS
+                                     : !has_clock || mono_clock_ns(clock) < ALONE_NS + ENDING_NS;
+        if (is_waited_for) {
+            pthread_cond_timedwait(&loading->ended, &loading->lock, &until);
+        }
+    }
+    const bool has_ended = loading->has_ended;
+    pthread_mutex_unlock(&loading->lock);
+    return has_ended;
+}
+
+/* The thread keeps all that it may touch. */
+static void leave_loading(struct loading *loading, pthread_t thread, struct error *error)
+{
+    struct script_source *source = loading->script->source;
+    char place[80] = "";
+    atomic_store(&source->is_left, true);
+    pthread_detach(thread);
+    pthread_mutex_lock(&source->lock);
+    if (source->main != NULL) {
+        snprintf(place, sizeof place, "%s", source->main->slow_place);
+    }
+    pthread_mutex_unlock(&source->lock);
+    if (interrupt_requested()) {
+        explain_interrupt(error, place, strlen(place));
+    } else {
+        error_set(error, ERROR_USAGE, 0, NULL, "%s: this does not come to an end",
+                  place[0] == '\0' ? loading->script->name : place);
+    }
+}
+
+static void loading_free(struct loading *loading)
+{
+    if (loading != NULL) {
+        pthread_cond_destroy(&loading->ended);
+        pthread_mutex_destroy(&loading->lock);
+        free(loading);
+    }
+}
+
 struct script *script_load(const char *name, const char *const *sets, size_t set_count,
                            struct error *error)
 {
     struct script *script = calloc(1, sizeof *script);
     struct script_source *source = calloc(1, sizeof *source);
-    if (script == NULL || source == NULL) {
+    struct loading *loading = calloc(1, sizeof *loading);
+    if (script == NULL || source == NULL || loading == NULL) {
         free(script);
         free(source);
+        free(loading);
         lack_memory(error);
         return NULL;
     }
     pthread_mutex_init(&source->lock, NULL);
+    pthread_mutex_init(&loading->lock, NULL);
+    thread_cond_init(&loading->ended);
     script->name = name;
     script->source = source;
     source->sets = sets;
     source->set_count = set_count;
-    enum status status = find_source(source, name, error);
-    if (status == STATUS_OK) {
-        status = declare(script, error);
-    }
-    if (status != STATUS_OK) {
-        script_destroy(script);
+    loading->script = script;
+    pthread_t thread;
+    if (thread_start(&thread, 0, run_loading, loading) != 0) {
+        run_loading(loading); /* no thread to be had: then nothing but a second Ctrl-C ends it */
+    } else if (await_loading(loading, thread)) {
+        pthread_join(thread, NULL);
+    } else {
+        leave_loading(loading, thread, error);
         return NULL;
     }
+    const enum status status = loading->status;
+    if (status != STATUS_OK) {
+        *error = loading->error;
+        script_destroy(script);
+        script = NULL;
+    }
+    loading_free(loading);
     return script;
 }
 

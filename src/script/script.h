@@ -1,7 +1,7 @@
 /*
  * Scripted workloads: what a Lua script declares, and its functions while sessions run.
  *
- * The top level of a script runs once in the main thread, in script_load: parameters, tables,
+ * The top level of a script runs once for the main thread, in script_load: parameters, tables,
  * statements and transactions are declared there, and known before anything is connected. It runs
  * again in a state of its own for each session, so that its functions have what they refer to; a
  * state belongs to one thread.

@@ -56,10 +56,15 @@ class Wrong(workload_faults.Case):
             with self.subTest(text):
                 self.check_refused(text, pattern)
 
+    # some 4 x 10^15 steps in a function of C, which sees no end of the run
+    ENDLESS_PATTERN = 'local a = ("a"):rep(40) a:find(("a*"):rep(20) .. "b")'
+
     def test_a_top_level_that_does_not_end(self):
-        script = self.script('while true do end\ntransaction("x", function() end)\n')
-        ended = self.append("help", script, code=2)
-        self.assertRegex(ended.reason, r"script\.lua:1: this does not come to an end")
+        for body in ("while true do end", self.ENDLESS_PATTERN):
+            with self.subTest(body):
+                script = self.script(body + '\ntransaction("x", function() end)\n')
+                ended = self.append("help", script, code=2)
+                self.assertRegex(ended.reason, r"script\.lua:1: this does not come to an end")
 
     def test_what_is_no_text(self):
         script = self.folder / "code.lua"
@@ -178,9 +183,6 @@ class Wrong(workload_faults.Case):
                 self.assertLess(time.monotonic() - start, 20 * harness.SLOW)
                 self.assertEqual(run.json["transactions"]["committed"], 0)
 
-    # some 4 x 10^15 steps in a function of C, which sees no end of the run
-    ENDLESS_PATTERN = 'local a = ("a"):rep(40) a:find(("a*"):rep(20) .. "b")'
-
     def test_ctrl_c_at_a_pattern_before_the_run(self):
         script = self.script(TABLE + GET + f"on_session(function() {self.ENDLESS_PATTERN} end)\n"
                              'transaction("x", function() get:run(1) end)\n')
@@ -197,7 +199,8 @@ class Wrong(workload_faults.Case):
 
     def test_the_line_that_does_not_return(self):
         for body in ("while true do pcall(function() while true do end end) end", "while true do end",
-                     self.ENDLESS_PATTERN):
+                     self.ENDLESS_PATTERN, 'local s = ("a"):rep(3e6) while true do utf8.len(s) end',
+                     'local s = ("a"):rep(3e6) while true do utf8.offset(s, 3e6) end'):
             with self.subTest(body):
                 script = self.script(TABLE + GET + 'local n = 0\ntransaction("x", function()\n'
                                      "n = n + 1 get:run(1)\nif n > 5 and session.id == 1 then\n"
@@ -209,6 +212,34 @@ class Wrong(workload_faults.Case):
                 self.assertRegex(ended.reason, r"1 of [\d,]+ transactions? failed: .*script\.lua:7: "
                                  "this did not return when the run had ended")
 
+    def test_rows_that_never_come(self):
+        """Of an append: a function of derive computes for ever, and rows before it were on their way."""
+        for body in ("while true do end", "while true do pcall(function() while true do end end) end",
+                     self.ENDLESS_PATTERN):
+            for stop in ("1s", None):
+                with self.subTest(body=body, stop=stop):
+                    script = self.script(
+                        "local n = 0\nlocal log = dataset('log', 0, {{'a', 'int32', derive(row(), function(i)\n"
+                        "n = n + 1\nif session.id == 1 and n > 650 then\n" + body + "\nend\nreturn 1 end)}})\n"
+                        "transaction('x', function() log:append(200) think(0.01) end, {autocommit = true})\n")
+                    out = self.out()
+                    process = self.start(2, self.url(), "--workload", script, "--duration",
+                                         stop or "10m", "--recreate", "--out", out)
+                    if stop is None:
+                        stat = pathlib.Path(f"/proc/{process.pid}/stat")
+                        harness.wait_until((out / "samples.csv").exists, "the run")
+                        harness.wait_until(lambda: int(stat.read_text().split()[13]) > 100, "the loop")
+                        process.send_signal(signal.SIGINT)
+                    ended = self.end(process, 1 if stop else 130)
+                    run = self.check_run(out, ended.code)
+                    self.assertEqual(run.sessions["dropped"], 1)
+                    self.assertEqual(run.json["transactions"]["failed"], 1)
+                    self.assertGreaterEqual(run.rows["acknowledged"], 600)
+                    log, = run.json["datasets"]
+                    self.assertEqual((log["rows_after"], log["lost"]), (run.rows["acknowledged"], 0), log)
+                    self.assertTrue(any("script.lua:5: this did not return" in cause["text"]
+                                        for cause in run.causes), run.causes)
+
     def test_a_pattern_that_would_never_be_done(self):
         self.check_stopped('local a = ("a"):rep(200000) a:find((".-"):rep(6) .. "b")',
                            "a pattern of 13 bytes with 6 repetitions may never be done")
@@ -218,7 +249,8 @@ class Wrong(workload_faults.Case):
                            " while true do t[#t + 1] = {} end end) end", "may use 8 MiB, and needs more")
 
     def test_ctrl_c_at_the_top_level(self):
-        for text in ("while true do end", "while true do pcall(function() while true do end end) end"):
+        for text in ("while true do end", "while true do pcall(function() while true do end end) end",
+                     self.ENDLESS_PATTERN, 'local s = ("a"):rep(3e6) while true do utf8.len(s) end'):
             with self.subTest(text):
                 script = self.script(text + '\ntransaction("x", function() end)\n')
                 process = self.start(1, self.url(), "--workload", script, "--duration", "1s")
@@ -226,7 +258,9 @@ class Wrong(workload_faults.Case):
                 harness.wait_until(lambda: int(stat.read_text().split()[13]) > 20, "the loop")
                 process.send_signal(signal.SIGINT)
                 ended = self.end(process, 130)
-                self.assertIn("interrupted while the script was loaded", ended.reason)
+                self.assertRegex(ended.reason, "interrupted while the script was loaded, which "
+                                 r"computed at \S*script\.lua:1$")
+                self.assertEqual(len(ended.err.splitlines()), 1, ended)
 
     def test_ctrl_c_ends_an_endless_loop(self):
         script = self.script(TABLE + GET + 'transaction("x", function() while true do end end)\n')
