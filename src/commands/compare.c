@@ -718,6 +718,18 @@ static void write_row(const struct comparison *comparison, const char *title, co
            ratio);
 }
 
+/* A value with its unit; from 1,000 on, below 0 too, as a whole number with separators. */
+static void write_value(const char *key, double value, char text[VALUE_BYTES])
+{
+    const double size = fabs(value);
+    if (size >= 1000 && size < 1e18) {
+        snprintf(text, VALUE_BYTES, "%s%s%s", value < 0 ? "-" : "",
+                 UNITS_COUNT((uint64_t)llround(size)), figure_unit(key));
+    } else {
+        snprintf(text, VALUE_BYTES, "%.4g%s", value, figure_unit(key));
+    }
+}
+
 /* Of a cell of sweeps what is tested and the headline; of two runs all that is not 0 in both. Which
  * session was the slowest is no quantity. */
 static void write_figure(const struct comparison *comparison, const json_t *figure)
@@ -736,12 +748,7 @@ static void write_figure(const struct comparison *comparison, const json_t *figu
         }
         known++;
         are_zero &= value == 0;
-        if (fabs(value) >= 1000 && value < 1e18) {
-            snprintf(values[side], VALUE_BYTES, "%s%s", UNITS_COUNT((uint64_t)llround(value)),
-                     figure_unit(key));
-        } else {
-            snprintf(values[side], VALUE_BYTES, "%.4g%s", value, figure_unit(key));
-        }
+        write_value(key, value, values[side]);
     }
     if (comparison->is_sweep
             ? known == 0 || (!is_in(comparison->tested, TESTED, key) && !is_headline)

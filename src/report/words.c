@@ -13,8 +13,9 @@ const char *report_format(double value, char text[REPORT_WORDS_BYTES])
 {
     if (fabs(value) >= COUNT_MAX) {
         snprintf(text, REPORT_WORDS_BYTES, "%.3g", value);
-    } else if (value >= 1000) {
-        snprintf(text, REPORT_WORDS_BYTES, "%s", UNITS_COUNT((uint64_t)llround(value)));
+    } else if (fabs(value) >= 1000) {
+        snprintf(text, REPORT_WORDS_BYTES, "%s%s", value < 0 ? "-" : "",
+                 UNITS_COUNT((uint64_t)llround(fabs(value))));
     } else if (value == 0 || fabs(value) >= 99.95) {
         snprintf(text, REPORT_WORDS_BYTES, "%.0f", value);
     } else {

@@ -81,6 +81,19 @@ class Compare(harness.Case):
         for word in ("REGRESSION", "interval", "rows_lost", "slowest_session"):
             self.assertNotIn(word, ended.out)
 
+    def test_figures_below_0(self):
+        """One that became smaller, such as a table that the server has tidied up."""
+        for value, shown in ((-999, "-999"), (-999.6, "-999.6"), (-1000, "-1,000"), (-1500.4, "-1,500"),
+                             (-2.5e6, "-2,500,000"), (-1e18, r"-1e\+18")):
+            with self.subTest(value=value):
+                folders = [self.made_up(f"{name}{value}", 20000) for name in "ab"]
+                self.rewrite(folders[1] / "summary.csv", lambda table, value=value: table[1].__setitem__(
+                    table[0].index("max_memory_mib"), str(value)))
+                self.rewrite(folders[0] / "summary.csv", lambda table: table[1].__setitem__(
+                    table[0].index("max_memory_mib"), "1000"))
+                ended = self.append("compare", *folders)
+                self.assertRegex(ended.out, rf"(?m)^Maximum memory +1,000 MiB +{shown} MiB +\S+$")
+
     def test_a_run_and_itself(self):
         a = self.made_up("a", 20000)
         compared = self.compare(a, a, "--fail-if", "throughput!=1, elapsed!=1")

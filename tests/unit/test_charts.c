@@ -414,7 +414,7 @@ static void test_texts(void **state)
     } cases[] = {{0, "0"},        {0.003, "0.003"},     {1.5, "1.50"},
                  {24.56, "24.6"}, {99.96, "100"},       {100, "100"},
                  {999.6, "1000"}, {16286.46, "16,286"}, {1e9, "1,000,000,000"},
-                 {3e20, "3e+20"}};
+                 {3e20, "3e+20"}, {-1500, "-1,500"},    {-2.5, "-2.50"}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char text[REPORT_WORDS_BYTES];
         assert_string_equal(report_format(cases[i].value, text), cases[i].text);
