@@ -531,8 +531,10 @@ static enum status check_rows(const struct datasets_place *place, struct work *w
     }
     if (!work->mark.is_there) {
         char remedy[REMEDY_BYTES];
-        snprintf(remedy, sizeof remedy, "%.40s declares %s rows; --recreate=%.60s drops the table",
-                 script, UNITS_COUNT(dataset->rows), dataset->name);
+        snprintf(remedy, sizeof remedy,
+                 "%.40s declares %s rows; --recreate=%.60s makes it again, append cleanup "
+                 "--drop=%.60s drops it",
+                 script, UNITS_COUNT(dataset->rows), dataset->name, dataset->name);
         return table_mark_refuse(&work->mark, table, dataset->name, (int64_t)rows, remedy, error);
     }
     const bool was_cut_off = work->mark.is_loading && work->mark.has_rows_of && work->key != NULL;

@@ -119,6 +119,21 @@ class Others:
                     "--out", self.out(), code=None)
         self.assertEqual(self.counts(table), [rows])
 
+    def test_killed_before_the_mark(self):
+        """The table that was made counts as the user's; what the messages name for it works."""
+        script = ("--workload", self.script(OTHERS, "others.lua"))
+        self.sql(self.CREATE.format("log1"))
+        told = r"append did not make table 'log1' \(0 rows; columns id, msg\) and leaves it as it is: "
+        self.refused_prepare(*script, pattern=told + r"\S*others\.lua declares 100 rows; --recreate=log1 makes "
+                             "it again, append cleanup --drop=log1 drops it$")
+        self.refused_run(*script, pattern=told)
+        self.assertRegex(self.append("cleanup", self.url, *script, code=2).reason,
+                         told + "--drop=log1 drops it")
+        self.append("cleanup", self.url, *script, "--drop=log1")
+        self.assertNotIn("log1", self.tables())
+        self.sql(self.CREATE.format("log1"))
+        self.assertRegex(self.prepare(*script, "--recreate=log1").out, "100 rows loaded")
+
     def test_tables_of_others_are_left(self):
         script = ("--workload", self.script(OTHERS, "others.lua"))
         self.others_table()
