@@ -217,8 +217,11 @@ struct connection_info {
     const struct table_mark_words
         *table_mark; /* static; NULL: the database keeps no text with a table */
     const struct settings_words *settings; /* static; NULL: none are known */
-    char address[64];                      /* where it really goes; "": to `host` */
-    bool has_made_database;                /* open made the database, which was missing */
+    const char
+        *ask_for_all; /* a statement after which this connection gets every answer whole, where
+                         a setting of the server can cut answers; static; NULL: none is needed */
+    char address[64]; /* where it really goes; "": to `host` */
+    bool has_made_database; /* open made the database, which was missing */
 
     const struct lack *lacks; /* static; ends with a zeroed one; NULL: none is known */
     struct server_facts facts;

@@ -69,6 +69,7 @@ struct dialect {
     const struct storage_words *storage;
     const struct table_mark_words *table_mark;
     const struct settings_words *settings;
+    const char *ask_for_all;
 };
 
 extern const struct dialect dialect_postgresql;

@@ -708,7 +708,7 @@ static const struct settings_words settings = {
             " from information_schema.system_variables where lower(variable_name) in" NAMED_SETTINGS
             " or global_value_origin in ('CONFIG', 'SQL', 'COMMAND-LINE', 'ENV')"
             " and global_value not like '%/%' and lower(variable_name) not in"
-            " ('port', 'server_id', 'bind_address', 'hostname', 'init_connect')"
+            " ('port', 'server_id', 'bind_address', 'hostname', 'init_connect', 'sql_select_limit')"
             " and variable_name not like '%password%' and variable_name not like '%ssl%'"
             " order by variable_name limit 64",
             "show variables where variable_name in" NAMED_SETTINGS, NULL},
@@ -740,6 +740,7 @@ static const struct settings_words settings = {
 const struct dialect dialect_mysql = {
     .name = "mariadb",
     .settings = &settings,
+    .ask_for_all = "set sql_select_limit = 18446744073709551615", /* the default */
     .table_mark = &table_mark,
     .explain = explain,
     .write_text = write_text,

@@ -305,6 +305,7 @@ void dialect_inspect(const struct dialect *dialect, struct connection_info *info
     info->storage = dialect->storage;
     info->table_mark = dialect->table_mark;
     info->settings = dialect->settings;
+    info->ask_for_all = dialect->ask_for_all;
 }
 
 enum status dialect_describe(const struct adapter *adapter, struct adapter_conn *conn,

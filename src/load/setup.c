@@ -214,6 +214,24 @@ static void describe_refusal(const struct plan *plan, struct error *error)
     }
 }
 
+/* A server that cuts the answers of new sessions would show a table with fewer columns and rows. */
+static enum status ask_for_all(const struct probe *probe, struct adapter_conn *connection,
+                               struct error *error)
+{
+    const struct adapter *adapter = probe->plan->adapter;
+    struct connection_info info = {.ask_for_all = NULL};
+    target_fill_connection(probe->plan, &info);
+    if (adapter->inspect != NULL) {
+        adapter->inspect(adapter, connection, &info);
+    }
+    if (info.ask_for_all == NULL ||
+        adapter->execute(connection, info.ask_for_all, error) != STATUS_LOST) {
+        error_clear(error); /* a server without the setting cuts nothing */
+        return STATUS_OK;
+    }
+    return STATUS_LOST;
+}
+
 static void *probe_thread(void *argument)
 {
     struct probe *probe = argument;
@@ -226,9 +244,12 @@ static void *probe_thread(void *argument)
     if (probe->status == STATUS_OK) {
         line_show(&probe->line, connection);
         line_begin_call(&probe->line);
-        probe->status = probe->work(probe, connection, &probe->error);
-        line_end_call(&probe->line);
+        probe->status = ask_for_all(probe, connection, &probe->error);
     }
+    if (probe->status == STATUS_OK) {
+        probe->status = probe->work(probe, connection, &probe->error);
+    }
+    line_end_call(&probe->line);
     line_close(&probe->line, &connection);
     pthread_mutex_lock(&probe->lock);
     probe->has_ended = true;

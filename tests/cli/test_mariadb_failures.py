@@ -80,6 +80,14 @@ class Limits(harness.Case):
         if count is not None:
             self.assertEqual(sum(cause["count"] for cause in causes), count, run.causes)
 
+    def test_a_server_that_cuts_its_answers(self):
+        """sql_select_limit: the columns of the table and the rows that are read back are all asked for."""
+        server = harness.PrivateMariadb(self, init_connect="set sql_select_limit=7")
+        _, run = self.run_append(2, 400, server.url, "--verify", "rows")
+        self.assertEqual(run.json["row_verification"]["present"], 400)
+        self.assertEqual(run.json["server"]["settings_changed"], {})
+        self.assertEqual(harness.mariadb(server.url, "select count(*) from syslog_table where msg is null"), "0")
+
     def test_the_server_turns_autocommit_off(self):
         """init_connect runs behind the greeting: the rows must be committed all the same."""
         server = harness.PrivateMariadb(self, max_connections=60,
