@@ -68,7 +68,8 @@ static bool take_text(void *context, const struct cell *cells, size_t count)
     return false;
 }
 
-/* Asks for one text about the table; "" where there is none. LOST: the connection is. */
+/* Asks for one text about the table; "" where there is none. LOST: the connection is; REJECTED: the
+ * server does not answer the question. */
 static enum status ask_about(const struct table_mark_place *place, const char *words,
                              char text[2 * TABLE_MARK_BYTES], struct error *error)
 {
@@ -76,14 +77,12 @@ static enum status ask_about(const struct table_mark_place *place, const char *w
     text[0] = '\0';
     const enum status status =
         ask_rows(place->adapter, place->conn, words, place->table_name, &answer, error);
-    if (status == STATUS_LOST) {
+    if (status == STATUS_OK || status == STATUS_LOST) {
         return status;
     }
-    if (status != STATUS_OK) {
-        text[0] = '\0';
-    }
+    text[0] = '\0';
     error_clear(error);
-    return STATUS_OK;
+    return STATUS_REJECTED;
 }
 
 enum status table_mark_read(const struct table_mark_place *place, struct table_mark *mark,
@@ -95,20 +94,24 @@ enum status table_mark_read(const struct table_mark_place *place, struct table_m
     if (words == NULL) {
         return STATUS_OK;
     }
-    enum status status = ask_about(place, words->place, where, error);
-    status = status == STATUS_OK ? ask_about(place, words->read, text, error) : status;
-    if (status != STATUS_OK) {
-        return status;
+    /* a table without a mark is the user's, and so is one whose mark or place is not told */
+    if (ask_about(place, words->place, where, error) == STATUS_LOST ||
+        ask_about(place, words->read, text, error) == STATUS_LOST) {
+        return STATUS_LOST;
     }
     read_comment(place, where, text, mark);
     for (size_t i = 0; mark->is_there && words->others[i] != NULL; i++) {
-        status = ask_about(place, words->others[i], text, error);
+        const enum status status = ask_about(place, words->others[i], text, error);
         if (status != STATUS_OK || text[0] != '\0') {
-            snprintf(mark->why, sizeof mark->why, "%.*s", TABLE_MARK_WHY_BYTES - 1, text);
+            snprintf(mark->why, sizeof mark->why, "%.*s", TABLE_MARK_WHY_BYTES - 1,
+                     status == STATUS_OK ? text : "the server does not say what hangs on it");
             mark->is_there = mark->is_loading = mark->has_rows_of = false;
         }
+        if (status == STATUS_LOST) {
+            return status;
+        }
     }
-    return status;
+    return STATUS_OK;
 }
 
 /* Replaces $0, $1, $6 to $9 and $$ in the words: see struct table_mark_words. */
@@ -190,9 +193,8 @@ enum status table_mark_write(const struct table_mark_place *place, const char *c
         !(is_new || old.is_made)) {
         return status;
     }
-    status = ask_about(place, words->place, where, error);
-    if (status != STATUS_OK) {
-        return status;
+    if (ask_about(place, words->place, where, error) == STATUS_LOST) {
+        return STATUS_LOST;
     }
     for (const char *at = place->what; *at != '\0' && length + 1 < sizeof what; at++) {
         if (isalnum((unsigned char)*at) || strchr(" _.=,+-/", *at) != NULL) {

@@ -119,6 +119,17 @@ class Tables(Prepare, harness.Postgresql):
             self.sql(run.json["removal"])
             self.assertEqual(self.counts(there), [100])
 
+    def test_a_server_that_does_not_say_what_hangs_on_a_table(self):
+        """A catalogue that roles may not read: then nobody knows, and the table stays."""
+        server = harness.PrivateServer(self)
+        script = ("--workload", self.script(OTHERS, "others.lua"))
+        self.append("prepare", 1, server.url, *script)
+        harness.psql(server.superuser_url, "revoke select on pg_catalog.pg_trigger from public")
+        self.refused("cleanup", server.url, *script, code=2,
+                     pattern="append made table 'log1' .* but the server does not say what hangs on it")
+        self.assertEqual(harness.psql(server.url, "select count(*) from log1"), "100")
+        self.append("cleanup", server.url, *script, "--drop=log1")
+
     def test_a_copy_in_another_schema(self):
         script = ("--workload", self.script(OTHERS, "others.lua"))
         self.prepare(*script)
