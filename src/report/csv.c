@@ -84,7 +84,7 @@ void csv_write_summary(FILE *stream, const struct figure_set *set)
     }
 }
 
-/* A line of the table's column names, or of the cells of a record. */
+/* Writes a line with the names of a table's columns, or with the cells of a record. */
 static void write_row(FILE *stream, const struct report_table *table,
                       const struct operation_list *operations, const void *record, bool is_header)
 {

@@ -145,7 +145,7 @@ static void add_limit(struct tree tree, const char *key, __rlimit_resource_t res
     }
 }
 
-/* The cells of a row of a table. */
+/* Adds the cells of a row of a table. */
 static void add_row(struct tree tree, const struct report_table *table,
                     const struct operation_list *operations, const void *record)
 {
@@ -160,7 +160,7 @@ static void add_row(struct tree tree, const struct report_table *table,
     }
 }
 
-/* The list of a table that has a row for each element of an array. */
+/* Adds the list of a table, with a row for each element of an array. */
 static void add_rows(struct tree root, const struct report_table *table,
                      const struct operation_list *operations, const void *records, size_t count,
                      size_t size)

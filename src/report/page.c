@@ -311,7 +311,8 @@ static bool is_whole(double value)
     return value >= 0 && value < 1e15 && floor(value) == value;
 }
 
-/* A member of run.json as people read it: a time has its unit. */
+/* Writes a member of run.json as people read it, a time with its unit. Returns `text`, a text of
+ * the member, or NULL when it is not known. */
 static const char *format_member(const char *key, const json_t *value,
                                  char text[REPORT_WORDS_BYTES])
 {
@@ -326,7 +327,7 @@ static const char *format_member(const char *key, const json_t *value,
     return json_is_boolean(value) ? (json_is_true(value) ? "yes" : "NO") : json_string_value(value);
 }
 
-/* A table of which run.json has the rows; nothing where it has none. */
+/* Adds a table that run.json has rows of; nothing when it has no rows. */
 static void add_table(struct buffer *html, const struct saved_run *run,
                       const struct report_table *of)
 {

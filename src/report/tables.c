@@ -25,7 +25,9 @@ bool report_column_is_shown(const struct report_column *column, bool is_text, bo
            (column->runs == ALL_RUNS || (column->runs == WITH_SCRIPT) == has_script);
 }
 
-/* Adds a cell, and returns it so that the caller can say where it is. */
+_Static_assert(OPERATION_COUNTS + FIGURE_POINTS + 3 <= REPORT_CELLS_MAX, "cells of an operation");
+
+/* Adds a cell, and returns it so that the caller can say which files have it. */
 static struct report_cell *add(struct report_row *row, const char *key, enum figure_unit unit,
                                struct figure_value value)
 {
@@ -58,7 +60,7 @@ static struct report_cell *add_number(struct report_row *row, const char *key,
     return add(row, key, unit, (struct figure_value){.is_known = is_known, .number = number});
 }
 
-/* What is negative is not known. */
+/* A negative number is unknown. */
 static struct report_cell *add_positive(struct report_row *row, const char *key,
                                         enum figure_unit unit, double number)
 {
@@ -70,13 +72,13 @@ static struct report_cell *add_seconds(struct report_row *row, const char *key, 
     return add_number(row, key, FIGURE_UNIT_S, true, figures_seconds(ns));
 }
 
-/* A moment that is negative is not known. */
+/* A negative moment is unknown. */
 static struct report_cell *add_moment(struct report_row *row, const char *key, int64_t ns)
 {
     return add_number(row, key, FIGURE_UNIT_MOMENT, ns >= 0, figures_seconds(ns));
 }
 
-/* Rows or transactions in a time; not known when there was no time. */
+/* Adds rows or transactions per second; unknown when no time has passed. */
 static struct report_cell *add_rate(struct report_row *row, const char *key, enum figure_unit unit,
                                     uint64_t count, double seconds)
 {
@@ -89,6 +91,7 @@ static struct report_cell *add_ms(struct report_row *row, const char *key, bool 
     return add_number(row, key, FIGURE_UNIT_MS, is_known, figures_ms(ns));
 }
 
+/* Negative bytes are unknown, here and in the next. */
 static struct report_cell *add_mib(struct report_row *row, const char *key, int64_t bytes)
 {
     return add_number(row, key, FIGURE_UNIT_MIB, bytes >= 0, figures_mib((uint64_t)bytes));
@@ -111,7 +114,7 @@ static void add_cpu(struct report_row *row, const struct cpu_shares *cpu)
     add_percent(row, "client_cpu_percent", cpu->client);
 }
 
-/* p50, p99 and maximum of an operation in a second. */
+/* Adds p50, p99 and maximum of an operation. */
 static void add_latency(struct report_row *row, const char *operation,
                         const struct recorder_latency *latency)
 {
@@ -126,7 +129,8 @@ static void add_latency(struct report_row *row, const char *operation,
 
 /* Levels of a search. */
 
-/* In JSON an object; there is none of an operation that the level does not have. */
+/* Adds the latencies of an operation, which are an object in JSON. JSON has no object for an
+ * operation that the level does not have, and CSV has empty cells. */
 static void add_level_latency(struct report_row *row, const char *operation, bool is_there,
                               const struct recorder_latency *latency)
 {
@@ -567,7 +571,7 @@ const struct report_table report_nodes = {
 
 /* Transactions and statements of a script. */
 
-/* The first answer to a call of the operation that failed; NULL: no call has failed. */
+/* Returns the answer to the first call of the operation that failed; NULL when no call failed. */
 static const char *first_error_of(const struct causes *causes, const struct operation *operation)
 {
     const struct cause *first = NULL;
@@ -643,7 +647,7 @@ const struct report_table report_statements = {
     .wanted = "sent",
 };
 
-/* Tables of a script, and whether their rows are there. */
+/* Tables of a script, and whether they have their rows. */
 
 static void fill_dataset(struct report_row *row, const void *record)
 {

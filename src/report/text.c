@@ -475,7 +475,7 @@ static void say_name(struct screen *out, int width, const char *name)
     say(out, "  %-*s", room, name);
 }
 
-/* A cell or a title: so many bytes of the text. */
+/* Adds a cell or a title: the first `length` bytes of a text. */
 static void say_column(struct screen *out, const struct report_table *table,
                        const struct report_column *column, const char *text, size_t length)
 {
@@ -483,7 +483,8 @@ static void say_column(struct screen *out, const struct report_table *table,
     say(out, "%s%*.*s", has_gap ? table->gap : "", column->width, (int)length, text);
 }
 
-/* The titles of a table's columns; where some have two lines the others stand in the lower one. */
+/* Writes the titles of a table's columns. When some titles have two lines, the others stand in the
+ * lower line. */
 static void put_head(struct screen *out, const struct report_table *table,
                      const struct operation_list *operations)
 {
@@ -508,7 +509,7 @@ static void put_head(struct screen *out, const struct report_table *table,
     }
 }
 
-/* The value of a cell with its unit. */
+/* Writes the value of a cell with its unit. Returns `text`, or a text of the cell. */
 static const char *format_cell(const struct report_cell *cell, bool has_no_decimals,
                                char text[UNITS_TEXT_BYTES])
 {
@@ -560,7 +561,8 @@ static void put_row(struct screen *out, const struct report_table *table,
     put_line(out);
 }
 
-/* A table with a row for each element of an array, and an empty line; nothing without elements. */
+/* Writes a table with a row for each element of an array, and an empty line; nothing when the array
+ * has no elements. */
 static void put_table(struct screen *out, const struct report_table *table,
                       const struct operation_list *operations, const void *records, size_t count,
                       size_t size)
@@ -641,8 +643,8 @@ static void put_latencies(struct screen *out, const struct plan *plan, const str
     }
 }
 
-/* Adds up the ranks of the machine of rank `first`. Returns how many there are; 0: the machine has
- * an earlier rank. */
+/* Adds up all ranks of the machine of rank `first`. Returns the number of its ranks; 0 when an
+ * earlier rank is on the same machine. */
 static unsigned add_up_machine(const struct result *result, size_t first, struct rank_result *all)
 {
     unsigned ranks = 1;
@@ -672,7 +674,7 @@ static unsigned add_up_machine(const struct result *result, size_t first, struct
     return ranks;
 }
 
-/* Of several ranks those of each machine. */
+/* Writes a row for each machine that has ranks. */
 static void put_machines(struct screen *out, const struct operation_list *operations,
                          const struct result *result)
 {
