@@ -306,9 +306,11 @@ static void add_group(struct buffer *html, const struct saved_run *run, const ch
     buffer_add_text(html, "</div>\n");
 }
 
-static bool is_whole(double value)
+/* Writes a number as people read it: a count has no decimals. */
+static const char *format_number(double value, char text[REPORT_WORDS_BYTES])
 {
-    return value >= 0 && value < 1e15 && floor(value) == value;
+    const bool is_count = value >= 0 && value < 1e15 && floor(value) == value;
+    return is_count ? units_format_count((uint64_t)value, text) : report_format(value, text);
 }
 
 /* Writes a member of run.json as people read it, a time with its unit. Returns `text`, a text of
@@ -316,13 +318,11 @@ static bool is_whole(double value)
 static const char *format_member(const char *key, const json_t *value,
                                  char text[REPORT_WORDS_BYTES])
 {
-    const double number = json_number_value(value);
     if (strstr(key, "_ms") != NULL) {
         return report_format_time(value, (double)MONO_NS_PER_MS, text);
     }
     if (json_is_number(value)) {
-        return is_whole(number) ? units_format_count((uint64_t)number, text)
-                                : report_format(number, text);
+        return format_number(json_number_value(value), text);
     }
     return json_is_boolean(value) ? (json_is_true(value) ? "yes" : "NO") : json_string_value(value);
 }
@@ -694,7 +694,7 @@ static void add_levels(struct buffer *html, const struct saved_run *run)
             const size_t column = csv_table_column(levels, columns.keys[i]);
             double value;
             cells[i] = csv_table_number(levels, row, column, &value)
-                           ? report_format(value, texts[i])
+                           ? format_number(value, texts[i])
                            : csv_table_text(levels, row, column);
         }
         add_row(&table, cells);
