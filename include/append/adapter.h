@@ -13,7 +13,7 @@
  *
  * After
  * any result but STATUS_OK from append_open, append_rows or append_close no append is open. After
- * STATUS_LOST the only valid operations on the connection are append_lost and close.
+ * STATUS_LOST the only valid operations on the connection are append_lost, drop and close.
  */
 #ifndef APPEND_ADAPTER_H
 #define APPEND_ADAPTER_H
@@ -252,7 +252,7 @@ struct statement {
     bool reads_numbers; /* one query, whose values are whole numbers and whose rows may be millions:
                            as it costs the least a row */
     unsigned slot; /* 1 … STATEMENT_SLOTS_MAX: a connection keeps it prepared, beside those of
-                      other slots; 0: it keeps the latest of these alone */
+                      other slots (base/prepared.h); 0: the adapter keeps the latest of these */
     const struct table *parameters; /* with a slot: a column for each ?, name "", with type, size,
                                        precision and scale; NULL: it has none */
 };
@@ -289,9 +289,18 @@ struct append_loss {
     uint64_t in_doubt; /* on their way when it came, behind all others */
 };
 
-struct adapter_conn; /* one connection; defined by each adapter for itself */
-struct dialect;      /* adapters/dialect.h */
-struct probe;        /* base/client_socket.h */
+/* Whether a prepared statement could not run as it was prepared: the server has forgotten it, or a
+ * table has changed. */
+enum staleness {
+    STALE_NOT,
+    STALE_AGAIN,  /* nothing was done: it is to be prepared again, and run again */
+    STALE_UNDONE, /* the same, but the transaction in which it failed is undone, too */
+};
+
+struct adapter_conn;     /* one connection; defined by each adapter for itself */
+struct adapter_prepared; /* a statement that a connection keeps prepared; in the same way */
+struct dialect;          /* adapters/dialect.h */
+struct probe;            /* base/client_socket.h */
 
 struct adapter {
     const char *name;    /* also the URL scheme: lower case */
@@ -400,10 +409,19 @@ struct adapter {
     enum status (*run)(struct adapter_conn *conn, const struct statement *statement,
                        const struct batch *parameters, struct answer *answer, struct error *error);
 
-    /* Optional. Prepares a statement that has a slot, in place of what was prepared there. run does
-     * so by itself; here it is known before the work begins that the server takes it. */
+    /* Optional. Prepares a statement. *prepared is NULL, or what an earlier call made, whether that
+     * succeeded or not: the statement takes its place, also on the server. On OK *prepared is what
+     * run_prepared runs; where it is still NULL the statement was only checked, and run runs it. */
     enum status (*prepare)(struct adapter_conn *conn, const struct statement *statement,
-                           struct error *error);
+                           struct adapter_prepared **prepared, struct error *error);
+
+    /* With prepare, if that ever makes something; both. run_prepared: as run. *stale is STALE_NOT;
+     * a call that is REJECTED may set it. drop: frees what prepare made, before its connection is
+     * closed. It waits for no answer: what the server keeps goes with the connection. */
+    enum status (*run_prepared)(struct adapter_conn *conn, struct adapter_prepared *prepared,
+                                const struct batch *parameters, struct answer *answer,
+                                enum staleness *stale, struct error *error);
+    void (*drop)(struct adapter_conn *conn, struct adapter_prepared *prepared);
 
     /* Optional, all three or none. After a statement that was REJECTED rollback alone is valid.
      * REJECTED: of begin, none is open; of commit, the server undid it (error.kind says why), and

@@ -62,7 +62,7 @@ enum status arangodb_run(struct adapter_conn *conn, const struct statement *stat
                          const struct batch *parameters, struct answer *answer,
                          struct error *error);
 enum status arangodb_prepare(struct adapter_conn *conn, const struct statement *statement,
-                             struct error *error);
+                             struct adapter_prepared **prepared, struct error *error);
 
 /* Adds columns to the table of a collection, which has none: those of append's own table, or what
  * its documents, an array, have. */

@@ -266,8 +266,9 @@ enum status arangodb_run(struct adapter_conn *conn, const struct statement *stat
 
 /* Nothing is kept on the server: it reads the query, and says whether it could run it. */
 enum status arangodb_prepare(struct adapter_conn *conn, const struct statement *statement,
-                             struct error *error)
+                             struct adapter_prepared **prepared, struct error *error)
 {
+    (void)prepared;
     const char *const sql = statement->sql;
     struct request request;
     struct buffer numbered = {0}, body = {0};

@@ -160,9 +160,10 @@ static enum status run(struct adapter_conn *conn, const struct statement *statem
 
 /* Nothing is kept on the server. */
 static enum status prepare(struct adapter_conn *conn, const struct statement *statement,
-                           struct error *error)
+                           struct adapter_prepared **prepared, struct error *error)
 {
     (void)conn;
+    (void)prepared;
     return dialect_check_parameters(
         statement, sql_script_count_parameters(statement->sql, SQL_BACKSLASHES), error);
 }

@@ -184,11 +184,6 @@ enum status dialect_describe(const struct adapter *adapter, struct adapter_conn 
 enum status dialect_server_limits(const struct adapter *adapter, struct adapter_conn *conn,
                                   struct server_limits *limits, struct error *error);
 
-/* The slots of a connection, `count` entries of so many bytes, with room for number `number` (from
- * 0) and some to come; new ones are zeroed. NULL: out of memory, and the old ones are as they were.
- */
-void *dialect_grow_slots(void *slots, unsigned *count, unsigned number, size_t bytes);
-
 /* Records that this program has no memory: FATAL. */
 enum status dialect_memory_error(struct error *error);
 

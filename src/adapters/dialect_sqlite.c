@@ -323,20 +323,6 @@ enum status dialect_server_limits(const struct adapter *adapter, struct adapter_
     return adapter->dialect->limits(&asker, limits, error);
 }
 
-void *dialect_grow_slots(void *slots, unsigned *count, unsigned number, size_t bytes)
-{
-    if (number < *count) {
-        return slots;
-    }
-    const unsigned wanted = number + number / 2 + 7;
-    char *const more = realloc(slots, wanted * bytes);
-    if (more != NULL) {
-        memset(more + *count * bytes, 0, (wanted - *count) * bytes);
-        *count = wanted;
-    }
-    return more;
-}
-
 enum status dialect_memory_error(struct error *error)
 {
     error_set(error, ERROR_MEMORY, 0, NULL, "out of memory");

@@ -54,15 +54,11 @@ struct result_column {
 };
 
 /* A statement that the server has prepared. */
-struct prepared {
+struct adapter_prepared {
+    bool is_kept; /* the server has it */
     unsigned long id;
     unsigned column_count;         /* of its result; 0: it has none */
     struct result_column *columns; /* owned */
-};
-
-struct slot {
-    const struct statement *statement; /* NULL: none */
-    struct prepared prepared;
 };
 
 /* A connection belongs to one session's thread. It is kept small, because there are thousands: no
@@ -86,9 +82,8 @@ struct adapter_conn {
     bool sends_text;         /* the library is not the one that was built for: see settle_method */
     bool has_begun;          /* a transaction: see begin */
     bool shows_transactions; /* the server said so when that had begun */
-    unsigned slot_count;
-    struct slot *slots;   /* owned */
-    struct buffer packet; /* of the statement that is sent, its memory kept for the next one */
+    unsigned has_kept;       /* of these, so many are */
+    struct buffer packet;    /* of the statement that is sent, its memory kept for the next one */
 };
 
 /* A connect under way, settling included, and why it was given up. Texts are borrowed from the
@@ -746,13 +741,13 @@ static enum status forget(struct adapter_conn *conn, unsigned long statement, st
 }
 
 /* On OK the caller owns made->columns. */
-static enum status prepare_text(struct adapter_conn *conn, const char *sql, struct prepared *made,
-                                struct error *error)
+static enum status prepare_text(struct adapter_conn *conn, const char *sql,
+                                struct adapter_prepared *made, struct error *error)
 {
     MYSQL *const mysql = &conn->mysql;
     enum status status = STATUS_OK;
     MYSQL_STMT *const handle = mysql_stmt_init(mysql);
-    *made = (struct prepared){0};
+    *made = (struct adapter_prepared){.is_kept = false};
     if (handle == NULL) {
         return dialect_memory_error(error);
     }
@@ -784,6 +779,7 @@ static enum status prepare_text(struct adapter_conn *conn, const char *sql, stru
     if (status == STATUS_OK) {
         mysql->stmts = NULL; /* the server is to keep it */
         handle->mysql = NULL;
+        made->is_kept = true;
     }
     mysql_stmt_close(handle);
     return status;
@@ -793,7 +789,7 @@ static enum status prepare_text(struct adapter_conn *conn, const char *sql, stru
 static enum status bulk_prepare(struct adapter_conn *conn, const struct table *table,
                                 struct error *error)
 {
-    struct prepared made = {0};
+    struct adapter_prepared made = {.is_kept = false};
     struct buffer sql = {0};
     if (conn->statement_table == table) {
         return STATUS_OK;
@@ -1305,10 +1301,6 @@ static void close_connection(struct adapter_conn *conn)
         shutdown(sock, SHUT_RDWR);
     }
     mysql_close(&conn->mysql);
-    for (unsigned i = 0; i < conn->slot_count; i++) {
-        free(conn->slots[i].prepared.columns);
-    }
-    free(conn->slots);
     free(conn->learned);
     buffer_fini(&conn->packet);
     free(conn);
@@ -1483,7 +1475,7 @@ static void take_end(struct adapter_conn *conn, struct packet packet)
 
 /* Reads the definitions of a result's columns: a server that has sent them does so again only when
  * they have changed. */
-static enum status read_columns(struct adapter_conn *conn, struct prepared *prepared,
+static enum status read_columns(struct adapter_conn *conn, struct adapter_prepared *prepared,
                                 unsigned count, struct error *error)
 {
     struct packet packet;
@@ -1641,8 +1633,8 @@ static bool get_cell(struct packet *packet, const struct result_column *column, 
 }
 
 /* Reads one row; `texts` has CELL_TEXT_BYTES for each column. */
-static bool get_cells(struct packet packet, const struct prepared *prepared, struct cell *cells,
-                      char *texts)
+static bool get_cells(struct packet packet, const struct adapter_prepared *prepared,
+                      struct cell *cells, char *texts)
 {
     enum {
         FIRST_BIT = 2 /* of the first column, among those that say what is NULL */
@@ -1668,7 +1660,7 @@ static bool get_cells(struct packet packet, const struct prepared *prepared, str
 }
 
 /* Reads the rows to their end, those that are not wanted, too. */
-static enum status read_rows(struct adapter_conn *conn, const struct prepared *prepared,
+static enum status read_rows(struct adapter_conn *conn, const struct adapter_prepared *prepared,
                              struct answer *answer, struct error *error)
 {
     const unsigned count = prepared->column_count;
@@ -1706,7 +1698,7 @@ static enum status read_rows(struct adapter_conn *conn, const struct prepared *p
 }
 
 /* Reads the whole answer; a procedure has several results. */
-static enum status read_answer(struct adapter_conn *conn, struct prepared *prepared,
+static enum status read_answer(struct adapter_conn *conn, struct adapter_prepared *prepared,
                                struct answer *answer, struct error *error)
 {
     MYSQL *const mysql = &conn->mysql;
@@ -1751,76 +1743,74 @@ static enum status read_answer(struct adapter_conn *conn, struct prepared *prepa
     return STATUS_OK;
 }
 
+/* What is sent as text is only checked. */
 static enum status prepare(struct adapter_conn *conn, const struct statement *statement,
-                           struct error *error)
+                           struct adapter_prepared **prepared, struct error *error)
 {
-    const unsigned number = statement->slot;
     const size_t marks = sql_script_count_parameters(statement->sql, lexis_of(conn));
     enum status status = dialect_check_parameters(statement, marks, error);
     if (status != STATUS_OK || conn->sends_text) {
         return status;
     }
-    struct slot *const slots =
-        dialect_grow_slots(conn->slots, &conn->slot_count, number - 1, sizeof *slots);
-    if (slots == NULL) {
+    if (*prepared == NULL) {
+        *prepared = calloc(1, sizeof **prepared);
+    }
+    if (*prepared == NULL) {
         return dialect_memory_error(error);
     }
-    conn->slots = slots;
-    struct slot *const slot = &conn->slots[number - 1];
-    if (slot->statement != NULL) {
-        slot->statement = NULL;
-        free(slot->prepared.columns);
-        slot->prepared.columns = NULL;
-        status = forget(conn, slot->prepared.id, error);
+    struct adapter_prepared *const made = *prepared;
+    free(made->columns);
+    made->columns = NULL;
+    if (made->is_kept) {
+        made->is_kept = false;
+        conn->has_kept--;
+        status = forget(conn, made->id, error);
     }
     if (status == STATUS_OK && statement->parameters != NULL) {
         status = use_utc(conn, statement->parameters, true, error);
     }
     if (status == STATUS_OK) {
-        status = prepare_text(conn, statement->sql, &slot->prepared, error);
+        status = prepare_text(conn, statement->sql, made, error);
+        conn->has_kept += made->is_kept;
     }
-    slot->statement = status == STATUS_OK ? statement : NULL;
     return status;
 }
 
-/* A statement with a slot: the path of scripts, on which nothing is allocated here. */
-static enum status run_slot(struct adapter_conn *conn, const struct statement *statement,
-                            const struct batch *parameters, struct answer *answer,
-                            struct error *error)
+static void drop(struct adapter_conn *conn, struct adapter_prepared *prepared)
+{
+    (void)conn;
+    free(prepared->columns);
+    free(prepared);
+}
+
+/* The path of scripts, on which nothing is allocated here. */
+static enum status run_prepared(struct adapter_conn *conn, struct adapter_prepared *prepared,
+                                const struct batch *parameters, struct answer *answer,
+                                enum staleness *stale, struct error *error)
 {
     enum {
         KEPT_BYTES = 4096
     };
-    const unsigned number = statement->slot;
-    for (bool is_again = false;; is_again = true) {
-        if (number > conn->slot_count || conn->slots[number - 1].statement != statement) {
-            const enum status status = prepare(conn, statement, error);
-            if (status != STATUS_OK) {
-                return status;
-            }
-        }
-        struct slot *const slot = &conn->slots[number - 1];
-        buffer_clear(&conn->packet);
-        mariadb_add_execute(&conn->packet, slot->prepared.id, parameters);
-        enum status status = buffer_failed(&conn->packet)
-                                 ? dialect_memory_error(error)
-                                 : send_command(conn, COM_STMT_EXECUTE, conn->packet.bytes,
-                                                conn->packet.length, error);
-        if (status == STATUS_OK) {
-            status = read_answer(conn, &slot->prepared, answer, error);
-        }
-        if (conn->packet.capacity > KEPT_BYTES) {
-            buffer_fini(&conn->packet);
-        }
-        if (status != STATUS_REJECTED || error->native_code != ER_UNKNOWN_STMT_HANDLER ||
-            is_again) {
-            return end_transaction(conn, status, error);
-        }
-        error_clear(error); /* the server has forgotten it, and done nothing */
-        free(slot->prepared.columns);
-        slot->prepared.columns = NULL;
-        slot->statement = NULL;
+    answer->rows = 0;
+    buffer_clear(&conn->packet);
+    mariadb_add_execute(&conn->packet, prepared->id, parameters);
+    enum status status =
+        buffer_failed(&conn->packet)
+            ? dialect_memory_error(error)
+            : send_command(conn, COM_STMT_EXECUTE, conn->packet.bytes, conn->packet.length, error);
+    if (status == STATUS_OK) {
+        status = read_answer(conn, prepared, answer, error);
     }
+    if (conn->packet.capacity > KEPT_BYTES) {
+        buffer_fini(&conn->packet);
+    }
+    if (status == STATUS_REJECTED && error->native_code == ER_UNKNOWN_STMT_HANDLER) {
+        *stale = STALE_AGAIN; /* the server has forgotten it, and done nothing */
+        conn->has_kept -= prepared->is_kept;
+        prepared->is_kept = false;
+        return status;
+    }
+    return end_transaction(conn, status, error);
 }
 
 /* As text, parameters as literals: prepared, a statement would take one of
@@ -1834,9 +1824,6 @@ static enum status run_statement(struct adapter_conn *conn, const struct stateme
     struct buffer sql = {0};
     enum status status = STATUS_OK;
     answer->rows = 0;
-    if (statement->is_prepared && statement->slot > 0 && !conn->sends_text) {
-        return run_slot(conn, statement, parameters, answer, error);
-    }
     for (size_t i = 0; i < count; i++) {
         const char *mark = sql_script_find_parameter(text, lexis_of(conn));
         buffer_add(&sql, text, (size_t)(mark - text));
@@ -1895,17 +1882,13 @@ static enum status rollback(struct adapter_conn *conn, struct error *error)
 
 static struct dialect_asker asker_of(const struct adapter *adapter, struct adapter_conn *conn)
 {
-    unsigned has_statements = 0;
-    for (unsigned i = 0; i < conn->slot_count; i++) {
-        has_statements += conn->slots[i].statement != NULL;
-    }
     return (struct dialect_asker){.adapter = adapter,
                                   .conn = conn,
                                   .prepares = !conn->uses_insert,
                                   .has_prepared = conn->statement_table != NULL,
                                   .statements = conn->sends_text ? 0 : conn->kept,
                                   .facts = conn->learned,
-                                  .has_statements = has_statements};
+                                  .has_statements = conn->has_kept};
 }
 
 static enum status describe(const struct adapter *adapter, struct adapter_conn *conn,
@@ -1959,6 +1942,8 @@ const struct adapter adapter_mariadb = {
     .append_close = append_close,
     .run = run_statement,
     .prepare = prepare,
+    .run_prepared = run_prepared,
+    .drop = drop,
     .begin = begin,
     .commit = commit,
     .rollback = rollback,

@@ -158,10 +158,11 @@ static enum status null_run(struct adapter_conn *conn, const struct statement *s
 }
 
 static enum status null_prepare(struct adapter_conn *conn, const struct statement *statement,
-                                struct error *error)
+                                struct adapter_prepared **prepared, struct error *error)
 {
     (void)conn;
     (void)statement;
+    (void)prepared;
     (void)error;
     return STATUS_OK;
 }

@@ -72,9 +72,9 @@ enum {
 };
 
 /* A statement that is kept prepared. */
-struct slot {
-    SQLHSTMT handle; /* NULL: none is */
-    const struct statement *statement;
+struct adapter_prepared {
+    SQLHSTMT handle;               /* NULL: none is */
+    struct adapter_prepared *next; /* among those that were dropped */
 };
 
 struct insert {
@@ -109,9 +109,8 @@ struct adapter_conn {
     bool has_rows;                    /* the open append was handed some */
     uint64_t inserted_rows;           /* in the open append */
     struct insert inserts[PREPARED_MAX];
-    unsigned next_insert; /* the one to be replaced */
-    struct slot *slots;   /* owned */
-    unsigned slot_count;
+    unsigned next_insert;             /* the one to be replaced */
+    struct adapter_prepared *dropped; /* owned */
 };
 
 static const char *const user_keys[] = {"UID", "User", "Username", NULL};
@@ -1094,12 +1093,12 @@ static enum status odbc_execute(struct adapter_conn *conn, const char *sql, stru
     return run_script(conn, sql, &reading, error);
 }
 
-static void forget_slot(struct slot *slot)
+static void forget(struct adapter_prepared *prepared)
 {
-    if (slot->handle != NULL) {
-        SQLFreeHandle(SQL_HANDLE_STMT, slot->handle);
+    if (prepared->handle != NULL) {
+        SQLFreeHandle(SQL_HANDLE_STMT, prepared->handle);
     }
-    *slot = (struct slot){NULL, NULL};
+    prepared->handle = NULL;
 }
 
 /* Binds values of the statement's types, for drivers that prepare by them. SQLite's looks at most
@@ -1138,54 +1137,59 @@ static enum status bind_types(struct adapter_conn *conn, SQLHSTMT handle, const 
     return status;
 }
 
-static enum status prepare_slot(struct adapter_conn *conn, struct slot *slot,
-                                const struct statement *statement, struct error *error)
+static enum status prepare_in(struct adapter_conn *conn, struct adapter_prepared *prepared,
+                              const struct statement *statement, struct error *error)
 {
     const struct table none = {.column_count = 0};
     const struct table *types = statement->parameters != NULL ? statement->parameters : &none;
     SQLSMALLINT count = 0;
-    forget_slot(slot);
-    enum status status = open_statement(conn, &slot->handle, error);
+    forget(prepared);
+    enum status status = open_statement(conn, &prepared->handle, error);
     if (status != STATUS_OK) {
         return status;
     }
-    if (!SQL_SUCCEEDED(SQLPrepare(slot->handle, borrow(statement->sql), SQL_NTS)) ||
-        !SQL_SUCCEEDED(SQLNumParams(slot->handle, &count))) {
-        return call_error(conn, slot->handle, error);
+    if (!SQL_SUCCEEDED(SQLPrepare(prepared->handle, borrow(statement->sql), SQL_NTS)) ||
+        !SQL_SUCCEEDED(SQLNumParams(prepared->handle, &count))) {
+        return call_error(conn, prepared->handle, error);
     }
     if ((size_t)count != types->column_count) {
         error_set(error, ERROR_USAGE, 0, NULL, "%d parameters and the types of %zu: \"%.150s\"",
                   (int)count, types->column_count, statement->sql);
         return STATUS_FATAL;
     }
-    status = bind_types(conn, slot->handle, statement->sql, types, error);
+    status = bind_types(conn, prepared->handle, statement->sql, types, error);
     /* some drivers ask the server only when they must */
-    if (status == STATUS_OK && !SQL_SUCCEEDED(SQLNumResultCols(slot->handle, &count))) {
-        status = call_error(conn, slot->handle, error);
+    if (status == STATUS_OK && !SQL_SUCCEEDED(SQLNumResultCols(prepared->handle, &count))) {
+        status = call_error(conn, prepared->handle, error);
     }
     return status;
 }
 
 static enum status odbc_prepare(struct adapter_conn *conn, const struct statement *statement,
-                                struct error *error)
+                                struct adapter_prepared **prepared, struct error *error)
 {
-    struct slot *const slots =
-        dialect_grow_slots(conn->slots, &conn->slot_count, statement->slot, sizeof *slots);
-    if (slots == NULL) {
+    if (*prepared == NULL) {
+        *prepared = calloc(1, sizeof **prepared);
+    }
+    if (*prepared == NULL) {
         return dialect_memory_error(error);
     }
-    conn->slots = slots;
-    struct slot *const slot = &conn->slots[statement->slot];
     enum status status = conn->is_in_transaction ? STATUS_OK : set_autocommit(conn, true, error);
     if (status == STATUS_OK) {
-        status = prepare_slot(conn, slot, statement, error);
+        status = prepare_in(conn, *prepared, statement, error);
     }
-    if (status == STATUS_OK) {
-        slot->statement = statement;
-    } else {
-        forget_slot(slot);
+    if (status != STATUS_OK) {
+        forget(*prepared);
     }
     return status;
+}
+
+/* Some drivers ask the server to forget a statement, and wait: odbc_close frees it, when no driver
+ * waits any more. */
+static void odbc_drop(struct adapter_conn *conn, struct adapter_prepared *prepared)
+{
+    prepared->next = conn->dropped;
+    conn->dropped = prepared;
 }
 
 /* Whether the statement has to be prepared again, because its tables have changed. PostgreSQL did
@@ -1198,36 +1202,33 @@ static bool is_stale(const struct adapter_conn *conn, const struct error *error)
            (conn->dialect == &dialect_sqlite && strstr(error->text, "broken result set") != NULL);
 }
 
-static enum status run_slot(struct adapter_conn *conn, const struct statement *statement,
-                            const struct batch *parameters, struct reading *reading,
-                            struct error *error)
+/* The rows of an answer that was read, and ends the reading of it. */
+static enum status end_reading(struct reading *reading, enum status status, struct error *error)
 {
-    const struct call call = {NULL, parameters, take_cells, reading, &reading->results};
-    enum status status = STATUS_OK;
-    if (statement->slot >= conn->slot_count ||
-        conn->slots[statement->slot].statement != statement) {
-        status = odbc_prepare(conn, statement, error);
-    } else if (!conn->is_in_transaction) {
-        status = set_autocommit(conn, true, error);
-    }
-    for (bool is_again = false; status == STATUS_OK; is_again = true) {
-        struct slot *const slot = &conn->slots[statement->slot];
-        status = call_statement(conn, slot->handle, &call, error);
-        SQLFreeStmt(slot->handle, SQL_CLOSE);
-        if (status == STATUS_OK || is_again || !is_stale(conn, error)) {
-            break;
+    struct answer *const answer = reading->answer;
+    answer->rows = reading->results.has_rows ? answer->rows : reading->results.changed;
+    const bool has_no_memory = reading->has_no_memory;
+    reading_fini(reading);
+    return status == STATUS_OK && has_no_memory ? dialect_memory_error(error) : status;
+}
+
+static enum status odbc_run_prepared(struct adapter_conn *conn, struct adapter_prepared *prepared,
+                                     const struct batch *parameters, struct answer *answer,
+                                     enum staleness *stale, struct error *error)
+{
+    struct reading reading = {.answer = answer};
+    const struct call call = {NULL, parameters, take_cells, &reading, &reading.results};
+    enum status status = conn->is_in_transaction ? STATUS_OK : set_autocommit(conn, true, error);
+    answer->rows = 0;
+    if (status == STATUS_OK) {
+        status = call_statement(conn, prepared->handle, &call, error);
+        SQLFreeStmt(prepared->handle, SQL_CLOSE);
+        if (status != STATUS_OK && is_stale(conn, error)) {
+            *stale = conn->is_in_transaction && conn->dialect == &dialect_postgresql ? STALE_UNDONE
+                                                                                     : STALE_AGAIN;
         }
-        struct error said = *error;
-        error_clear(error);
-        forget_slot(slot);
-        if (conn->is_in_transaction && conn->dialect == &dialect_postgresql) {
-            error_set(error, ERROR_SERIALIZATION, 0, said.sqlstate,
-                      "a table has changed since the statement was prepared: %.160s", said.text);
-            return STATUS_REJECTED;
-        }
-        status = odbc_prepare(conn, statement, error);
     }
-    return status;
+    return end_reading(&reading, status, error);
 }
 
 /* Without a slot nothing is prepared: drivers prepare in a round trip of its own, and count(*)
@@ -1260,18 +1261,13 @@ static enum status odbc_run(struct adapter_conn *conn, const struct statement *s
             }
         } while (status == STATUS_OK && !reading.is_over && answer->rows > before);
         status = end_work(conn, status, error);
-    } else if (statement->slot > 0) {
-        status = run_slot(conn, statement, parameters, &reading, error);
     } else if (statement->reads_numbers || statement->is_prepared || parameters != NULL) {
         status = run_reading(conn, statement->sql, parameters, &reading, error);
         status = end_work(conn, status, error);
     } else {
         status = run_script(conn, statement->sql, &reading, error);
     }
-    answer->rows = reading.results.has_rows ? answer->rows : reading.results.changed;
-    const bool has_no_memory = reading.has_no_memory;
-    reading_fini(&reading);
-    return status == STATUS_OK && has_no_memory ? dialect_memory_error(error) : status;
+    return end_reading(&reading, status, error);
 }
 
 /* Sets the isolation that a transaction asks for, or the one that was before any did. */
@@ -1994,10 +1990,12 @@ static void odbc_close(struct adapter_conn *conn)
     }
     client_socket_shut(&conn->socket, SHUT_RD); /* whatever the driver does now, it does not wait */
     forget_inserts(conn);
-    for (unsigned i = 0; i < conn->slot_count; i++) {
-        forget_slot(&conn->slots[i]);
+    while (conn->dropped != NULL) {
+        struct adapter_prepared *const prepared = conn->dropped;
+        conn->dropped = prepared->next;
+        forget(prepared);
+        free(prepared);
     }
-    free(conn->slots);
     if (conn->connection != NULL) {
         SQLDisconnect(conn->connection);
         SQLFreeHandle(SQL_HANDLE_DBC, conn->connection);
@@ -2160,6 +2158,8 @@ const struct adapter adapter_odbc = {
     .append_close = odbc_append_close,
     .run = odbc_run,
     .prepare = odbc_prepare,
+    .run_prepared = odbc_run_prepared,
+    .drop = odbc_drop,
     .begin = odbc_begin,
     .commit = odbc_commit,
     .rollback = odbc_rollback,

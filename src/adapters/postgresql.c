@@ -49,7 +49,6 @@ struct postgresql_inserts {
     uint16_t rows[PREPARED_MAX]; /* rows of each, in the order of preparing */
 };
 
-/* What the server keeps as s1, s2, ... */
 /* How large the answers of one statement were. Row by row libpq makes a result of each row, which
  * costs a point select a tenth of the client's CPU time; as a whole it holds all of an answer. */
 struct answers {
@@ -57,11 +56,12 @@ struct answers {
     bool is_large;  /* one was larger: from then on they are read row by row */
 };
 
-struct slot {
-    const struct statement *statement; /* NULL: none so far */
-    bool is_kept;                      /* the server has a statement of this name, */
-    bool is_ready;                     /* and it can be run */
-    uint64_t typed;                    /* see type_bit */
+/* A statement that the server keeps. */
+struct adapter_prepared {
+    const struct statement *statement;
+    char name[16];  /* s1, s2, ... */
+    bool is_kept;   /* the server has a statement of this name */
+    uint64_t typed; /* see type_bit */
     struct answers answers;
 };
 
@@ -82,8 +82,7 @@ struct adapter_conn {
     struct answers run_answers;               /* of it */
     bool is_run_prepared;                     /* it is, under a name that run_generation makes */
     unsigned run_generation;
-    unsigned slot_count;
-    struct slot *slots;             /* owned */
+    unsigned names;                 /* of prepared statements, given so far */
     const struct table *copy_table; /* for which copy_sql was built */
     char *copy_sql;                 /* owned */
     struct postgresql_inserts inserts;
@@ -600,7 +599,6 @@ static void close_connection(struct adapter_conn *conn)
     }
     PQfinish(conn->connection);
     free(conn->copy_sql);
-    free(conn->slots);
     free(conn);
 }
 
@@ -1280,26 +1278,13 @@ static uint64_t find_type_bit(const char *words)
     return number > 0 ? type_bit(number - 1) : 0;
 }
 
-/* s1 ... s4096 */
-static void write_slot_name(unsigned slot, char name[NAME_BYTES])
-{
-    char digits[16];
-    size_t count = 0;
-    for (; slot > 0; slot /= 10) {
-        digits[count++] = (char)('0' + slot % 10);
-    }
-    *name++ = 's';
-    while (count > 0) {
-        *name++ = digits[--count];
-    }
-    *name = '\0';
-}
-
-/* Prepares `statement` under a name that is free, in *slot, or under none, which keeps it not. */
-static enum status prepare_as(struct adapter_conn *conn, const char *name,
-                              const struct statement *statement, struct slot *slot,
+/* Prepares the statement under its name, which is free. Behind a pooler it has no name, and is not
+ * kept: others would find it in the session that the server keeps. */
+static enum status prepare_as(struct adapter_conn *conn, struct adapter_prepared *prepared,
                               struct error *error)
 {
+    const struct statement *const statement = prepared->statement;
+    const char *const name = conn->is_pooled ? "" : prepared->name;
     const struct table *const parameters = statement->parameters;
     const size_t count = parameters != NULL ? parameters->column_count : 0;
     Oid *const types = malloc((count + 1) * sizeof *types);
@@ -1314,113 +1299,89 @@ static enum status prepare_as(struct adapter_conn *conn, const char *name,
     }
     for (;;) {
         for (size_t i = 0; i < count; i++) {
-            types[i] = type_of(&parameters->columns[i], (slot->typed & type_bit(i)) != 0);
+            types[i] = type_of(&parameters->columns[i], (prepared->typed & type_bit(i)) != 0);
         }
         const int was_sent =
             PQsendPrepare(conn->connection, name, buffer_text(&sql), (int)count, types);
         status = finish(conn, was_sent, NULL, error);
         const uint64_t bit = strcmp(error->sqlstate, "42P18") == 0 ? find_type_bit(error->text) : 0;
-        if (status == STATUS_OK || bit == 0 || (slot->typed & bit) != 0) {
+        if (status == STATUS_OK || bit == 0 || (prepared->typed & bit) != 0) {
             break;
         }
-        slot->typed |= bit;
+        prepared->typed |= bit;
         if (conn->has_begun) {
             break; /* it is undone by now */
         }
         error_clear(error);
     }
-    slot->is_kept = slot->is_ready = status == STATUS_OK && name[0] != '\0';
+    prepared->is_kept = status == STATUS_OK && name[0] != '\0';
 out:
     free(types);
     buffer_fini(&sql);
     return status;
 }
 
-static enum status prepare(struct adapter_conn *conn, const struct statement *statement,
-                           struct error *error)
+static void drop(struct adapter_conn *conn, struct adapter_prepared *prepared)
 {
-    const unsigned number = statement->slot;
-    char name[NAME_BYTES];
-    char sql[NAME_BYTES + 16];
-    write_slot_name(number, name);
-    if (conn->is_pooled) {
-        name[0] = '\0'; /* others would find it in the session that the server keeps */
+    (void)conn;
+    free(prepared);
+}
+
+static enum status prepare(struct adapter_conn *conn, const struct statement *statement,
+                           struct adapter_prepared **prepared, struct error *error)
+{
+    char sql[NAME_BYTES];
+    if (*prepared == NULL) {
+        *prepared = calloc(1, sizeof **prepared);
+        if (*prepared == NULL) {
+            return dialect_memory_error(error);
+        }
+        snprintf((*prepared)->name, sizeof(*prepared)->name, "s%u", ++conn->names);
     }
-    struct slot *const slots =
-        dialect_grow_slots(conn->slots, &conn->slot_count, number - 1, sizeof *slots);
-    if (slots == NULL) {
-        return dialect_memory_error(error);
+    struct adapter_prepared *const made = *prepared;
+    if (made->statement != statement) {
+        made->typed = 0;
+        made->statement = statement;
     }
-    conn->slots = slots;
-    struct slot *const slot = &conn->slots[number - 1];
-    if (slot->statement != statement) {
-        slot->typed = 0;
-        slot->statement = statement;
-    }
-    slot->is_ready = false;
-    if (slot->is_kept) {
-        snprintf(sql, sizeof sql, "deallocate %s", name);
+    if (made->is_kept) {
+        snprintf(sql, sizeof sql, "deallocate %s", made->name);
         const enum status status = finish(conn, PQsendQuery(conn->connection, sql), NULL, error);
         if (status != STATUS_OK) {
             return status;
         }
-        slot->is_kept = false;
+        made->is_kept = false;
     }
-    return prepare_as(conn, name, statement, slot, error);
+    const enum status status = prepare_as(conn, made, error);
+    if (status == STATUS_OK && !made->is_kept) {
+        drop(conn, made); /* it was only checked */
+        *prepared = NULL;
+    }
+    return status;
 }
 
-/* The plan of a statement is of no use any more, and the transaction it failed in is undone. */
-static enum status refuse_stale(struct error *error)
-{
-    struct error said = *error;
-    error_clear(error);
-    error_set(error, ERROR_SERIALIZATION, 0, said.sqlstate,
-              "a table has changed since the statement was prepared: %.160s", said.text);
-    return STATUS_REJECTED;
-}
-
-/* A statement with a slot: the path of scripts, on which nothing is allocated here. */
-static enum status run_slot(struct adapter_conn *conn, const struct statement *statement,
-                            const struct batch *parameters, struct answer *answer,
-                            struct error *error)
+/* The path of scripts, on which nothing is allocated here. */
+static enum status run_prepared(struct adapter_conn *conn, struct adapter_prepared *prepared,
+                                const struct batch *parameters, struct answer *answer,
+                                enum staleness *stale, struct error *error)
 {
     struct arguments arguments;
     struct reading reading;
-    char name[NAME_BYTES];
-    enum status status = STATUS_OK;
+    answer->rows = 0;
     if (!arguments_init(&arguments, parameters)) {
         return dialect_memory_error(error);
     }
     const struct parameters *const with = &arguments.with;
-    const unsigned slot = statement->slot;
-    write_slot_name(slot, name);
-    for (bool is_again = false;; is_again = true) {
-        if (slot > conn->slot_count || conn->slots[slot - 1].statement != statement ||
-            !conn->slots[slot - 1].is_ready) {
-            status = prepare(conn, statement, error);
-            if (status != STATUS_OK) {
-                break;
-            }
-        }
-        reading_init(&reading, answer);
-        conn->has_stale_plan = false;
-        const int was_sent = PQsendQueryPrepared(conn->connection, name, with->count, with->values,
-                                                 with->lengths, with->formats, 0);
-        struct answers *const answers = &conn->slots[slot - 1].answers;
-        choose_mode(conn, answers, was_sent);
-        status = finish(conn, was_sent, &reading, error);
-        note_answer(answers, &reading);
-        answer->rows += reading.has_rows ? 0 : reading.affected;
-        if (status == STATUS_OK || status == STATUS_LOST || !conn->has_stale_plan || is_again) {
-            break;
-        }
-        conn->slots[slot - 1].is_ready = false;
-        conn->slots[slot - 1].is_kept = strcmp(error->sqlstate, "26000") != 0;
-        if (conn->has_begun) {
-            status = refuse_stale(error);
-            break;
-        }
-        error_clear(error);
+    reading_init(&reading, answer);
+    conn->has_stale_plan = false;
+    const int was_sent = PQsendQueryPrepared(conn->connection, prepared->name, with->count,
+                                             with->values, with->lengths, with->formats, 0);
+    choose_mode(conn, &prepared->answers, was_sent);
+    const enum status status = finish(conn, was_sent, &reading, error);
+    note_answer(&prepared->answers, &reading);
+    answer->rows += reading.has_rows ? 0 : reading.affected;
+    if (status != STATUS_OK && status != STATUS_LOST && conn->has_stale_plan) {
+        *stale = conn->has_begun ? STALE_UNDONE : STALE_AGAIN;
+        prepared->is_kept = strcmp(error->sqlstate, "26000") != 0;
     }
     arguments_fini(&arguments);
     return end_transaction(conn, status, error);
@@ -1445,9 +1406,6 @@ static enum status run(struct adapter_conn *conn, const struct statement *statem
     int was_sent = 0;
 
     answer->rows = 0;
-    if (statement->is_prepared && statement->slot > 0) {
-        return run_slot(conn, statement, parameters, answer, error);
-    }
     reading_init(&reading, answer);
     if (is_plain && statement->reads_numbers) {
         /* COPY (…) TO STDOUT takes a fifth of the client's CPU time that libpq's single row mode
@@ -1714,6 +1672,8 @@ const struct adapter adapter_postgresql = {
     .append_close = append_close,
     .run = run,
     .prepare = prepare,
+    .run_prepared = run_prepared,
+    .drop = drop,
     .begin = begin,
     .commit = commit,
     .rollback = rollback,

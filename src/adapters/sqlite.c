@@ -26,7 +26,7 @@ enum {
 static const char cache_sql[] = "pragma cache_size = -256"; /* KiB */
 
 /* A statement that is kept. */
-struct sqlite_prepared {
+struct adapter_prepared {
     const void *key; /* for which it was prepared; NULL: none is */
     sqlite3_stmt *statement;
 };
@@ -34,11 +34,10 @@ struct sqlite_prepared {
 /* A connection belongs to one session's thread. */
 struct adapter_conn {
     sqlite3 *database;
-    struct sqlite_prepared insert; /* for a struct table */
-    struct sqlite_prepared *slots; /* owned: each for a struct statement; 0 for those without one */
-    unsigned slot_count;
-    bool is_in_transaction; /* between begin and its end */
-    uint64_t inserted_rows; /* of the open append */
+    struct adapter_prepared insert; /* for a struct table */
+    struct adapter_prepared latest; /* for a struct statement without a slot */
+    bool is_in_transaction;         /* between begin and its end */
+    uint64_t inserted_rows;         /* of the open append */
 };
 
 /* Records what the last call on `database` came to, if it is not SQLITE_OK; `path` is added to the
@@ -86,10 +85,7 @@ static void close_connection(struct adapter_conn *conn)
         return;
     }
     sqlite3_finalize(conn->insert.statement);
-    for (unsigned i = 0; i < conn->slot_count; i++) {
-        sqlite3_finalize(conn->slots[i].statement);
-    }
-    free(conn->slots);
+    sqlite3_finalize(conn->latest.statement);
     sqlite3_close_v2(conn->database); /* rolls an open append back */
     free(conn);
 }
@@ -252,13 +248,13 @@ static inline int bind_row(sqlite3_stmt *statement, const struct batch *batch, s
 }
 
 /* Prepares `sql`, one statement, for `key` in place of what was prepared before. */
-static enum status prepare_one(struct adapter_conn *conn, struct sqlite_prepared *prepared,
+static enum status prepare_one(struct adapter_conn *conn, struct adapter_prepared *prepared,
                                const void *key, const char *sql, struct error *error)
 {
     sqlite3_stmt *second = NULL;
     const char *rest = sql;
     sqlite3_finalize(prepared->statement);
-    *prepared = (struct sqlite_prepared){NULL, NULL};
+    *prepared = (struct adapter_prepared){NULL, NULL};
     int code = sqlite3_prepare_v3(conn->database, sql, -1, SQLITE_PREPARE_PERSISTENT,
                                   &prepared->statement, &rest);
     if (code == SQLITE_OK && *rest != '\0') {
@@ -279,24 +275,31 @@ static enum status prepare_one(struct adapter_conn *conn, struct sqlite_prepared
     return STATUS_OK;
 }
 
-/* Prepares a statement in its slot. SQLite would take a missing value for NULL. */
+/* SQLite would take a missing value for NULL, and prepares again by itself when a table has
+ * changed.
+ */
 static enum status prepare(struct adapter_conn *conn, const struct statement *statement,
-                           struct error *error)
+                           struct adapter_prepared **prepared, struct error *error)
 {
-    struct sqlite_prepared *const slots =
-        dialect_grow_slots(conn->slots, &conn->slot_count, statement->slot, sizeof *slots);
-    if (slots == NULL) {
+    if (*prepared == NULL) {
+        *prepared = calloc(1, sizeof **prepared);
+    }
+    if (*prepared == NULL) {
         return dialect_memory_error(error);
     }
-    conn->slots = slots;
-    struct sqlite_prepared *const prepared = &conn->slots[statement->slot];
-    enum status status = prepare_one(conn, prepared, statement, statement->sql, error);
-    if (status == STATUS_OK && statement->slot > 0) {
-        const int marks = sqlite3_bind_parameter_count(prepared->statement);
-        status = dialect_check_parameters(statement, (size_t)marks, error);
-        prepared->key = status == STATUS_OK ? statement : NULL;
+    const enum status status = prepare_one(conn, *prepared, statement, statement->sql, error);
+    if (status != STATUS_OK) {
+        return status;
     }
-    return status;
+    const int marks = sqlite3_bind_parameter_count((*prepared)->statement);
+    return dialect_check_parameters(statement, (size_t)marks, error);
+}
+
+static void drop(struct adapter_conn *conn, struct adapter_prepared *prepared)
+{
+    (void)conn;
+    sqlite3_finalize(prepared->statement);
+    free(prepared);
 }
 
 /* Undoes the open append, if SQLite has not done so itself. The error is recorded before. */
@@ -436,18 +439,28 @@ static enum status run(struct adapter_conn *conn, const struct statement *statem
 {
     enum status status = STATUS_OK;
     answer->rows = 0;
-    if (!statement->is_prepared && statement->slot == 0) {
+    if (!statement->is_prepared) {
         status = run_text(conn, statement->sql, parameters, answer, error);
         return end_transaction(conn, status, error);
     }
-    if (statement->slot >= conn->slot_count || conn->slots[statement->slot].key != statement) {
-        status = prepare(conn, statement, error);
+    if (conn->latest.key != statement) {
+        status = prepare_one(conn, &conn->latest, statement, statement->sql, error);
     }
     if (status == STATUS_OK) {
-        const int code = step(conn, conn->slots[statement->slot].statement, parameters, answer);
+        const int code = step(conn, conn->latest.statement, parameters, answer);
         status = call_result(conn->database, code, NULL, error);
     }
     return end_transaction(conn, status, error);
+}
+
+static enum status run_prepared(struct adapter_conn *conn, struct adapter_prepared *prepared,
+                                const struct batch *parameters, struct answer *answer,
+                                enum staleness *stale, struct error *error)
+{
+    (void)stale;
+    answer->rows = 0;
+    const int code = step(conn, prepared->statement, parameters, answer);
+    return end_transaction(conn, call_result(conn->database, code, NULL, error), error);
 }
 
 /* Every transaction is serializable here, whatever is asked for. */
@@ -517,6 +530,8 @@ const struct adapter adapter_sqlite = {
     .append_close = append_close,
     .run = run,
     .prepare = prepare,
+    .run_prepared = run_prepared,
+    .drop = drop,
     .begin = begin,
     .commit = commit,
     .rollback = rollback,

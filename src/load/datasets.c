@@ -13,6 +13,7 @@
 
 #include "base/ask.h"
 #include "base/mono.h"
+#include "base/prepared.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "load/line.h"
@@ -823,21 +824,23 @@ static enum status prepare_statements(const struct datasets_place *place,
 {
     const struct plan *plan = place->plan;
     const struct script *script = plan->script;
-    for (size_t i = 0; i < datasets->statement_count; i++) {
+    struct prepared_set prepared = {.adapter = plan->adapter, .conn = place->conn};
+    enum status status = STATUS_OK;
+    for (size_t i = 0; i < datasets->statement_count && status == STATUS_OK; i++) {
         const struct statement *statement = &datasets->statements[i];
-        if (plan->adapter->prepare == NULL || plan->is_unprepared || !statement->is_prepared) {
+        if (plan->is_unprepared || !statement->is_prepared) {
             continue;
         }
-        const enum status status = plan->adapter->prepare(place->conn, statement, error);
+        status = prepared_make(&prepared, statement, error);
         place->on_answer(place->context);
         if (status != STATUS_OK) {
             explain(error, "%.60s:%d: statement '%s'", script->name, script->statements[i].line,
                     script->statements[i].name);
             error->kind = status == STATUS_LOST ? error->kind : ERROR_USAGE;
-            return status;
         }
     }
-    return STATUS_OK;
+    prepared_end(&prepared);
+    return status;
 }
 
 enum status datasets_make(const struct datasets_place *place, struct datasets *datasets,

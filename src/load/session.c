@@ -17,6 +17,7 @@ static void close_connection(struct session *session)
 {
     if (session->conn != NULL) {
         session_add(session, RECORDER_CONNECTIONS_CLOSED, 1);
+        prepared_end(&session->prepared);
         line_close(&session->line, &session->conn);
     }
 }
@@ -43,6 +44,7 @@ static enum status open_connection(struct session *session, enum cause_phase pha
     session->is_overdue = false; /* that was the connection before */
     const int64_t start_ns = mono_now_ns();
     const enum status status = line_open(&session->line, &target, &session->conn, error);
+    session->prepared = (struct prepared_set){.adapter = adapter, .conn = session->conn};
     const int64_t end_ns = mono_now_ns();
     if (status != STATUS_OK) {
         if (error->kind != ERROR_CANCELLED) {

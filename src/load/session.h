@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "append/adapter.h"
+#include "base/prepared.h"
 #include "load/gate.h"
 #include "load/generator.h"
 #include "load/line.h"
@@ -90,6 +91,7 @@ struct session {
     bool has_moved;                    /* ... and gone on to another: its rows may be at both */
     struct adapter_conn *conn;         /* the session's own; NULL = not connected */
     struct line line;                  /* the same for the main thread, which may cut it */
+    struct prepared_set prepared;      /* of that connection */
     atomic_bool was_cut;               /* as it did not end in time after STOP */
     bool is_overdue;                   /* its connection was cut because a call took too long */
     bool is_refused;                   /* its latest batch was, by a read-only server: it reconnects

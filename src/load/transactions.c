@@ -270,7 +270,7 @@ static enum status do_run(void *context, size_t number, const struct batch *para
     const int64_t start_ns = leave_script(own);
     session_begin_call(session);
     const enum status status =
-        plan->adapter->run(session->conn, statement, parameters, answer, &own->error);
+        prepared_run(&session->prepared, statement, parameters, answer, &own->error);
     session_end_call(session);
     const int64_t end_ns = enter_script(own);
     if (status == STATUS_OK) {
@@ -659,7 +659,7 @@ static enum status prepare_statements(struct transactions *own, struct error *er
         if (statement->is_prepared) {
             error_clear(error);
             session_begin_call(session);
-            status = adapter->prepare(session->conn, statement, error);
+            status = prepared_make(&session->prepared, statement, error);
             session_end_call(session);
         }
     }

@@ -4,6 +4,7 @@
  */
 #include "contract.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 
 #include "adapters/registry.h"
 #include "base/ask.h"
+#include "base/prepared.h"
 
 #ifndef CONTRACT_SCHEMAS_DIR
 #define CONTRACT_SCHEMAS_DIR "schemas"
@@ -245,6 +247,63 @@ enum status contract_append(struct contract *contract, const struct table *table
     return status;
 }
 
+/* What the open connections keep prepared. */
+static struct kept {
+    struct adapter_conn *conn; /* NULL: none */
+    struct prepared_set prepared;
+} kept[4];
+static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER; /* which of them is whose */
+
+/* That of a connection; of NULL an unused one. NULL: there is none. */
+static struct kept *find_kept(const struct adapter_conn *conn)
+{
+    size_t i = 0;
+    while (i < sizeof kept / sizeof kept[0] && kept[i].conn != conn) {
+        i++;
+    }
+    return i < sizeof kept / sizeof kept[0] ? &kept[i] : NULL;
+}
+
+static struct prepared_set *prepared_of(const struct contract *contract, struct adapter_conn *conn)
+{
+    pthread_mutex_lock(&kept_lock);
+    struct kept *found = find_kept(conn);
+    if (found == NULL) {
+        found = find_kept(NULL);
+        if (found == NULL) {
+            abort(); /* not an assertion: it may be another thread's */
+        }
+        found->conn = conn;
+        found->prepared = (struct prepared_set){.adapter = contract->adapter, .conn = conn};
+    }
+    pthread_mutex_unlock(&kept_lock);
+    return &found->prepared;
+}
+
+enum status contract_run(const struct contract *contract, struct adapter_conn *conn,
+                         const struct statement *statement, const struct batch *parameters,
+                         struct answer *answer, struct error *error)
+{
+    return prepared_run(prepared_of(contract, conn), statement, parameters, answer, error);
+}
+
+enum status contract_prepare(struct contract *contract, const struct statement *statement)
+{
+    return prepared_make(prepared_of(contract, contract->conn), statement, &contract->error);
+}
+
+void contract_close(const struct contract *contract, struct adapter_conn *conn)
+{
+    pthread_mutex_lock(&kept_lock);
+    struct kept *const found = conn != NULL ? find_kept(conn) : NULL;
+    if (found != NULL) {
+        prepared_end(&found->prepared);
+        found->conn = NULL;
+    }
+    pthread_mutex_unlock(&kept_lock);
+    contract->adapter->close(conn);
+}
+
 int contract_setup(void **state)
 {
     error_clear(&suite.error);
@@ -260,7 +319,7 @@ int contract_setup(void **state)
 int contract_teardown(void **state)
 {
     (void)state;
-    suite.adapter->close(suite.conn);
+    contract_close(&suite, suite.conn);
     suite.conn = NULL;
     return 0;
 }
@@ -300,7 +359,7 @@ static bool is_refused(const char *method)
     const enum status status =
         suite.adapter->open(suite.adapter, &suite.target, &suite.conn, &suite.error);
     fprintf(stderr, "contract: method %s: %s\n", method, suite.error.text);
-    suite.adapter->close(suite.conn);
+    contract_close(&suite, suite.conn);
     suite.conn = NULL;
     return status == STATUS_FATAL && suite.error.kind == ERROR_UNSUPPORTED;
 }

@@ -60,6 +60,16 @@ enum status contract_query(struct contract *contract, const char *sql, uint64_t 
 enum status contract_append(struct contract *contract, const struct table *table, size_t rows,
                             int first_id, uint64_t *accepted);
 
+/* As adapter.run on a connection of the test's, which keeps its statements with slots prepared; and
+ * prepares one. Several threads may do so, each on a connection of its own. */
+enum status contract_run(const struct contract *contract, struct adapter_conn *conn,
+                         const struct statement *statement, const struct batch *parameters,
+                         struct answer *answer, struct error *error);
+enum status contract_prepare(struct contract *contract, const struct statement *statement);
+
+/* Closes a connection; takes NULL. */
+void contract_close(const struct contract *contract, struct adapter_conn *conn);
+
 bool contract_discards(const struct contract *contract);
 
 int contract_setup(void **state);

@@ -146,7 +146,7 @@ static void test_kept_rows(void **state)
     /* as a session does, by what another connection has learned */
     static struct connection_info info;
     contract_inspect(contract, &info);
-    contract->adapter->close(contract->conn);
+    contract_close(contract, contract->conn);
     contract->target.facts = &info.facts;
     const enum status opened = contract->adapter->open(contract->adapter, &contract->target,
                                                        &contract->conn, &contract->error);
@@ -260,7 +260,7 @@ static void test_abandoned_append(void **state)
                                                    &accepted, &contract->error),
                     STATUS_OK);
     samples_destroy(samples);
-    contract->adapter->close(contract->conn);
+    contract_close(contract, contract->conn);
     contract_expect(contract,
                     contract->adapter->open(contract->adapter, &contract->target, &contract->conn,
                                             &contract->error),

@@ -99,7 +99,7 @@ static void test_broken_at_each_step(void **state)
         if (contract->fixture->broken_sqlstate != NULL) {
             assert_string_equal(contract->error.sqlstate, contract->fixture->broken_sqlstate);
         }
-        contract->adapter->close(contract->conn);
+        contract_close(contract, contract->conn);
         error_clear(&contract->error);
         contract_expect(contract,
                         contract->adapter->open(contract->adapter, &contract->target,
@@ -150,7 +150,7 @@ static void test_interrupt(void **state)
     contract_expect(contract, status, STATUS_LOST);
     assert_int_equal(contract->error.kind, ERROR_CONNECTION);
     assert_true(after.tv_sec - before.tv_sec < 5);
-    contract->adapter->close(contract->conn);
+    contract_close(contract, contract->conn);
     error_clear(&contract->error);
     contract_expect(contract,
                     contract->adapter->open(contract->adapter, &contract->target, &contract->conn,
@@ -189,7 +189,7 @@ static void test_busy(void **state)
                     STATUS_OK);
     contract_expect(contract, contract->adapter->append_open(other, &table, &contract->error),
                     STATUS_OK);
-    contract->adapter->close(other);
+    contract_close(contract, other);
     table_fini(&table);
 }
 

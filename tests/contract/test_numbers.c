@@ -254,8 +254,8 @@ static void test_parameters(void **state)
         const struct batch batch = {.table = &both, .row_count = 1, .columns = data};
         struct answer answer = {.take = NULL};
         contract_expect(contract,
-                        contract->adapter->run(contract->conn, &statements[i], &batch, &answer,
-                                               &contract->error),
+                        contract_run(contract, contract->conn, &statements[i], &batch, &answer,
+                                     &contract->error),
                         STATUS_OK);
     }
     for (size_t i = 0; i < 6; i++) {
@@ -264,8 +264,8 @@ static void test_parameters(void **state)
         struct row row = {0};
         struct answer answer = {.take = take_row, .context = &row};
         contract_expect(contract,
-                        contract->adapter->run(contract->conn, &statements[2], &batch, &answer,
-                                               &contract->error),
+                        contract_run(contract, contract->conn, &statements[2], &batch, &answer,
+                                     &contract->error),
                         STATUS_OK);
         assert_int_equal(row.rows, 1);
         assert_int_equal(answer.rows, 1);
@@ -328,7 +328,7 @@ static void test_numbers_broken(void **state)
         contract_expect(contract, read_two(contract, more_sql, &taken), STATUS_LOST);
         assert_int_equal(contract->error.kind, ERROR_CONNECTION);
         assert_true(taken.rows >= 1 && taken.rows < KEYS * KEYS);
-        contract->adapter->close(contract->conn);
+        contract_close(contract, contract->conn);
         error_clear(&contract->error);
         contract_expect(contract,
                         contract->adapter->open(contract->adapter, &contract->target,

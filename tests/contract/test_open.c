@@ -27,7 +27,7 @@ static void test_operations_are_there(void **state)
 static void test_close_takes_null(void **state)
 {
     const struct contract *contract = *state;
-    contract->adapter->close(NULL);
+    contract_close(contract, NULL);
 }
 
 static void test_many_connections(void **state)
@@ -45,7 +45,7 @@ static void test_many_connections(void **state)
         assert_non_null(conns[i]);
     }
     for (int i = 0; i < CONNECTIONS; i++) {
-        contract->adapter->close(conns[i]);
+        contract_close(contract, conns[i]);
     }
 }
 
@@ -111,7 +111,7 @@ static void test_describe_missing_schema(void **state)
                     STATUS_OK);
     const enum status status =
         contract->adapter->describe(contract->adapter, conn, "any", &table, &contract->error);
-    contract->adapter->close(conn);
+    contract_close(contract, conn);
     contract_expect(contract, status, STATUS_FATAL);
     assert_int_equal(contract->error.kind, ERROR_NOT_FOUND);
 }

@@ -135,7 +135,7 @@ static enum status run_on(const struct contract *contract, struct adapter_conn *
     struct answer answer = {
         .take = call->row != NULL ? take_row : NULL, .context = call->row, .rows = 99};
     const enum status status =
-        contract->adapter->run(conn, call->statement, &batch, &answer, error);
+        contract_run(contract, conn, call->statement, &batch, &answer, error);
     *rows = answer.rows;
     return status;
 }
@@ -203,7 +203,7 @@ static void expect_rollback(struct contract *contract)
 
 static void reopen(struct contract *contract)
 {
-    contract->adapter->close(contract->conn);
+    contract_close(contract, contract->conn);
     contract->conn = NULL;
     error_clear(&contract->error);
     contract_expect(contract,
@@ -281,7 +281,7 @@ static void test_rest_is_given_up(void **state)
     make_keyed(contract);
     contract_expect(
         contract,
-        contract->adapter->run(contract->conn, &find_all, &batch, &answer, &contract->error),
+        contract_run(contract, contract->conn, &find_all, &batch, &answer, &contract->error),
         STATUS_OK);
     assert_int_equal(taken, 2);
     expect_rows(contract, &find_all, 1, NULL, ROWS);
@@ -308,9 +308,7 @@ static void test_many_slots(void **state)
                                            .is_prepared = true,
                                            .slot = i < SLOTS - 1 ? i + 1 : STATEMENT_SLOTS_MAX,
                                            .parameters = &numbers};
-        contract_expect(
-            contract, contract->adapter->prepare(contract->conn, &statements[i], &contract->error),
-            STATUS_OK);
+        contract_expect(contract, contract_prepare(contract, &statements[i]), STATUS_OK);
     }
     for (unsigned i = 0; i < 2 * SLOTS; i++) {
         const unsigned number = i * 7 % SLOTS;
@@ -355,19 +353,15 @@ static void test_statements_refused(void **state)
         return;
     }
     make_keyed(contract);
-    contract_expect(contract, contract->adapter->prepare(contract->conn, &wrong, &contract->error),
-                    STATUS_REJECTED);
+    contract_expect(contract, contract_prepare(contract, &wrong), STATUS_REJECTED);
     assert_non_null(strstr(contract->error.text, "selec"));
     error_clear(&contract->error);
     contract_expect(contract, run(contract, &wrong, 1, NULL, &rows), STATUS_REJECTED);
     error_clear(&contract->error);
-    contract_expect(contract,
-                    contract->adapter->prepare(contract->conn, &untyped, &contract->error),
-                    STATUS_FATAL);
+    contract_expect(contract, contract_prepare(contract, &untyped), STATUS_FATAL);
     assert_int_equal(contract->error.kind, ERROR_USAGE);
     error_clear(&contract->error);
-    const enum status status =
-        contract->adapter->prepare(contract->conn, &nowhere, &contract->error);
+    const enum status status = contract_prepare(contract, &nowhere);
     assert_true(status == STATUS_REJECTED || status == STATUS_FATAL);
     contract_expect(contract, status, status);
     for (size_t i = 0; i < 2; i++) {
@@ -523,7 +517,7 @@ static void test_deadlock(void **state)
                     is_mine ? contract->adapter->commit(waiter.conn, error)
                             : contract->adapter->rollback(waiter.conn, error),
                     STATUS_OK);
-    contract->adapter->close(waiter.conn);
+    contract_close(contract, waiter.conn);
     expect_committed(contract, 1, is_mine ? "other's" : "mine");
     expect_committed(contract, 2, is_mine ? "other's" : "mine");
 }
@@ -550,7 +544,7 @@ static void test_serialization(void **state)
     assert_true(error_is_passing(error));
     expect_rollback(contract);
     expect_committed(contract, 1, "other's");
-    contract->adapter->close(other);
+    contract_close(contract, other);
 }
 
 /* A table of every type as a script declares it. */
@@ -611,7 +605,7 @@ static void read_row(struct contract *contract, const struct statement *statemen
     struct answer answer = {.take = take_row, .context = row};
     contract_expect(
         contract,
-        contract->adapter->run(contract->conn, statement, NULL, &answer, &contract->error),
+        contract_run(contract, contract->conn, statement, NULL, &answer, &contract->error),
         STATUS_OK);
     assert_int_equal(answer.rows, 1);
 }
@@ -680,7 +674,7 @@ static void test_declared_types(void **state)
         struct answer answer = {.take = NULL};
         contract_expect(
             contract,
-            contract->adapter->run(contract->conn, &put, &batch, &answer, &contract->error),
+            contract_run(contract, contract->conn, &put, &batch, &answer, &contract->error),
             STATUS_OK);
         assert_int_equal(answer.rows, 1);
         for (size_t i = 0; i < 2; i++) {
@@ -707,7 +701,7 @@ static void test_declared_types(void **state)
         answer = (struct answer){.take = NULL};
         contract_expect(
             contract,
-            contract->adapter->run(contract->conn, &match, &batch, &answer, &contract->error),
+            contract_run(contract, contract->conn, &match, &batch, &answer, &contract->error),
             STATUS_OK);
         assert_int_equal(answer.rows, has_nulls ? 0 : 1);
         samples_destroy(samples);

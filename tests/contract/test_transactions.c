@@ -70,8 +70,8 @@ static enum status run(struct contract *contract, const struct statement *what, 
     const struct column_data data[] = {{.values.int32 = &id},
                                        {.values.text = &value, .is_null = &is_null}};
     const struct batch batch = {.table = what->parameters, .row_count = 1, .columns = data};
-    return contract->adapter->run(contract->conn, what, what->parameters != NULL ? &batch : NULL,
-                                  answer, &contract->error);
+    return contract_run(contract, contract->conn, what, what->parameters != NULL ? &batch : NULL,
+                        answer, &contract->error);
 }
 
 /* Rows that the statement returned or matched. */
@@ -112,7 +112,7 @@ static uint64_t count_apart(struct contract *contract, const struct table *table
                     other.adapter->open(other.adapter, &other.target, &other.conn, &other.error),
                     STATUS_OK);
     const uint64_t rows = contract_count(&other, table);
-    other.adapter->close(other.conn);
+    contract_close(&other, other.conn);
     return rows;
 }
 
@@ -140,7 +140,7 @@ static void test_long_value(void **state)
     snprintf(sql, sizeof sql, "select '%05000d', 7", 1);
     const struct statement query = {.sql = sql};
     contract_expect(contract,
-                    contract->adapter->run(contract->conn, &query, NULL, &answer, &contract->error),
+                    contract_run(contract, contract->conn, &query, NULL, &answer, &contract->error),
                     STATUS_OK);
     assert_int_equal(taken.length, 5000);
 }
@@ -282,7 +282,7 @@ static void test_conflict(void **state)
     begin(&other, NULL, true);
     assert_int_equal(rows_of(&other, UPDATE, 2, NULL), 1);
     commit(&other);
-    other.adapter->close(other.conn);
+    contract_close(&other, other.conn);
     table_fini(&table);
 }
 
@@ -297,7 +297,7 @@ static void test_closed_inside(void **state)
     }
     begin(contract, NULL, true);
     assert_int_equal(rows_of(contract, INSERT, 1, "one"), 1);
-    contract->adapter->close(contract->conn);
+    contract_close(contract, contract->conn);
     contract->conn = NULL;
     assert_int_equal(count_apart(contract, &table), 0);
     table_fini(&table);
@@ -317,7 +317,7 @@ static void test_lost_inside(void **state)
     assert_true(contract->fixture->break_connections());
     contract_expect(contract, contract->adapter->commit(contract->conn, &contract->error),
                     STATUS_LOST);
-    contract->adapter->close(contract->conn);
+    contract_close(contract, contract->conn);
     contract->conn = NULL;
     error_clear(&contract->error);
     contract_expect(contract,

@@ -121,8 +121,8 @@ static void test_every_type_by_statement(void **state)
             assert_true(table.column_count <= COLUMNS_MAX);
             samples_pick(samples, row, columns);
             contract_expect(contract,
-                            contract->adapter->run(contract->conn, &kinds[kind], &batch, &answer,
-                                                   &contract->error),
+                            contract_run(contract, contract->conn, &kinds[kind], &batch, &answer,
+                                         &contract->error),
                             STATUS_OK);
             assert_int_equal(answer.rows, 1);
             for (size_t i = 0; i < contract->fixture->case_count; i++) {
