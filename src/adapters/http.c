@@ -7,10 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +28,6 @@ enum {
     PASSED_MAX = 64 * 1024,  /* of an answer that are read behind what was enough: to give it up
                                 costs  the connection */
     REFUSAL_BYTES = 1 << 20, /* that are read of an answer with an error */
-    USER_TIMEOUT_MS = 10000,
 };
 
 enum auth {
@@ -48,8 +44,8 @@ enum cut {
     CUT_MEMORY
 };
 
-/* A connection of one session's thread; what another one may touch is `sock`, under the lock, and
- * is_interrupted. */
+/* A connection of one session's thread; what another one may touch is `socket` and is_interrupted.
+ */
 struct http {
     const struct http_database *database;
     unsigned connect_timeout_s, answer_timeout_ms; /* of the target, as is the next one */
@@ -63,8 +59,8 @@ struct http {
     int64_t until_ns;        /* while it is opened; 0: no limit */
     int64_t connected_by_ns; /* the operation under way, or it fails; 0: it has not tried yet */
 
-    pthread_mutex_t lock;
-    int sock; /* -1: none is open */
+    int sock;                    /* -1: none is open */
+    struct client_socket socket; /* the same, for an interrupt from another thread */
     atomic_bool is_interrupted;
     int socket_errno; /* why there is no socket */
     bool is_kept;     /* the library ends, and the socket does not */
@@ -91,30 +87,14 @@ static enum status lost(struct http *http, enum error_kind kind, int code, const
  * The connection
  */
 
-static void set_options_of_tcp(const struct http *http, int sock)
-{
-    /* As with the other databases: a server that is gone without a word is noticed within 10 s. */
-    const unsigned answer_ms = http->answer_timeout_ms;
-    const int options[][3] = {
-        {SOL_SOCKET, SO_KEEPALIVE, 1},
-        {IPPROTO_TCP, TCP_NODELAY, 1},
-        {IPPROTO_TCP, TCP_KEEPIDLE, 5},
-        {IPPROTO_TCP, TCP_KEEPINTVL, 2},
-        {IPPROTO_TCP, TCP_KEEPCNT, 3},
-        {IPPROTO_TCP, TCP_USER_TIMEOUT, answer_ms > 0 ? (int)answer_ms : USER_TIMEOUT_MS}};
-    for (size_t i = 0; i < COUNT_OF(options); i++) {
-        setsockopt(sock, options[i][0], options[i][1], &options[i][2], sizeof options[i][2]);
-    }
-}
-
+/* http_interrupt looks at the two in the opposite order: one of them sees the other. */
 static void keep_socket(struct http *http, int sock)
 {
-    pthread_mutex_lock(&http->lock);
     http->sock = sock;
-    if (atomic_load(&http->is_interrupted) && sock >= 0) {
-        shutdown(sock, SHUT_RDWR);
+    client_socket_note(&http->socket, sock);
+    if (atomic_load(&http->is_interrupted)) {
+        client_socket_shut(&http->socket, SHUT_RDWR);
     }
-    pthread_mutex_unlock(&http->lock);
 }
 
 static curl_socket_t open_socket(void *context, curlsocktype purpose, struct curl_sockaddr *address)
@@ -126,8 +106,9 @@ static curl_socket_t open_socket(void *context, curlsocktype purpose, struct cur
         http->socket_errno = errno;
         return CURL_SOCKET_BAD;
     }
-    set_options_of_tcp(http, sock);
+    client_socket_watch_peer(sock, http->answer_timeout_ms);
     keep_socket(http, sock);
+    client_socket_set_no_delay(&http->socket);
     return sock;
 }
 
@@ -137,9 +118,10 @@ static int close_socket(void *context, curl_socket_t sock)
     if (http->is_kept && sock == http->sock) {
         return 0; /* the library leaves it */
     }
-    pthread_mutex_lock(&http->lock);
-    http->sock = http->sock == sock ? -1 : http->sock;
-    pthread_mutex_unlock(&http->lock);
+    if (http->sock == sock) {
+        http->sock = -1;
+        client_socket_note(&http->socket, -1);
+    }
     return close(sock);
 }
 
@@ -329,12 +311,8 @@ static struct http *http_of(const struct adapter_conn *conn)
 void http_interrupt(struct adapter_conn *conn)
 {
     struct http *const http = http_of(conn);
-    pthread_mutex_lock(&http->lock);
     atomic_store(&http->is_interrupted, true);
-    if (http->sock >= 0) {
-        shutdown(http->sock, SHUT_RDWR);
-    }
-    pthread_mutex_unlock(&http->lock);
+    client_socket_shut(&http->socket, SHUT_RDWR);
 }
 
 void http_inspect(const struct adapter *adapter, struct adapter_conn *conn,
@@ -369,15 +347,11 @@ static enum status lost(struct http *http, enum error_kind kind, int code, const
 /* Waits until the socket is ready; false: errno says why not. */
 static bool wait_for(struct http *http, short events)
 {
-    struct pollfd wanted = {.fd = http->sock, .events = events};
-    int ready = 0;
-    if (http->until_ns == 0) {
-        while ((ready = poll(&wanted, 1, -1)) < 0 && errno == EINTR) {
-        }
-    } else {
-        ready = client_socket_wait(http->sock, events, http->until_ns, http->is_cancelled);
-        errno = ready == 0 ? ETIMEDOUT : ready == CLIENT_SOCKET_CANCELLED ? ECANCELED : errno;
-    }
+    const bool is_limited = http->until_ns != 0;
+    const int ready =
+        client_socket_wait(http->sock, events, is_limited ? http->until_ns : CLIENT_SOCKET_FOREVER,
+                           is_limited ? http->is_cancelled : NULL);
+    errno = ready == 0 ? ETIMEDOUT : ready == CLIENT_SOCKET_CANCELLED ? ECANCELED : errno;
     return ready > 0;
 }
 
@@ -1017,7 +991,6 @@ static void destroy(struct http *http)
     buffer_fini(&http->head);
     buffer_fini(&http->body);
     http_answer_fini(&http->answer);
-    pthread_mutex_destroy(&http->lock);
     free(http->url);
     free(http->ca_file);
     free(http);
@@ -1042,7 +1015,6 @@ enum status http_open(const struct adapter *adapter, const struct target *target
         return dialect_memory_error(error);
     }
     *(struct http **)made = own;
-    pthread_mutex_init(&own->lock, NULL);
     own->database = database;
     own->connect_timeout_s = target->connect_timeout_s;
     own->answer_timeout_ms = target->answer_timeout_ms;

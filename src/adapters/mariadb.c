@@ -10,8 +10,6 @@
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -94,17 +92,12 @@ struct connecting {
     const char *host;
     const char *socket;
     char socket_path[256];
-    bool needs_tls;   /* a connection without it is of no use */
-    bool may_use_tls; /* as far as is known before option files are read */
-    int64_t until_ns; /* the time allowed for all of its steps, */
-    unsigned rest_s;  /* which has two parts: a server that is silent for the first is odd */
-    bool has_answered;
-    bool has_timed_out;
-    bool was_cancelled;
+    bool needs_tls;                  /* a connection without it is of no use */
+    bool may_use_tls;                /* as far as is known before option files are read */
+    struct client_deadline deadline; /* of all of its steps */
 };
 
 enum {
-    SILENCE_S = 5,          /* until the greeting; many servers look up the client's name before */
     TLS_BY_DEFAULT = 30400, /* version of Connector/C */
     INET4_VERSION = 101000, /* of MariaDB */
     FRACTION_DIGITS = 6,    /* most that the server keeps */
@@ -1077,31 +1070,11 @@ static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, s
  * that for all steps together. Later there is no time-out, which is -1, or 0. */
 static int wait_for_socket(my_socket sock, my_bool is_read, int timeout_ms)
 {
-    struct pollfd wanted = {.fd = sock, .events = is_read ? POLLIN : POLLOUT};
-    struct connecting *const attempt = connecting;
-    int ready;
-    if (attempt != NULL) {
-        const struct target *target = attempt->target;
-        ready = client_socket_wait(sock, wanted.events, attempt->until_ns, target->is_cancelled);
-        if (ready == 0 && attempt->rest_s > 0) {
-            const bool is_another = is_read && !attempt->has_answered &&
-                                    target->is_another != NULL &&
-                                    target->is_another(target->silence_context);
-            attempt->until_ns = mono_now_ns() + attempt->rest_s * MONO_NS_PER_S;
-            attempt->rest_s = 0;
-            ready = is_another ? CLIENT_SOCKET_CANCELLED
-                               : client_socket_wait(sock, wanted.events, attempt->until_ns,
-                                                    target->is_cancelled);
-        }
-        attempt->has_answered |= ready > 0 && is_read;
-        attempt->was_cancelled |= ready == CLIENT_SOCKET_CANCELLED;
-        attempt->has_timed_out |= ready == 0;
-        ready = ready == CLIENT_SOCKET_CANCELLED ? 0 : ready;
-    } else {
-        do {
-            ready = poll(&wanted, 1, timeout_ms > 0 ? timeout_ms : -1);
-        } while (ready < 0 && errno == EINTR);
-    }
+    const short events = is_read ? POLLIN : POLLOUT;
+    const int64_t until_ns =
+        timeout_ms > 0 ? mono_now_ns() + timeout_ms * MONO_NS_PER_MS : CLIENT_SOCKET_FOREVER;
+    const int ready = connecting != NULL ? client_deadline_wait(&connecting->deadline, sock, events)
+                                         : client_socket_wait(sock, events, until_ns, NULL);
     if (ready == 0) {
         errno = ETIMEDOUT;
     }
@@ -1184,20 +1157,9 @@ static enum status connect_to(struct adapter_conn *conn, const struct target *ta
                               struct error *error)
 {
     static const unsigned is_allowed = 0;
-    const unsigned answer_ms = target->answer_timeout_ms;
-    /* A server that is gone without a word is noticed within 10 s, also in the middle of a wait;
-     * with --timeout, data that nobody acknowledges has that long. */
-    const int watch[][2] = {{TCP_KEEPIDLE, 5},
-                            {TCP_KEEPINTVL, 2},
-                            {TCP_KEEPCNT, 3},
-                            {TCP_USER_TIMEOUT, answer_ms > 0 ? (int)answer_ms : 10000}};
     MYSQL *const mysql = &conn->mysql;
-    const unsigned timeout_s = target->connect_timeout_s;
-    const unsigned first_s = timeout_s < SILENCE_S ? timeout_s : SILENCE_S;
-    struct connecting attempt = {.conn = conn,
-                                 .target = target,
-                                 .until_ns = mono_now_ns() + first_s * MONO_NS_PER_S,
-                                 .rest_s = timeout_s - first_s};
+    struct connecting attempt = {.conn = conn, .target = target};
+    client_deadline_begin(&attempt.deadline, target, true);
     enum status status = set_options(&attempt, target, error);
     if (status != STATUS_OK) {
         return status;
@@ -1217,18 +1179,18 @@ static enum status connect_to(struct adapter_conn *conn, const struct target *ta
         mysql_optionsv(mysql, MYSQL_OPT_CONNECT_ATTR_RESET, NULL);
         const int sock = mysql_get_socket(mysql);
         client_socket_note(&conn->socket, sock);
-        for (size_t i = 0; attempt.socket == NULL && i < COUNT_OF(watch); i++) {
-            setsockopt(sock, IPPROTO_TCP, watch[i][0], &watch[i][1], sizeof watch[i][1]);
+        if (attempt.socket == NULL) {
+            client_socket_watch_peer(sock, target->answer_timeout_ms);
         }
-    } else if (attempt.was_cancelled) {
+    } else if (attempt.deadline.ended == ERROR_CANCELLED) {
         error_clear(error);
         error_set(error, ERROR_CANCELLED, 0, NULL, "interrupted while connecting");
         return STATUS_LOST;
-    } else if (attempt.has_timed_out ||
+    } else if (attempt.deadline.ended == ERROR_TIMEOUT ||
                (error->kind == ERROR_TIMEOUT && error->native_code == 0)) { /* the watch's word */
         error_clear(error);
         error_set(error, ERROR_TIMEOUT, 0, NULL, "no answer from \"%.150s\" within %u s",
-                  target->host != NULL ? target->host : "the server", timeout_s);
+                  target->host != NULL ? target->host : "the server", target->connect_timeout_s);
         return STATUS_LOST;
     }
     return status;
@@ -1298,7 +1260,8 @@ static void close_connection(struct adapter_conn *conn)
     const int sock = mysql_get_socket(&conn->mysql);
     if (sock >= 0 && (conn->is_lost || conn->append.is_open)) {
         /* mysql_close says good-bye, which a server that does not read could hold up */
-        shutdown(sock, SHUT_RDWR);
+        client_socket_note(&conn->socket, sock);
+        client_socket_shut(&conn->socket, SHUT_RDWR);
     }
     mysql_close(&conn->mysql);
     free(conn->learned);

@@ -22,8 +22,6 @@
 #include "base/text.h"
 
 enum {
-    USER_TIMEOUT_MS = 10000,
-
     /* With its 5 bytes of header a piece is half of what libpq collects before it sends. Pieces of
      * exactly this size keep libpq from touching more than that of its buffer, which counts with
      * thousands of sessions; larger ones measure no faster. */
@@ -487,11 +485,14 @@ static void write_options(struct buffer *options, const struct target *target)
  * one wins, those without a value are passed over. NULL: no memory. */
 static PGconn *start_connect(const struct target *target)
 {
-    char user_timeout[16];
+    char user_timeout[16], idle[8], interval[8], probes[8];
     char port[8];
     struct buffer options = {0};
     snprintf(user_timeout, sizeof user_timeout, "%u",
-             target->answer_timeout_ms > 0 ? target->answer_timeout_ms : USER_TIMEOUT_MS);
+             client_socket_answer_ms(target->answer_timeout_ms));
+    snprintf(idle, sizeof idle, "%d", CLIENT_SOCKET_IDLE_S);
+    snprintf(interval, sizeof interval, "%d", CLIENT_SOCKET_INTERVAL_S);
+    snprintf(probes, sizeof probes, "%d", CLIENT_SOCKET_PROBES);
     snprintf(port, sizeof port, "%u", (unsigned)target->port);
     if (target->schema != NULL) {
         write_options(&options, target);
@@ -502,9 +503,9 @@ static PGconn *start_connect(const struct target *target)
     } parameters[] = {
         {"fallback_application_name", "append"},
         {"keepalives", "1"},
-        {"keepalives_idle", "5"},
-        {"keepalives_interval", "2"},
-        {"keepalives_count", "3"},
+        {"keepalives_idle", idle}, /* client_socket_watch_peer would pass over the URL's */
+        {"keepalives_interval", interval},
+        {"keepalives_count", probes},
         {"tcp_user_timeout", user_timeout},
         /* Asking for Kerberos costs a round trip and a library's memory in each session. */
         {"gssencmode", getenv("PGGSSENCMODE") == NULL ? "disable" : NULL},
@@ -532,11 +533,11 @@ static PGconn *start_connect(const struct target *target)
 static enum status connect_in_time(PGconn *connection, const struct target *target,
                                    struct error *error)
 {
-    const unsigned timeout_s = target->connect_timeout_s > 0 ? target->connect_timeout_s : 1;
-    const int64_t until_ns = mono_now_ns() + timeout_s * MONO_NS_PER_S;
+    struct client_deadline deadline;
     PostgresPollingStatusType step = PGRES_POLLING_WRITING;
     bool was_reached = false;
 
+    client_deadline_begin(&deadline, target, false);
     while (step != PGRES_POLLING_OK) {
         const ConnStatusType state = PQstatus(connection);
         if (step == PGRES_POLLING_FAILED || state == CONNECTION_BAD) {
@@ -544,14 +545,13 @@ static enum status connect_in_time(PGconn *connection, const struct target *targ
         }
         was_reached = was_reached || (state != CONNECTION_STARTED && state != CONNECTION_NEEDED);
         const short events = step == PGRES_POLLING_READING ? POLLIN : POLLOUT;
-        const int ready =
-            client_socket_wait(PQsocket(connection), events, until_ns, target->is_cancelled);
-        if (ready == 0) {
+        const int ready = client_deadline_wait(&deadline, PQsocket(connection), events);
+        if (deadline.ended == ERROR_TIMEOUT) {
             const char *host = PQhost(connection);
             error_set(error, ERROR_TIMEOUT, 0, NULL, "no answer from \"%s\", port %s, within %u s",
                       host != NULL && host[0] != '\0' ? host : "the server", PQport(connection),
-                      timeout_s);
-        } else if (ready == CLIENT_SOCKET_CANCELLED) {
+                      target->connect_timeout_s);
+        } else if (deadline.ended == ERROR_CANCELLED) {
             error_set(error, ERROR_CANCELLED, 0, NULL, "interrupted while connecting");
         } else if (ready < 0) {
             error_set(error, ERROR_SYSTEM, errno, NULL, "poll: error %d", errno);

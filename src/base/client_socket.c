@@ -20,6 +20,7 @@
 
 enum {
     TICK_MS = 100,
+    SILENCE_S = 5,       /* until a greeting; many servers look up the client's name before */
     ANSWER_BYTES = 1100, /* more than the greeting of any server */
 };
 #define STACK_BYTES ((size_t)64 * 1024)
@@ -236,6 +237,25 @@ enum status client_socket_connect(struct client_socket *socket, const struct tar
     return attempt.ended == ERROR_NONE ? status : STATUS_LOST;
 }
 
+unsigned client_socket_answer_ms(unsigned answer_timeout_ms)
+{
+    return answer_timeout_ms > 0 ? answer_timeout_ms : CLIENT_SOCKET_ANSWER_MS;
+}
+
+void client_socket_watch_peer(int descriptor, unsigned answer_timeout_ms)
+{
+    const int options[][3] = {
+        {SOL_SOCKET, SO_KEEPALIVE, 1},
+        {IPPROTO_TCP, TCP_KEEPIDLE, CLIENT_SOCKET_IDLE_S},
+        {IPPROTO_TCP, TCP_KEEPINTVL, CLIENT_SOCKET_INTERVAL_S},
+        {IPPROTO_TCP, TCP_KEEPCNT, CLIENT_SOCKET_PROBES},
+        {IPPROTO_TCP, TCP_USER_TIMEOUT, (int)client_socket_answer_ms(answer_timeout_ms)},
+    };
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
+        setsockopt(descriptor, options[i][0], options[i][1], &options[i][2], sizeof options[i][2]);
+    }
+}
+
 int client_socket_wait(int descriptor, short events, int64_t until_ns, bool (*is_cancelled)(void))
 {
     struct pollfd wanted = {.fd = descriptor, .events = events};
@@ -243,9 +263,14 @@ int client_socket_wait(int descriptor, short events, int64_t until_ns, bool (*is
         if (is_cancelled != NULL && is_cancelled()) {
             return CLIENT_SOCKET_CANCELLED;
         }
-        const int64_t left_ns = until_ns - mono_now_ns();
+        const bool is_endless = until_ns == CLIENT_SOCKET_FOREVER;
+        const int64_t left_ns = is_endless ? INT64_MAX / 2 : until_ns - mono_now_ns();
         const int64_t left_ms = left_ns > 0 ? (left_ns + MONO_NS_PER_MS - 1) / MONO_NS_PER_MS : 0;
-        const int ready = poll(&wanted, 1, left_ms < 2 * TICK_MS ? (int)left_ms : 2 * TICK_MS);
+        int tick_ms = left_ms < 2 * TICK_MS ? (int)left_ms : 2 * TICK_MS;
+        if (is_endless && is_cancelled == NULL) {
+            tick_ms = -1;
+        }
+        const int ready = poll(&wanted, 1, tick_ms);
         if (ready > 0 || (ready < 0 && errno != EINTR)) {
             return ready;
         }
@@ -253,6 +278,40 @@ int client_socket_wait(int descriptor, short events, int64_t until_ns, bool (*is
             return 0;
         }
     }
+}
+
+void client_deadline_begin(struct client_deadline *deadline, const struct target *target,
+                           bool server_speaks_first)
+{
+    const unsigned all_s = target->connect_timeout_s;
+    const unsigned first_s = server_speaks_first && all_s > SILENCE_S ? SILENCE_S : all_s;
+    *deadline = (struct client_deadline){.target = target,
+                                         .until_ns = mono_now_ns() + first_s * MONO_NS_PER_S,
+                                         .rest_s = all_s - first_s};
+}
+
+int client_deadline_wait(struct client_deadline *deadline, int descriptor, short events)
+{
+    const struct target *target = deadline->target;
+    const bool is_read = (events & POLLIN) != 0;
+    int ready = client_socket_wait(descriptor, events, deadline->until_ns, target->is_cancelled);
+    if (ready == 0 && deadline->rest_s > 0) {
+        const bool is_another = is_read && !deadline->has_answered && target->is_another != NULL &&
+                                target->is_another(target->silence_context);
+        deadline->until_ns = mono_now_ns() + deadline->rest_s * MONO_NS_PER_S;
+        deadline->rest_s = 0;
+        ready = is_another ? CLIENT_SOCKET_CANCELLED
+                           : client_socket_wait(descriptor, events, deadline->until_ns,
+                                                target->is_cancelled);
+    }
+    deadline->has_answered |= ready > 0 && is_read;
+    if (ready == CLIENT_SOCKET_CANCELLED) {
+        deadline->ended = ERROR_CANCELLED;
+        ready = 0;
+    } else if (ready == 0 && deadline->ended == ERROR_NONE) {
+        deadline->ended = ERROR_TIMEOUT;
+    }
+    return ready;
 }
 
 /* Connects to one address; returns 0 or errno. */

@@ -59,12 +59,46 @@ bool client_socket_set_no_delay(const struct client_socket *socket);
 bool client_socket_is_ended(const struct client_socket *socket);
 
 enum {
-    CLIENT_SOCKET_CANCELLED = -2
+    CLIENT_SOCKET_CANCELLED = -2,
+
+    /* A peer that is gone without a word is noticed within some 10 s: an idle connection is probed
+     * after so many seconds, so often, and so many times; and data that it does not acknowledge has
+     * that long, unless the target says otherwise. */
+    CLIENT_SOCKET_IDLE_S = 5,
+    CLIENT_SOCKET_INTERVAL_S = 2,
+    CLIENT_SOCKET_PROBES = 3,
+    CLIENT_SOCKET_ANSWER_MS = 10000,
+};
+#define CLIENT_SOCKET_FOREVER INT64_MAX
+
+/* How long TCP waits for a peer that acknowledges nothing: target.answer_timeout_ms, or the choice
+ * of all adapters where that is 0. */
+unsigned client_socket_answer_ms(unsigned answer_timeout_ms);
+
+/* Has TCP look after the peer of a socket, as above. */
+void client_socket_watch_peer(int descriptor, unsigned answer_timeout_ms);
+
+/* Waits as poll does for one descriptor, until the moment of mono_now_ns, or
+ * CLIENT_SOCKET_FOREVER. Asks is_cancelled, which may be NULL, now and then:
+ * CLIENT_SOCKET_CANCELLED. */
+int client_socket_wait(int descriptor, short events, int64_t until_ns, bool (*is_cancelled)(void));
+
+/* The time that a connect has, where the client library lets its adapter wait for the socket. */
+struct client_deadline {
+    const struct target *target;
+    int64_t until_ns;
+    unsigned rest_s; /* a second part of that time, after a server has been silent in the first */
+    bool has_answered;
+    enum error_kind ended; /* why waiting was given up: ERROR_TIMEOUT or ERROR_CANCELLED */
 };
 
-/* Waits as poll does for one descriptor, until the moment of mono_now_ns. Asks is_cancelled, which
- * may be NULL, now and then: CLIENT_SOCKET_CANCELLED. */
-int client_socket_wait(int descriptor, short events, int64_t until_ns, bool (*is_cancelled)(void));
+/* Begins now. Where servers of the protocol speak first, one that is silent for some seconds is
+ * looked at by target.is_another. */
+void client_deadline_begin(struct client_deadline *deadline, const struct target *target,
+                           bool server_speaks_first);
+
+/* Waits as client_socket_wait does; 0: the time is over, or the target was cancelled. */
+int client_deadline_wait(struct client_deadline *deadline, int descriptor, short events);
 
 /* What the bytes that have come so far say. */
 enum probe_answer {

@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -191,6 +192,107 @@ static void test_wait(void **state)
     close(ends[1]);
 }
 
+static void *write_later(void *context)
+{
+    const int *end = context;
+    mono_sleep(300 * MONO_NS_PER_MS);
+    return write(*end, "x", 1) == 1 ? context : NULL;
+}
+
+static void test_wait_without_end(void **state)
+{
+    bool (*const asked[])(void) = {NULL, no};
+    int ends[2];
+    pthread_t thread;
+    void *written = NULL;
+    char byte;
+    (void)state;
+    assert_int_equal(pipe(ends), 0);
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(pthread_create(&thread, NULL, write_later, &ends[1]), 0);
+        assert_int_equal(client_socket_wait(ends[0], POLLIN, CLIENT_SOCKET_FOREVER, asked[i]), 1);
+        pthread_join(thread, &written);
+        assert_non_null(written);
+        assert_int_equal(read(ends[0], &byte, 1), 1);
+    }
+    close(ends[0]);
+    close(ends[1]);
+}
+
+static unsigned looks; /* at a server that is silent */
+static bool is_another;
+
+static bool look(void *context)
+{
+    assert_ptr_equal(context, &looks);
+    looks++;
+    return is_another;
+}
+
+/* A server that is silent at first is looked at once; one that has spoken is not. */
+static void test_deadline(void **state)
+{
+    struct target target = {.connect_timeout_s = 1, .is_another = look, .silence_context = &looks};
+    struct client_deadline deadline;
+    int ends[2];
+    (void)state;
+    assert_int_equal(pipe(ends), 0);
+    looks = 0;
+    client_deadline_begin(&deadline, &target, true);
+    assert_int_equal(client_deadline_wait(&deadline, ends[0], POLLIN), 0);
+    assert_int_equal(deadline.ended, ERROR_TIMEOUT);
+    assert_int_equal(looks, 0); /* there was one part only */
+    target.is_cancelled = yes;
+    client_deadline_begin(&deadline, &target, true);
+    assert_int_equal(client_deadline_wait(&deadline, ends[0], POLLIN), 0);
+    assert_int_equal(deadline.ended, ERROR_CANCELLED);
+    target.is_cancelled = NULL;
+    for (int i = 0; i < 4; i++) {
+        const bool has_spoken = i == 2, is_first = i != 3;
+        target.connect_timeout_s = 20;
+        client_deadline_begin(&deadline, &target, is_first);
+        assert_int_equal(deadline.rest_s > 0, is_first);
+        looks = 0;
+        is_another = i == 0;
+        if (has_spoken) {
+            assert_int_equal(write(ends[1], "x", 1), 1);
+            assert_int_equal(client_deadline_wait(&deadline, ends[0], POLLIN), 1);
+            assert_int_equal(read(ends[0], &(char){0}, 1), 1);
+        }
+        deadline.until_ns = mono_now_ns();  /* the first part is over, */
+        deadline.rest_s = is_first ? 1 : 0; /* and the second one short */
+        assert_int_equal(client_deadline_wait(&deadline, ends[0], POLLIN), 0);
+        assert_int_equal(deadline.ended, i == 0 ? ERROR_CANCELLED : ERROR_TIMEOUT);
+        assert_int_equal(looks, i < 2 ? 1 : 0);
+    }
+    close(ends[0]);
+    close(ends[1]);
+}
+
+static int option_of(int descriptor, int level, int option)
+{
+    int value = -1;
+    socklen_t size = sizeof value;
+    assert_int_equal(getsockopt(descriptor, level, option, &value, &size), 0);
+    return value;
+}
+
+static void test_watch_peer(void **state)
+{
+    (void)state;
+    const int descriptor = socket(AF_INET, SOCK_STREAM, 0);
+    assert_true(descriptor >= 0);
+    client_socket_watch_peer(descriptor, 0);
+    assert_int_not_equal(option_of(descriptor, SOL_SOCKET, SO_KEEPALIVE), 0);
+    assert_int_equal(option_of(descriptor, IPPROTO_TCP, TCP_KEEPIDLE), CLIENT_SOCKET_IDLE_S);
+    assert_int_equal(option_of(descriptor, IPPROTO_TCP, TCP_KEEPINTVL), CLIENT_SOCKET_INTERVAL_S);
+    assert_int_equal(option_of(descriptor, IPPROTO_TCP, TCP_KEEPCNT), CLIENT_SOCKET_PROBES);
+    assert_int_equal(option_of(descriptor, IPPROTO_TCP, TCP_USER_TIMEOUT), CLIENT_SOCKET_ANSWER_MS);
+    client_socket_watch_peer(descriptor, 1234);
+    assert_int_equal(option_of(descriptor, IPPROTO_TCP, TCP_USER_TIMEOUT), 1234);
+    close(descriptor);
+}
+
 /* How often receiving fails in a row, and with what. In place of the library's: */
 static int recv_failures, recv_number;
 
@@ -258,6 +360,9 @@ int main(void)
         cmocka_unit_test(test_cost),
         cmocka_unit_test(test_another_socket),
         cmocka_unit_test(test_wait),
+        cmocka_unit_test(test_wait_without_end),
+        cmocka_unit_test(test_deadline),
+        cmocka_unit_test(test_watch_peer),
         cmocka_unit_test(test_interrupted_answer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
