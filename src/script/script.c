@@ -21,6 +21,7 @@
 #include "base/mono.h"
 #include "base/process.h"
 #include "base/text.h"
+#include "script/scalar.h"
 
 enum {
     SOURCE_BYTES_MAX = 1 << 20,
@@ -33,8 +34,6 @@ enum {
     COLUMN_NAME_BYTES = 64,
     DISTINCT_MAX = 10000,
     DISTINCT_TRIES = 1000, /* draws for each value */
-    NUMBER_BYTES = 40,
-    SIZE_LIMIT = 100000, /* of a type; longer ones have none */
 };
 
 /* CPU time of a function where there is no run to end it: of the top level, of one that makes a
@@ -102,17 +101,6 @@ struct taken {
     uint64_t number;
 };
 
-/* Place of a value of a parameter: what union column_values points at. */
-union scalar {
-    uint8_t boolean;
-    int16_t int16;
-    int32_t int32;
-    int64_t int64;
-    float float32;
-    double float64;
-    struct text_value text;
-};
-
 struct script_state {
     lua_State *lua;
     const struct script *script; /* borrowed */
@@ -145,7 +133,7 @@ struct script_state {
 
     union scalar *scalars; /* of the parameters of a call: one block with the three below */
     struct column_data *columns;
-    char (*numbers)[NUMBER_BYTES]; /* for texts */
+    char (*numbers)[SCALAR_NUMBER_BYTES]; /* for texts */
     uint8_t *nulls;
     char *room; /* for the longest text that is drawn */
     size_t room_bytes;
@@ -743,193 +731,18 @@ static int counter_call_next(lua_State *lua)
     return 1;
 }
 
-/* Types. */
-
-/* "decimal(10,2)": a portable type into a zeroed column. */
-static void parse_type(lua_State *lua, const char *text, struct column *column)
-{
-    enum takes {
-        NOTHING,
-        SIZE,   /* may have one */
-        LENGTH, /* must */
-        DIGITS,
-        FRACTION,
-    };
-    static const struct {
-        const char *name;
-        enum column_type type;
-        enum takes takes;
-    } types[] = {
-        {"bool", COLUMN_BOOL, NOTHING},       {"int16", COLUMN_INT16, NOTHING},
-        {"int32", COLUMN_INT32, NOTHING},     {"int64", COLUMN_INT64, NOTHING},
-        {"float32", COLUMN_FLOAT32, NOTHING}, {"float64", COLUMN_FLOAT64, NOTHING},
-        {"decimal", COLUMN_DECIMAL, DIGITS},  {"text", COLUMN_TEXT, SIZE},
-        {"char", COLUMN_TEXT, LENGTH},        {"bytes", COLUMN_BYTES, SIZE},
-        {"json", COLUMN_JSON, NOTHING},       {"date", COLUMN_DATE, NOTHING},
-        {"time", COLUMN_TIME, FRACTION},      {"timestamp", COLUMN_TIMESTAMP, FRACTION},
-    };
-    const size_t length = strcspn(text, "(");
-    const char *const bracket = text + length;
-    char *end = NULL;
-    unsigned long first = 0, second = 0;
-    int numbers = 0;
-    if (bracket[0] == '(' && strspn(bracket + 1, "0123456789,") > 0) {
-        first = strtoul(bracket + 1, &end, 10);
-        second = *end == ',' ? strtoul(end + 1, &end, 10) : 0;
-        numbers = strchr(text, ',') == NULL ? 1 : 2;
-    }
-    const bool is_whole = end == NULL ? bracket[0] == '\0' : strcmp(end, ")") == 0;
-    for (size_t i = 0; i < COUNT_OF(types) && is_whole && first < SIZE_LIMIT; i++) {
-        const enum takes takes = types[i].takes;
-        if (strlen(types[i].name) != length || strncmp(types[i].name, text, length) != 0 ||
-            (numbers == 0 ? takes == LENGTH || takes == DIGITS
-             : numbers == 1
-                 ? takes == NOTHING || takes == DIGITS || (takes != FRACTION && first == 0)
-                 : takes != DIGITS) ||
-            (takes == DIGITS && (first < 1 || first > 18 || second > first)) ||
-            (takes == FRACTION && first > 9)) {
-            continue;
-        }
-        column->type = types[i].type;
-        column->is_nullable = true;
-        snprintf(column->type_name, sizeof column->type_name, "%s", text);
-        column->size = takes == SIZE || takes == LENGTH ? (uint32_t)first : 0;
-        column->precision = takes == DIGITS ? (uint8_t)first : 0;
-        column->scale = takes == DIGITS                    ? (uint8_t)second
-                        : takes == FRACTION && numbers > 0 ? (uint8_t)first
-                        : takes == FRACTION                ? 6
-                                                           : 0;
-        return;
-    }
-    luaL_error(lua,
-               "'%s' is no type: bool, int16, int32, int64, float32, float64, decimal(P,S) up to "
-               "18 digits, text, text(N), char(N), bytes, bytes(N), json, date, time, timestamp, "
-               "timestamp(0 to 9)",
-               text);
-}
-
-/* 10^digits, up to 10^18. */
-static int64_t power_of_10(unsigned digits)
-{
-    return digits == 0 ? 1 : 10 * power_of_10(digits - 1);
-}
-
-/* A whole number in low … high. Client libraries give numbers as text. */
-static bool to_whole(const struct draw_value *value, int64_t low, int64_t high, int64_t *whole)
-{
-    if (value->type == DRAW_IS_INTEGER) {
-        *whole = value->integer;
-    } else if (value->type == DRAW_IS_REAL) {
-        if (!(fabs(value->real) < 0x1p63) || value->real != floor(value->real)) {
-            return false;
-        }
-        *whole = (int64_t)value->real;
-    } else if (!text_parse_integer(value->text, value->length, whole)) {
-        return false;
-    }
-    return *whole >= low && *whole <= high;
-}
-
-static bool to_real(const struct draw_value *value, double *real)
-{
-    char text[NUMBER_BYTES], *end;
-    if (value->type != DRAW_IS_TEXT) {
-        *real = value->type == DRAW_IS_REAL ? value->real : (double)value->integer;
-        return true;
-    }
-    if (value->length == 0 || value->length >= sizeof text) {
-        return false;
-    }
-    snprintf(text, sizeof text, "%.*s", (int)value->length, value->text);
-    *real = strtod(text, &end);
-    return *end == '\0';
-}
-
-/* Characters of UTF-8. */
-static size_t count_characters(const char *text, size_t length)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < length; i++) {
-        count += ((unsigned char)text[i] & 0xC0) != 0x80 ? 1 : 0;
-    }
-    return count;
-}
-
-/* Stores a value as the column's type; numbers for a text are written into `number`. False: it does
- * not fit. */
-static bool store(const struct column *column, const struct draw_value *value, union scalar *at,
-                  char number[NUMBER_BYTES])
-{
-    int64_t whole = 0;
-    double real = 0;
-    switch (column->type) {
-    case COLUMN_BOOL:
-        if (!to_whole(value, 0, 1, &whole)) {
-            return false;
-        }
-        at->boolean = (uint8_t)whole;
-        return true;
-    case COLUMN_INT16:
-        if (!to_whole(value, INT16_MIN, INT16_MAX, &whole)) {
-            return false;
-        }
-        at->int16 = (int16_t)whole;
-        return true;
-    case COLUMN_INT32:
-    case COLUMN_DATE:
-        if (!to_whole(value, INT32_MIN, INT32_MAX, &whole)) {
-            return false;
-        }
-        at->int32 = (int32_t)whole;
-        return true;
-    case COLUMN_FLOAT32:
-    case COLUMN_FLOAT64:
-        if (!to_real(value, &real)) {
-            return false;
-        }
-        if (column->type == COLUMN_FLOAT32) {
-            at->float32 = (float)real;
-        } else {
-            at->float64 = real;
-        }
-        return true;
-    case COLUMN_DECIMAL: {
-        const int64_t unit = power_of_10(column->scale);
-        const int64_t most = power_of_10(column->precision) - 1;
-        if (value->type == DRAW_IS_INTEGER) {
-            const bool fits = to_whole(value, -(most / unit), most / unit, &whole);
-            at->int64 = fits ? whole * unit : 0;
-            return fits;
-        }
-        if (!to_real(value, &real) || !(fabs(real) * (double)unit <= (double)most)) {
-            return false;
-        }
-        at->int64 = llround(real * (double)unit);
-        return true;
-    }
-    case COLUMN_TEXT:
-    case COLUMN_JSON:
-    case COLUMN_BYTES: {
-        struct text_value *text = &at->text;
-        if (value->type == DRAW_IS_TEXT) {
-            *text = (struct text_value){value->text, (uint32_t)value->length};
-        } else {
-            const int length = value->type == DRAW_IS_INTEGER
-                                   ? snprintf(number, NUMBER_BYTES, "%" PRId64, value->integer)
-                                   : snprintf(number, NUMBER_BYTES, "%.17g", value->real);
-            *text = (struct text_value){number, (uint32_t)length};
-        }
-        return value->length <= UINT32_MAX &&
-               (column->size == 0 || text->length <= column->size ||
-                (column->type == COLUMN_TEXT &&
-                 count_characters(text->bytes, text->length) <= column->size));
-    }
-    default: /* TIME, TIMESTAMP: nanoseconds */
-        return to_whole(value, INT64_MIN, INT64_MAX, &at->int64);
-    }
-}
-
 /* Declarations. */
+
+static void check_type(lua_State *lua, const char *text, struct column *column)
+{
+    if (!scalar_parse_type(text, column)) {
+        luaL_error(lua,
+                   "unknown type '%s'; use one of bool, int16, int32, int64, float32, float64, "
+                   "decimal(P,S) up to 18 digits, text, text(N), char(N), bytes, bytes(N), json, "
+                   "date, time, timestamp, timestamp(0 to 9)",
+                   text);
+    }
+}
 
 /* The value of --set NAME=…; NULL: it was not set. The last one counts. */
 static const char *find_set(lua_State *lua, struct script *script, const char *name)
@@ -1227,7 +1040,7 @@ static void declare_column(lua_State *lua, struct table *load, struct script_dat
     lua_rawgeti(lua, at, 2);
     DEMAND(lua, lua_type(lua, -1) == LUA_TSTRING, "column '%s' of '%s' has no type", name,
            dataset->name);
-    parse_type(lua, lua_tostring(lua, -1), &column);
+    check_type(lua, lua_tostring(lua, -1), &column);
     lua_rawgeti(lua, at, 3);
     if (lua_type(lua, -1) == LUA_TNUMBER) {
         int is_whole;
@@ -1469,7 +1282,7 @@ static int declare_statement(lua_State *lua)
         for (lua_Integer i = 1; i <= count; i++) {
             struct column column = {.name = ""};
             lua_rawgeti(lua, 3, i);
-            parse_type(lua, luaL_checkstring(lua, -1), &column);
+            check_type(lua, luaL_checkstring(lua, -1), &column);
             lua_pop(lua, 1);
             DEMAND(lua, table_add_column(&new->parameters, &column, &error) == STATUS_OK, "%s",
                    error.text);
@@ -1607,7 +1420,7 @@ static void take_values(lua_State *lua, struct script_state *state, size_t numbe
             const struct column *column = &types->columns[i];
             DEMAND(lua, to_value(lua, i + 2, &value), "statement '%s': value %d is a %s%s",
                    statement->name, i + 1, luaL_typename(lua, i + 2), hint_for(lua, i + 2));
-            DEMAND(lua, store(column, &value, &state->scalars[i], state->numbers[i]),
+            DEMAND(lua, scalar_store(column, &value, &state->scalars[i], state->numbers[i]),
                    "statement '%s': value %d is %s, not %s %s%s", statement->name, i + 1,
                    push_shown(lua, &value), column->type_name[0] == 'i' ? "an" : "a",
                    column->type_name, hint_for_whole(column, &value));
@@ -1789,7 +1602,7 @@ static int call_think(lua_State *lua)
         lua_replace(lua, 1);
     }
     check_value(lua, 1, &value);
-    DEMAND(lua, to_real(&value, &seconds) && seconds >= 0 && seconds <= 86400,
+    DEMAND(lua, scalar_to_real(&value, &seconds) && seconds >= 0 && seconds <= 86400,
            "think takes seconds, from 0 to 86400");
     if (host->think(host->context, (int64_t)(seconds * (double)MONO_NS_PER_S)) != STATUS_OK) {
         return end_by(lua, SCRIPT_STOPPED);
@@ -2357,7 +2170,7 @@ static bool make_room(struct script_state *state)
                         sizeof *state->nulls;
     state->scalars = calloc(count, each);
     state->columns = (struct column_data *)(void *)(state->scalars + count);
-    state->numbers = (char(*)[NUMBER_BYTES])(void *)(state->columns + count);
+    state->numbers = (char(*)[SCALAR_NUMBER_BYTES])(void *)(state->columns + count);
     state->nulls = (uint8_t *)(state->numbers + count);
     for (size_t i = 0; i < count && state->scalars != NULL; i++) {
         state->columns[i].values.any = &state->scalars[i];
@@ -3024,22 +2837,6 @@ struct script_rows {
     struct buffer texts;
 };
 
-static const size_t scalar_bytes[COLUMN_TYPE_COUNT] = {
-    [COLUMN_BOOL] = sizeof(uint8_t),
-    [COLUMN_INT16] = sizeof(int16_t),
-    [COLUMN_INT32] = sizeof(int32_t),
-    [COLUMN_DATE] = sizeof(int32_t),
-    [COLUMN_FLOAT32] = sizeof(float),
-    [COLUMN_FLOAT64] = sizeof(double),
-    [COLUMN_TEXT] = sizeof(struct text_value),
-    [COLUMN_JSON] = sizeof(struct text_value),
-    [COLUMN_BYTES] = sizeof(struct text_value),
-    [COLUMN_INT64] = sizeof(int64_t),
-    [COLUMN_DECIMAL] = sizeof(int64_t),
-    [COLUMN_TIME] = sizeof(int64_t),
-    [COLUMN_TIMESTAMP] = sizeof(int64_t),
-};
-
 const struct table *script_load_table(const struct script *script, size_t dataset)
 {
     return &script->source->load_tables[dataset];
@@ -3060,7 +2857,7 @@ struct script_rows *script_rows_create(const struct script *script, size_t datas
     rows->values = calloc(table->column_count + 1, sizeof *rows->values);
     bool is_good = rows->columns != NULL && rows->values != NULL;
     for (size_t i = 0; i < table->column_count && is_good; i++) {
-        rows->values[i] = calloc(most_rows, scalar_bytes[table->columns[i].type]);
+        rows->values[i] = calloc(most_rows, scalar_bytes(table->columns[i].type));
         rows->columns[i].values.any = rows->values[i];
         is_good = rows->values[i] != NULL;
     }
@@ -3084,11 +2881,6 @@ void script_rows_destroy(struct script_rows *rows)
     free(rows->values);
     buffer_fini(&rows->texts);
     free(rows);
-}
-
-static bool is_text(enum column_type type)
-{
-    return type == COLUMN_TEXT || type == COLUMN_JSON || type == COLUMN_BYTES;
 }
 
 /* What fill_rows works on, by Lua: a function of the script may fail. */
@@ -3118,19 +2910,19 @@ static int fill_rows(lua_State *lua)
             struct draw_stream stream = {.base = random_mix(base + i), .row = row};
             struct draw_value value;
             union scalar scalar;
-            char number[NUMBER_BYTES];
+            char number[SCALAR_NUMBER_BYTES];
             if (draw_kind(draw) == DRAW_DERIVE) {
                 push_drawn(lua, draw, &stream);
                 check_value(lua, -1, &value);
             } else {
                 draw_value(draw, &stream, filling->state->room, &value);
             }
-            DEMAND(lua, store(&table->columns[c], &value, &scalar, number),
+            DEMAND(lua, scalar_store(&table->columns[c], &value, &scalar, number),
                    "row %I: %s does not fit column '%s' (%s)%s", (LUAI_UACINT)row,
                    push_shown(lua, &value), table->columns[c].name, table->columns[c].type_name,
                    hint_for_whole(&table->columns[c], &value));
-            const size_t bytes = scalar_bytes[table->columns[c].type];
-            if (is_text(table->columns[c].type)) {
+            const size_t bytes = scalar_bytes(table->columns[c].type);
+            if (scalar_is_text(table->columns[c].type)) {
                 buffer_add(&rows->texts, scalar.text.bytes, scalar.text.length);
             }
             memcpy(rows->values[c++] + r * bytes, &scalar, bytes);
@@ -3142,7 +2934,7 @@ static int fill_rows(lua_State *lua)
     const char *at = buffer_text(&rows->texts);
     for (size_t r = 0; r < filling->count; r++) {
         for (size_t c = 0; c < table->column_count; c++) {
-            if (is_text(table->columns[c].type)) {
+            if (scalar_is_text(table->columns[c].type)) {
                 struct text_value *text = &((struct text_value *)(void *)rows->values[c])[r];
                 text->bytes = at;
                 at += text->length;

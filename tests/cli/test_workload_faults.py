@@ -46,7 +46,7 @@ class Wrong(workload_faults.Case):
                 ('io.open("/etc/passwd")\n' + end, r"script\.lua:1: .*'?io'?"),
                 ('load("x = 1")\n' + end, r"script\.lua:1: .*'?load'?"),
                 ('dataset("t", "many", {{"a", "int32", row()}})\n' + end, r"script\.lua:1: .*rows"),
-                ('dataset("t", 1, {{"a", "integer", row()}})\n' + end, r"'integer' is no type"),
+                ('dataset("t", 1, {{"a", "integer", row()}})\n' + end, r"unknown type 'integer'"),
                 ('statement("s", "SELECT ?", {})\n' + end, r"statement 's' has 1 \? and 0 types"),
                 (TABLE, "declares no transaction"),
                 ('local s = ("x"):rep(2^30)\n' + end, r"may use 8 MiB, and needs more"),
