@@ -505,7 +505,7 @@ struct operation {
  *                       matched; of the answered reads and writes those without a row
  * T(id, name, counter)  of a transaction; RECORDER_counter has the sum over all transactions, and
  *                       says what is counted
- * Retries stand last.
+ * How transactions end stands together, from COMMITTED to UNFINISHED; retries stand last.
  */
 #define COUNT_TABLE(S, T)                                                                          \
     S(SENT, "sent")                                                                                \
@@ -531,6 +531,8 @@ struct operation {
 enum operation_count {
     COUNT_TABLE(COUNT_AS_ID, COUNT_AS_ID) OPERATION_COUNTS,
     COUNTS_OF_TRANSACTIONS = COUNT_BEGUN, /* the first of them */
+    COUNTS_OF_ENDS = COUNT_COMMITTED,     /* and the last: */
+    COUNTS_OF_ENDS_LAST = COUNT_UNFINISHED,
     COUNTS_OF_RETRIES = COUNT_RETRIES_DEADLOCK,
 };
 extern const enum recorder_counter operation_count_sums[OPERATION_COUNTS]; /* of a transaction's */

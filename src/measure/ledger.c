@@ -37,36 +37,35 @@ uint64_t transactions_retries(const uint64_t counters[RECORDER_COUNTERS])
     return retries;
 }
 
-bool transactions_balance(const uint64_t counters[RECORDER_COUNTERS])
-{
-    const uint64_t begun = counters[RECORDER_TRANSACTIONS_BEGUN];
-    const uint64_t failed = counters[RECORDER_TRANSACTIONS_FAILED];
-    const uint64_t due = counters[RECORDER_TRANSACTIONS_DUE];
-    return begun == counters[RECORDER_TRANSACTIONS_COMMITTED] +
-                        counters[RECORDER_TRANSACTIONS_ROLLED_BACK] + failed +
-                        counters[RECORDER_TRANSACTIONS_IN_DOUBT] +
-                        counters[RECORDER_TRANSACTIONS_UNFINISHED] &&
-           counters[RECORDER_TRIES] == begun + transactions_retries(counters) &&
-           failed == counters[RECORDER_TRANSACTIONS_EXHAUSTED] +
-                         counters[RECORDER_TRANSACTIONS_REFUSED] +
-                         counters[RECORDER_TRANSACTIONS_LOST] &&
-           counters[RECORDER_TRANSACTIONS_PARTIAL] <= failed &&
-           (due == 0 ||
-            due == begun + counters[RECORDER_SKIPPED] + counters[RECORDER_TRANSACTIONS_NOT_BEGUN]);
-}
-
 bool operation_counts_balance(const uint64_t counts[OPERATION_COUNTS])
 {
-    uint64_t retries = 0;
+    uint64_t ended = 0, retries = 0;
+    for (size_t i = COUNTS_OF_ENDS; i <= COUNTS_OF_ENDS_LAST; i++) {
+        ended += counts[i];
+    }
     for (size_t i = COUNTS_OF_RETRIES; i < OPERATION_COUNTS; i++) {
         retries += counts[i];
     }
     return counts[COUNT_SENT] ==
                counts[COUNT_ANSWERED] + counts[COUNT_REFUSED] + counts[COUNT_UNANSWERED] &&
-           counts[COUNT_BEGUN] == counts[COUNT_COMMITTED] + counts[COUNT_ROLLED_BACK] +
-                                      counts[COUNT_FAILED] + counts[COUNT_IN_DOUBT] +
-                                      counts[COUNT_UNFINISHED] &&
-           counts[COUNT_TRIES] == counts[COUNT_BEGUN] + retries;
+           counts[COUNT_BEGUN] == ended && counts[COUNT_TRIES] == ended + retries &&
+           counts[COUNT_PARTIAL] <= counts[COUNT_FAILED];
+}
+
+bool transactions_balance(const uint64_t counters[RECORDER_COUNTERS])
+{
+    const uint64_t begun = counters[RECORDER_TRANSACTIONS_BEGUN];
+    const uint64_t due = counters[RECORDER_TRANSACTIONS_DUE];
+    uint64_t counts[OPERATION_COUNTS] = {0};
+    for (size_t i = COUNTS_OF_TRANSACTIONS; i < OPERATION_COUNTS; i++) {
+        counts[i] = counters[operation_count_sums[i]];
+    }
+    return operation_counts_balance(counts) &&
+           counters[RECORDER_TRANSACTIONS_FAILED] == counters[RECORDER_TRANSACTIONS_EXHAUSTED] +
+                                                         counters[RECORDER_TRANSACTIONS_REFUSED] +
+                                                         counters[RECORDER_TRANSACTIONS_LOST] &&
+           (due == 0 ||
+            due == begun + counters[RECORDER_SKIPPED] + counters[RECORDER_TRANSACTIONS_NOT_BEGUN]);
 }
 
 /* Moves as many as possible of *available to an account that can take `wanted`. */

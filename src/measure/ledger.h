@@ -24,31 +24,46 @@
 #include "append/error.h"
 #include "figures/figures.h"
 
+/*
+ * X(member, FIGURE): an account of a ledger, and the figure that shows it.
+ *
+ * Batches, with --rate: those whose moment came before the run ended. due = sent + not_sent: a
+ * batch that a lost connection cuts in two counts as two.
+ */
+/* clang-format off */
+#define SESSION_LEDGER(X) \
+    X(requested, SESSIONS_REQUESTED) \
+    X(connected, SESSIONS_CONNECTED) \
+    X(refused, SESSIONS_REFUSED)         /* open failed in any way but a timeout */ \
+    X(timed_out, SESSIONS_TIMED_OUT)     /* open got no answer in time */ \
+    X(not_started, SESSIONS_NOT_STARTED) /* no thread could be had, or the run ended before */ \
+    X(finished, SESSIONS_FINISHED)       /* appended the whole share, or until the time was over */ \
+    X(stopped, SESSIONS_STOPPED)         /* ended early on request, or without answer or */ \
+                                         /* connection at the end */ \
+    X(dropped, SESSIONS_DROPPED)         /* lost the connection, or had a fatal error */
+#define ROW_LEDGER(X) \
+    X(planned, ROWS_PLANNED) /* with a duration: rows that were begun */ \
+    X(acknowledged, ROWS_ACKNOWLEDGED) \
+    X(rejected, ROWS_REJECTED) \
+    X(in_doubt, ROWS_IN_DOUBT) \
+    X(not_sent, ROWS_NOT_SENT)
+#define BATCH_LEDGER(X) \
+    X(due, BATCHES_DUE) \
+    X(sent, BATCHES_SENT) \
+    X(not_sent, BATCHES_NOT_SENT)
+/* clang-format on */
+#define LEDGER_AS_MEMBER(member, figure) uint64_t member;
+
 struct session_ledger {
-    uint64_t requested;
-    uint64_t connected;
-    uint64_t refused;     /* open failed in any way but a timeout */
-    uint64_t timed_out;   /* open got no answer in time */
-    uint64_t not_started; /* no thread could be had, or the run ended before */
-    uint64_t finished;    /* appended the whole share, or until the time was over */
-    uint64_t stopped;     /* ended early on request, or without answer or connection at the end */
-    uint64_t dropped;     /* lost the connection, or had a fatal error */
+    SESSION_LEDGER(LEDGER_AS_MEMBER)
 };
 
 struct row_ledger {
-    uint64_t planned; /* with a duration: rows that were begun */
-    uint64_t acknowledged;
-    uint64_t rejected;
-    uint64_t in_doubt;
-    uint64_t not_sent;
+    ROW_LEDGER(LEDGER_AS_MEMBER)
 };
 
-/* With --rate: the batches whose moment came before the run ended. due = sent + not_sent: a batch
- * that a lost connection cuts in two counts as two. */
 struct batch_ledger {
-    uint64_t due;
-    uint64_t sent;
-    uint64_t not_sent;
+    BATCH_LEDGER(LEDGER_AS_MEMBER)
 };
 
 /*

@@ -190,7 +190,6 @@ void figures_of_trace(struct figure_set *set, const struct trace_sum *trace)
          NUMBER_IF(TRACE_KERNEL_CPU_S, is_on && trace->kernel_s >= 0, trace->kernel_s));
 }
 
-/* Rows in the tables of the run after it; 0: not known. */
 /* Whether a lost rank may have done more than the accounts say: where rows were planned, all that
  * it did not tell of is in doubt, else nothing says how much that was. */
 static bool has_untold(const struct plan *plan, const struct result *result)
@@ -202,6 +201,7 @@ static bool has_untold(const struct plan *plan, const struct result *result)
     return is_lost && (plan->records == 0 || plan->script != NULL);
 }
 
+/* Rows in the tables of the run after it; 0: not known. */
 static uint64_t count_rows_after(const struct result *result)
 {
     const struct verification *verification = &result->verification;
@@ -352,21 +352,18 @@ void figures_of_result(struct figure_set *set, const struct plan *plan, const st
     const struct session_ledger *sessions = &result->sessions;
     const struct row_ledger *rows = &result->rows;
     const struct batch_ledger *batches = &result->batches;
-    FILL(set, COUNT(SESSIONS_REQUESTED, sessions->requested),
-         COUNT(SESSIONS_CONNECTED, sessions->connected), COUNT(SESSIONS_REFUSED, sessions->refused),
-         COUNT(SESSIONS_TIMED_OUT, sessions->timed_out),
-         COUNT(SESSIONS_NOT_STARTED, sessions->not_started),
-         COUNT(SESSIONS_FINISHED, sessions->finished), COUNT(SESSIONS_STOPPED, sessions->stopped),
-         COUNT(SESSIONS_DROPPED, sessions->dropped),
-         COUNT(SESSIONS_BALANCE, session_ledger_balances(sessions)),
-         COUNT(ROWS_PLANNED, rows->planned), COUNT(ROWS_ACKNOWLEDGED, rows->acknowledged),
-         COUNT(ROWS_REJECTED, rows->rejected), COUNT(ROWS_IN_DOUBT, rows->in_doubt),
-         COUNT(ROWS_NOT_SENT, rows->not_sent), COUNT(ROWS_BALANCE, row_ledger_balances(rows)),
+#define SESSIONS(member, figure) COUNT(figure, sessions->member),
+#define ROWS(member, figure) COUNT(figure, rows->member),
+#define BATCHES(member, figure) COUNT_IF(figure, has_batches, batches->member),
+    FILL(set,
+         SESSION_LEDGER(SESSIONS) ROW_LEDGER(ROWS) BATCH_LEDGER(BATCHES)
+             COUNT(SESSIONS_BALANCE, session_ledger_balances(sessions)),
+         COUNT(ROWS_BALANCE, row_ledger_balances(rows)),
          COUNT(ROWS_AT_LEAST, has_untold(plan, result)),
-         COUNT_IF(BATCHES_LATE, has_batches, result->batches_late),
-         COUNT_IF(BATCHES_DUE, has_batches, batches->due),
-         COUNT_IF(BATCHES_SENT, has_batches, batches->sent),
-         COUNT_IF(BATCHES_NOT_SENT, has_batches, batches->not_sent));
+         COUNT_IF(BATCHES_LATE, has_batches, result->batches_late));
+#undef SESSIONS
+#undef ROWS
+#undef BATCHES
 
     const struct verification *v = &result->verification;
     const struct row_verification *r = &result->row_verification;

@@ -197,6 +197,9 @@ static void operation_counts_balance_or_not(void **state)
         counts[i]++;
         assert_int_equal(operation_counts_balance(counts),
                          i == COUNT_ROWS || i == COUNT_EMPTY || i == COUNT_PARTIAL);
+        /* more in part than failed */
+        counts[COUNT_PARTIAL] = counts[COUNT_FAILED] + 1;
+        assert_false(operation_counts_balance(counts));
     }
 }
 
