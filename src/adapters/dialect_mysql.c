@@ -716,6 +716,9 @@ static const struct settings_words settings = {
         (const char *const[]){
             "select 'tables_in_memory', table_name from information_schema.tables where"
             " table_schema = database() and table_name = ? and engine in ('MEMORY', 'BLACKHOLE')",
+            "select 'tables_not_synced', table_name from information_schema.tables where"
+            " table_schema = database() and table_name = ? and engine in"
+            " ('MyISAM', 'MRG_MyISAM', 'Aria', 'CSV', 'ARCHIVE')",
             "select concat('indexes of ', min(table_name)), concat(count(distinct"
             " index_name), ': ', group_concat(distinct index_name order by index_name separator ', "
             "'))"
@@ -732,6 +735,8 @@ static const struct settings_words settings = {
             NULL},
     .weak = (const struct weak_setting[]){
         {"tables_in_memory", NULL, "their rows are gone when the server ends"},
+        {"tables_not_synced", NULL, "a crash of the machine can lose acknowledged rows"},
+        {"innodb_flush_method", "nosync", "a crash of the machine can lose or corrupt all data"},
         {"innodb_flush_log_at_trx_commit", "0", "a crash can lose the commits of a second"},
         {"innodb_flush_log_at_trx_commit", "2", "a crash of the machine can lose commits"},
         {"innodb_doublewrite", "OFF", "a crash of the machine can corrupt pages"},

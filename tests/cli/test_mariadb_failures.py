@@ -88,6 +88,13 @@ class Limits(harness.Case):
         self.assertEqual(run.json["server"]["settings_changed"], {})
         self.assertEqual(harness.mariadb(server.url, "select count(*) from syslog_table where msg is null"), "0")
 
+    def test_rows_that_are_written_but_not_synced(self):
+        server = harness.PrivateMariadb(self, innodb_flush_method="nosync")
+        ended, _ = self.run_append(1, 100, server.url, "--engine", "MyISAM")
+        for told in ("innodb_flush_method=nosync: a crash of the machine can lose or corrupt all data",
+                     "tables_not_synced=syslog_table: a crash of the machine can lose acknowledged rows"):
+            self.assertIn(told, " ".join(ended.out.split()))
+
     def test_the_server_turns_autocommit_off(self):
         """init_connect runs behind the greeting: the rows must be committed all the same."""
         server = harness.PrivateMariadb(self, max_connections=60,
