@@ -1,73 +1,172 @@
-# Which adapters are built. APPEND_ADAPTER_<NAME> is
-#   AUTO  built when its client library is found
+# Which adapters there are, and which of them are built. One line each in CMakeLists.txt; their order
+# is that in which they are listed, and asked who listens on a port.
+#
+# append_adapter(<name>
+#                [LIBRARY <pkg-config module>]  client library, linked with the program
+#                [LOADS]                        or: loaded at run time
+#                [CHOICE <choice>]              one option for several adapters, which share the
+#                                               library and src/adapters/<choice>*.c
+#                [SOURCES <file>…]              beside src/adapters/<name>.c and <name>_*.c
+#                [LINKS <library>…]             beside LIBRARY, of the same package
+#                [HOOKS_CONNECT]                its library opens sockets that only
+#                                               src/base/client_socket.c sees
+#                [CONTRACTS <fixture>…])        of tests/contract, each <name> or <name>-<adapter>;
+#                                               default: <name>
+#
+# The option APPEND_ADAPTER_<NAME or CHOICE> of an adapter with a LIBRARY is
+#   AUTO  built when the library is found
 #   ON    built; a missing library is an error
 #   OFF   not built
-# and becomes APPEND_HAVE_<NAME>, 0 or 1, for the registry. The null adapter is always there.
+# and of one that LOADS its library ON or OFF: it needs nothing to build. Such libraries are for 64-bit
+# systems. An adapter with neither is always built. APPEND_HAVE_<NAME or CHOICE>, 0 or 1, tells the
+# sources.
+#
+# A line makes: the entry of the registry, of the contract tests and of their labels, and of the
+# goldens (adapters.txt beside the program).
 
-set(append_adapters null)
-set(append_adapter_summary "  null: built")
+set(append_known_adapters "") # names, in order
+set(append_adapters "")       # of those that are built, and of their choices
+set(append_choices "")        # options that were looked at
+set(append_contracts "")      # fixtures, of adapters that are built
+set(append_connect_is_hooked OFF)
+set(append_adapter_summary "")
 
-# append_find_adapter(<name> <pkg-config module>)
-function(append_find_adapter name module)
+# append_choose(<name> <pkg-config module or ""> <loads>): is_built and line.
+function(append_choose name module loads)
     string(TOUPPER ${name} upper)
     set(option APPEND_ADAPTER_${upper})
-    set(${option} AUTO CACHE STRING "Build the ${name} adapter: AUTO, ON or OFF")
-    set_property(CACHE ${option} PROPERTY STRINGS AUTO ON OFF)
-    string(TOUPPER "${${option}}" choice)
-    set(is_built 0)
-    if(NOT choice MATCHES "^(AUTO|ON|OFF)$")
-        message(FATAL_ERROR "${option} is '${${option}}': it can be AUTO, ON or OFF")
-    elseif(choice STREQUAL OFF)
-        set(line "not built (${option} is OFF)")
-    else()
-        pkg_check_modules(${name}_client QUIET IMPORTED_TARGET GLOBAL "${module}")
-        if(${name}_client_FOUND)
-            set(is_built 1)
-            set(line "built (${${name}_client_MODULE_NAME} ${${name}_client_VERSION})")
-        elseif(choice STREQUAL ON)
-            message(FATAL_ERROR "${option} is ON, but pkg-config finds no ${module}. Install the "
-                                "client library's development package (scripts/setup.sh run).")
+    set(built 0)
+    if(loads)
+        set(default OFF)
+        if(CMAKE_SIZEOF_VOID_P EQUAL 8)
+            set(default ON)
+        endif()
+        option(${option} "Build the ${name} adapter" ${default})
+        if(${option})
+            set(built 1)
+            set(text "built (loads its client library at run time)")
         else()
-            set(line "not built (pkg-config finds no ${module})")
+            set(text "not built (${option} is OFF)")
         endif()
-    endif()
-    set(APPEND_HAVE_${upper} ${is_built} PARENT_SCOPE)
-    if(is_built)
-        set(append_adapters ${append_adapters} ${name} PARENT_SCOPE)
-    endif()
-    set(append_adapter_summary "${append_adapter_summary}\n  ${name}: ${line}" PARENT_SCOPE)
-endfunction()
-
-# append_load_adapter(<name>): an adapter that loads its client library at run time. It needs nothing
-# to build, so it is ON or OFF. The libraries are for 64-bit systems.
-function(append_load_adapter name)
-    string(TOUPPER ${name} upper)
-    set(default OFF)
-    if(CMAKE_SIZEOF_VOID_P EQUAL 8)
-        set(default ON)
-    endif()
-    option(APPEND_ADAPTER_${upper} "Build the ${name} adapter" ${default})
-    if(APPEND_ADAPTER_${upper})
-        set(is_built 1)
-        set(line "built (loads its client library at run time)")
-        set(append_adapters ${append_adapters} ${name} PARENT_SCOPE)
+    elseif(module STREQUAL "")
+        set(built 1)
+        set(text "built")
     else()
-        set(is_built 0)
-        set(line "not built (APPEND_ADAPTER_${upper} is OFF)")
+        set(${option} AUTO CACHE STRING "Build the ${name} adapter: AUTO, ON or OFF")
+        set_property(CACHE ${option} PROPERTY STRINGS AUTO ON OFF)
+        string(TOUPPER "${${option}}" choice)
+        if(NOT choice MATCHES "^(AUTO|ON|OFF)$")
+            message(FATAL_ERROR "${option} is '${${option}}': it can be AUTO, ON or OFF")
+        elseif(choice STREQUAL OFF)
+            set(text "not built (${option} is OFF)")
+        else()
+            pkg_check_modules(${name}_client QUIET IMPORTED_TARGET GLOBAL "${module}")
+            if(${name}_client_FOUND)
+                set(built 1)
+                set(text "built (${${name}_client_MODULE_NAME} ${${name}_client_VERSION})")
+                set(append_${name}_version ${${name}_client_VERSION} PARENT_SCOPE)
+            elseif(choice STREQUAL ON)
+                message(FATAL_ERROR "${option} is ON, but pkg-config finds no ${module}. Install the "
+                                    "client library's development package (scripts/setup.sh run).")
+            else()
+                set(text "not built (pkg-config finds no ${module})")
+            endif()
+        endif()
     endif()
-    set(APPEND_HAVE_${upper} ${is_built} PARENT_SCOPE)
-    set(append_adapter_summary "${append_adapter_summary}\n  ${name}: ${line}" PARENT_SCOPE)
+    set(is_built ${built} PARENT_SCOPE)
+    set(line "${text}" PARENT_SCOPE)
 endfunction()
 
-# append_use_adapter(<target> <name>)
-function(append_use_adapter target name)
-    string(TOUPPER ${name} upper)
-    target_compile_definitions(${target} PUBLIC APPEND_HAVE_${upper}=${APPEND_HAVE_${upper}})
+# A macro: it adds to the lists of its caller.
+macro(append_adapter name)
+    cmake_parse_arguments(adapter "LOADS;HOOKS_CONNECT" "LIBRARY;CHOICE" "SOURCES;LINKS;CONTRACTS"
+                          ${ARGN})
+    set(choice ${name})
+    if(adapter_CHOICE)
+        set(choice ${adapter_CHOICE})
+    endif()
+    string(TOUPPER ${choice} upper)
+    if(NOT choice IN_LIST append_choices)
+        append_choose(${choice} "${adapter_LIBRARY}" ${adapter_LOADS})
+        set(APPEND_HAVE_${upper} ${is_built})
+        list(APPEND append_choices ${choice})
+        string(APPEND append_adapter_summary "\n  ${choice}: ${line}")
+    endif()
+    list(APPEND append_known_adapters ${name})
+    set(append_${name}_choice ${choice})
     if(APPEND_HAVE_${upper})
-        target_sources(${target} PRIVATE ${append_${name}_sources})
-        if(TARGET PkgConfig::${name}_client)
-            target_link_libraries(${target} PUBLIC PkgConfig::${name}_client)
+        list(APPEND append_adapters ${name} ${choice})
+        list(REMOVE_DUPLICATES append_adapters)
+        file(GLOB append_${name}_sources CONFIGURE_DEPENDS
+             ${PROJECT_SOURCE_DIR}/src/adapters/${name}.c
+             ${PROJECT_SOURCE_DIR}/src/adapters/${name}_*.c
+             ${PROJECT_SOURCE_DIR}/src/adapters/${choice}.c
+             ${PROJECT_SOURCE_DIR}/src/adapters/${choice}_*.c)
+        list(APPEND append_${name}_sources ${adapter_SOURCES})
+        set(append_${name}_links ${adapter_LINKS})
+        if(adapter_HOOKS_CONNECT)
+            set(append_connect_is_hooked ON)
         endif()
+        if(adapter_CONTRACTS)
+            list(APPEND append_contracts ${adapter_CONTRACTS})
+        else()
+            list(APPEND append_contracts ${name})
+        endif()
+    endif()
+endmacro()
+
+# append_use_adapters(<target>): compiles them into it, with the registry.
+function(append_use_adapters target)
+    set(externs "")
+    set(entries "")
+    set(states "")
+    set(sources "")
+    foreach(choice IN LISTS append_choices)
+        string(TOUPPER ${choice} upper)
+        target_compile_definitions(${target} PUBLIC APPEND_HAVE_${upper}=${APPEND_HAVE_${upper}})
+        if(TARGET PkgConfig::${choice}_client)
+            target_link_libraries(${target} PUBLIC PkgConfig::${choice}_client)
+        endif()
+    endforeach()
+    foreach(name IN LISTS append_known_adapters)
+        if(NOT name IN_LIST append_adapters)
+            string(APPEND states "${name} 0\n")
+            continue()
+        endif()
+        string(APPEND states "${name} 1\n")
+        string(APPEND externs "extern const struct adapter adapter_${name};\n")
+        string(APPEND entries "    &adapter_${name},\n")
+        list(APPEND sources ${append_${name}_sources})
+        target_link_libraries(${target} PUBLIC ${append_${name}_links})
+        # for libraries that do not tell their own
+        set_source_files_properties(src/adapters/${name}.c PROPERTIES
+            COMPILE_DEFINITIONS "APPEND_CLIENT_VERSION=\"${append_${append_${name}_choice}_version}\"")
+    endforeach()
+    list(REMOVE_DUPLICATES sources)
+    set(registry ${CMAKE_CURRENT_BINARY_DIR}/registry_adapters.c)
+    file(CONFIGURE OUTPUT ${registry} @ONLY CONTENT
+         "/* Made by cmake/AppendAdapters.cmake. */
+#include <stddef.h>
+
+#include \"adapters/registry.h\"
+
+${externs}
+const struct adapter *const registry_adapters[] = {
+${entries}    NULL,
+};
+")
+    file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/adapters.txt @ONLY CONTENT "${states}")
+    target_sources(${target} PRIVATE ${sources} ${registry})
+    target_link_libraries(${target} PUBLIC ${CMAKE_DL_LIBS})
+    if(append_connect_is_hooked)
+        # Libraries are to find the program's own connect: src/base/client_socket.c.
+        include(CheckLinkerFlag)
+        set(export_connect "-Wl,--export-dynamic-symbol=connect")
+        check_linker_flag(C "${export_connect}" has_export_dynamic_symbol)
+        if(NOT has_export_dynamic_symbol)
+            set(export_connect "-Wl,--export-dynamic")
+        endif()
+        target_link_options(${target} PUBLIC "${export_connect}")
     endif()
 endfunction()
 
@@ -80,6 +179,6 @@ function(append_print_summary tests)
     endif()
     message(STATUS "append ${PROJECT_VERSION}: ${CMAKE_BUILD_TYPE}, sanitizers: ${sanitize}, "
                    "tests: ${tests}, --io-trace: ${append_io_trace_summary}, several machines: "
-                   "${append_mpi_summary}, adapters:\n"
+                   "${append_mpi_summary}, adapters:"
                    "${append_adapter_summary}")
 endfunction()

@@ -1,19 +1,12 @@
 # The sources are found, not listed: src/ROOM/*.c. Those of an adapter are src/adapters/NAME.c and
-# NAME_*.c, built when the adapter is (AppendAdapters.cmake). The databases that speak HTTP are one
-# choice, http: what they share is src/adapters/http*.c.
+# NAME_*.c, built when the adapter is (AppendAdapters.cmake).
 
-set(append_http_databases clickhouse influxdb singlestore arangodb)
 file(GLOB append_core_sources CONFIGURE_DEPENDS src/*/*.c)
 list(FILTER append_core_sources EXCLUDE REGEX "[.]bpf[.]c$") # AppendTrace.cmake
-list(FILTER append_core_sources EXCLUDE REGEX "/src/adapters/(sqlite|postgresql|mariadb|odbc|machbase|http|clickhouse|influxdb|singlestore|arangodb)[._]")
+set(names ${append_known_adapters} ${append_choices})
+list(JOIN names "|" append_adapter_pattern)
+list(FILTER append_core_sources EXCLUDE REGEX "/src/adapters/(${append_adapter_pattern})[._]")
 list(FILTER append_core_sources EXCLUDE REGEX "/src/ranks/mpi\\.c$") # AppendMpi.cmake
-foreach(name IN ITEMS sqlite postgresql mariadb odbc machbase)
-    file(GLOB append_${name}_sources CONFIGURE_DEPENDS src/adapters/${name}.c src/adapters/${name}_*.c)
-endforeach()
-foreach(name IN ITEMS http ${append_http_databases})
-    file(GLOB sources CONFIGURE_DEPENDS src/adapters/${name}.c src/adapters/${name}_*.c)
-    list(APPEND append_http_sources ${sources})
-endforeach()
 
 # The program, and the one that makes the manual page and the completions of shells.
 set(append_docs_sources src/commands/docs.c)

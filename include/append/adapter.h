@@ -303,9 +303,10 @@ struct dialect;          /* adapters/dialect.h */
 struct probe;            /* base/client_socket.h */
 
 struct adapter {
-    const char *name;    /* also the URL scheme: lower case */
-    const char *summary; /* one line for --help */
-    unsigned flags;      /* enum adapter_flag, or-ed */
+    const char *name;           /* also the URL scheme: lower case */
+    const char *const *aliases; /* NULL-terminated: other names that users give it; NULL: none */
+    const char *summary;        /* one line for --help */
+    unsigned flags;             /* enum adapter_flag, or-ed */
     uint16_t default_port;
     char identifier_quote;      /* '"' or '`'; 0: names are not quoted; see also inspect */
     const char *engine_clause;  /* what stands between CREATE TABLE (...) and the name of a storage

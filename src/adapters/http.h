@@ -259,9 +259,4 @@ void http_stop(struct adapter_library *library);
     .open = http_open, .close = http_close, .interrupt = http_interrupt,                           \
     .append_lost = http_append_lost
 
-extern const struct adapter adapter_clickhouse;
-extern const struct adapter adapter_influxdb; /* InfluxDB 1.x, and QuestDB by the same protocol */
-extern const struct adapter adapter_singlestore;
-extern const struct adapter adapter_arangodb;
-
 #endif

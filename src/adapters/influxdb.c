@@ -314,6 +314,7 @@ static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, s
     return status;
 }
 
+/* InfluxDB 1.x, and QuestDB by the same protocol. */
 const struct adapter adapter_influxdb = {
     .name = "influxdb",
     .summary = "InfluxDB 1.x, QuestDB: line protocol",

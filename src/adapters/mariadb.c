@@ -1875,8 +1875,11 @@ static enum status server_limits(const struct adapter *adapter, struct adapter_c
     return adapter->dialect->limits(&asker, limits, error);
 }
 
+static const char *const aliases[] = {"mysql", "maria", NULL};
+
 const struct adapter adapter_mariadb = {
     .name = "mariadb",
+    .aliases = aliases,
     .summary = "MariaDB, MySQL: bulk, insert",
     .default_port = 3306,
     .identifier_quote = '`',

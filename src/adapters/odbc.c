@@ -2135,7 +2135,7 @@ static enum status odbc_server_limits(const struct adapter *adapter, struct adap
 /* The version that it was built with. A driver's own is in the server's version. */
 static void client_version(char *text, size_t size)
 {
-    snprintf(text, size, "unixODBC %s", APPEND_ODBC_VERSION);
+    snprintf(text, size, "unixODBC %s", APPEND_CLIENT_VERSION);
 }
 
 const struct adapter adapter_odbc = {

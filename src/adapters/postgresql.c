@@ -1647,8 +1647,11 @@ static void inspect(const struct adapter *adapter, struct adapter_conn *conn,
                                : "");
 }
 
+static const char *const aliases[] = {"postgres", "pg", NULL};
+
 const struct adapter adapter_postgresql = {
     .name = "postgresql",
+    .aliases = aliases,
     .summary = "PostgreSQL: copy, insert",
     .default_port = 5432,
     .identifier_quote = '"',

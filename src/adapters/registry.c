@@ -2,43 +2,19 @@
 
 #include <string.h>
 
-#include "adapters/http.h" /* the adapters of APPEND_HAVE_HTTP */
-
-const struct adapter *const registry_adapters[] = {
-#if APPEND_HAVE_POSTGRESQL
-    &adapter_postgresql,
-#endif
-#if APPEND_HAVE_MARIADB
-    &adapter_mariadb,
-#endif
-#if APPEND_HAVE_MACHBASE
-    &adapter_machbase,
-#endif
-#if APPEND_HAVE_SQLITE
-    &adapter_sqlite,
-#endif
-#if APPEND_HAVE_ODBC
-    &adapter_odbc,
-#endif
-#if APPEND_HAVE_HTTP
-    &adapter_clickhouse,  &adapter_influxdb,
-    &adapter_singlestore, &adapter_arangodb,
-#endif
-    &adapter_null,        NULL,
-};
+static bool is_called(const struct adapter *adapter, const char *name)
+{
+    const char *const *alias = adapter->aliases;
+    while (alias != NULL && *alias != NULL && strcmp(*alias, name) != 0) {
+        alias++;
+    }
+    return strcmp(adapter->name, name) == 0 || (alias != NULL && *alias != NULL);
+}
 
 const struct adapter *registry_find(const char *name)
 {
-    static const char *const aliases[][2] = {{"postgres", "postgresql"},
-                                             {"pg", "postgresql"},
-                                             {"sqlite3", "sqlite"},
-                                             {"mysql", "mariadb"},
-                                             {"maria", "mariadb"}};
-    for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++) {
-        name = strcmp(aliases[i][0], name) == 0 ? aliases[i][1] : name;
-    }
     const struct adapter *const *found = registry_adapters;
-    while (*found != NULL && strcmp((*found)->name, name) != 0) {
+    while (*found != NULL && !is_called(*found, name)) {
         found++;
     }
     return *found;

@@ -4,11 +4,7 @@
 
 #include "append/adapter.h"
 
-/* Each is defined by its file, if this build has it. */
-extern const struct adapter adapter_postgresql, adapter_mariadb, adapter_machbase, adapter_sqlite,
-    adapter_odbc, adapter_null;
-
-/* NULL-terminated. */
+/* NULL-terminated; adapter_NAME of each line of CMakeLists.txt that is built, in their order. */
 extern const struct adapter *const registry_adapters[];
 
 /* By name, or by a name that is commonly used for it ("postgres"). NULL: no such adapter. */

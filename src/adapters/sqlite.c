@@ -508,8 +508,11 @@ static enum status server_limits(const struct adapter *adapter, struct adapter_c
     return STATUS_OK;
 }
 
+static const char *const aliases[] = {"sqlite3", NULL};
+
 const struct adapter adapter_sqlite = {
     .name = "sqlite",
+    .aliases = aliases,
     .summary = "SQLite inside this program",
     .flags = ADAPTER_EMBEDDED | ADAPTER_FILE,
     .identifier_quote = '"',

@@ -404,57 +404,23 @@ static int run_suite(void)
 
 int main(int argc, char **argv)
 {
-    static const struct {
-        const char *name;
-        const struct fixture *(*open)(void);
-        void (*close)(void);
-    } fixtures[] = {
-        {"null", fixture_null_open, NULL},
-#if APPEND_HAVE_SQLITE
-        {"sqlite", fixture_sqlite_open, fixture_sqlite_close},
-#endif
-#if APPEND_HAVE_POSTGRESQL
-        {"postgresql", fixture_postgresql_open, fixture_postgresql_close},
-#endif
-#if APPEND_HAVE_MARIADB
-        {"mariadb", fixture_mariadb_open, fixture_mariadb_close},
-#endif
-#if APPEND_HAVE_MACHBASE
-        {"machbase", fixture_machbase_open, fixture_machbase_close},
-#endif
-#if APPEND_HAVE_HTTP
-        {"clickhouse", fixture_clickhouse_open, fixture_clickhouse_close},
-        {"influxdb", fixture_influxdb_open, fixture_influxdb_close},
-        {"arangodb", fixture_arangodb_open, fixture_arangodb_close},
-        {"singlestore", fixture_singlestore_open, fixture_singlestore_close},
-#endif
-#if APPEND_HAVE_ODBC && APPEND_HAVE_POSTGRESQL
-        {"odbc-postgresql", fixture_odbc_postgresql_open, fixture_odbc_postgresql_close},
-#endif
-#if APPEND_HAVE_ODBC && APPEND_HAVE_MARIADB
-        {"odbc-mariadb", fixture_odbc_mariadb_open, fixture_odbc_mariadb_close},
-#endif
-#if APPEND_HAVE_ODBC && APPEND_HAVE_SQLITE
-        {"odbc-sqlite", fixture_odbc_sqlite_open, fixture_odbc_sqlite_close},
-#endif
-    };
     if (argc != 2) {
         fprintf(stderr, "usage: contract_tests ADAPTER[-DATABASE]\n");
         return 2;
     }
     signal(SIGPIPE, SIG_IGN);
-    for (size_t i = 0; i < sizeof fixtures / sizeof fixtures[0]; i++) {
-        if (strcmp(fixtures[i].name, argv[1]) != 0) {
+    for (const struct fixture_entry *entry = fixture_entries; entry->name != NULL; entry++) {
+        if (strcmp(entry->name, argv[1]) != 0) {
             continue;
         }
-        suite.fixture = fixtures[i].open();
+        suite.fixture = entry->place->open();
         if (suite.fixture == NULL) {
             return EXIT_SKIPPED;
         }
         suite.adapter = registry_find(suite.fixture->target.scheme);
         const int failures = run_suite();
-        if (fixtures[i].close != NULL) {
-            fixtures[i].close();
+        if (entry->place->close != NULL) {
+            entry->place->close();
         }
         return failures != 0;
     }

@@ -113,29 +113,18 @@ struct fixture {
     bool cuts_floats;   /* those of 32 bits are read with six digits */
 };
 
-/* NULL: this database cannot be tested here; the reason was printed. */
-const struct fixture *fixture_null_open(void);
-const struct fixture *fixture_sqlite_open(void);
-const struct fixture *fixture_postgresql_open(void);
-const struct fixture *fixture_mariadb_open(void);
-const struct fixture *fixture_machbase_open(void);
-const struct fixture *fixture_clickhouse_open(void);
-const struct fixture *fixture_singlestore_open(void);
-const struct fixture *fixture_arangodb_open(void);
-const struct fixture *fixture_influxdb_open(void);
-const struct fixture *fixture_odbc_postgresql_open(void);
-const struct fixture *fixture_odbc_mariadb_open(void);
-const struct fixture *fixture_odbc_sqlite_open(void);
-void fixture_sqlite_close(void);
-void fixture_postgresql_close(void);
-void fixture_mariadb_close(void);
-void fixture_machbase_close(void);
-void fixture_clickhouse_close(void);
-void fixture_singlestore_close(void);
-void fixture_arangodb_close(void);
-void fixture_influxdb_close(void);
-void fixture_odbc_postgresql_close(void);
-void fixture_odbc_mariadb_close(void);
-void fixture_odbc_sqlite_close(void);
+/* Where a database is: fixture_NAME of fixture_NAME.c. */
+struct fixture_place {
+    const struct fixture *(*open)(void); /* gives NULL where this database cannot be tested here;
+                                            the reason was printed */
+    void (*close)(void);                 /* NULL: nothing is to be ended */
+};
+
+/* Those of all adapters that are built, made by tests/CMakeLists.txt; ends with a zeroed one. */
+struct fixture_entry {
+    const char *name; /* ADAPTER or ADAPTER-DATABASE */
+    const struct fixture_place *place;
+};
+extern const struct fixture_entry fixture_entries[];
 
 #endif

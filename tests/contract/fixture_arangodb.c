@@ -99,7 +99,7 @@ static const struct bad_target bad_targets[] = {
     {"schema", {.schema = "public"}, STATUS_FATAL, ERROR_USAGE, NULL},
 };
 
-const struct fixture *fixture_arangodb_open(void)
+static const struct fixture *open_fixture(void)
 {
     static struct fixture fixture = {
         .bad_targets = bad_targets,
@@ -133,7 +133,9 @@ const struct fixture *fixture_arangodb_open(void)
     return &fixture;
 }
 
-void fixture_arangodb_close(void)
+static void close_fixture(void)
 {
     observer_stop();
 }
+
+const struct fixture_place fixture_arangodb = {open_fixture, close_fixture};

@@ -93,7 +93,7 @@ static const struct bad_target bad_targets[] = {
     {"schema", {.schema = "public"}, STATUS_FATAL, ERROR_USAGE, NULL},
 };
 
-const struct fixture *fixture_clickhouse_open(void)
+static const struct fixture *open_fixture(void)
 {
     static struct fixture fixture = {
         .bad_targets = bad_targets,
@@ -148,10 +148,12 @@ const struct fixture *fixture_clickhouse_open(void)
     return &fixture;
 }
 
-void fixture_clickhouse_close(void)
+static void close_fixture(void)
 {
     static char body[FIXTURE_TEXT_BYTES];
     char sql[80];
     snprintf(sql, sizeof sql, "drop database %s", database);
     ask(sql, body);
 }
+
+const struct fixture_place fixture_clickhouse = {open_fixture, close_fixture};

@@ -88,7 +88,7 @@ static const struct bad_target bad_targets[] = {
 static const struct column time_column = {
     .name = "time", .type = COLUMN_TIMESTAMP, .native_type = INFLUXDB_TIME};
 
-const struct fixture *fixture_influxdb_open(void)
+static const struct fixture *open_fixture(void)
 {
     static struct fixture fixture = {
         .bad_targets = bad_targets,
@@ -128,10 +128,12 @@ const struct fixture *fixture_influxdb_open(void)
     return &fixture;
 }
 
-void fixture_influxdb_close(void)
+static void close_fixture(void)
 {
     static char text[FIXTURE_TEXT_BYTES];
     char sql[80];
     snprintf(sql, sizeof sql, "drop database %s", database);
     ask(sql, text);
 }
+
+const struct fixture_place fixture_influxdb = {open_fixture, close_fixture};

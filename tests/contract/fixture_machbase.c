@@ -201,7 +201,7 @@ static struct fixture fixture = {
     .measures_bytes = true,
 };
 
-const struct fixture *fixture_machbase_open(void)
+static const struct fixture *open_fixture(void)
 {
     const char *library = getenv("APPEND_TEST_MACHBASE_LIB");
     const char *const arguments[] = {"--max-sessions", "1000", NULL};
@@ -222,8 +222,10 @@ const struct fixture *fixture_machbase_open(void)
     return &fixture;
 }
 
-void fixture_machbase_close(void)
+static void close_fixture(void)
 {
     observer_stop();
     unlink(dump_path);
 }
+
+const struct fixture_place fixture_machbase = {open_fixture, close_fixture};

@@ -225,7 +225,7 @@ static bool connect_observer(const struct place *place)
     return mysql_select_db(observer, database) == 0;
 }
 
-const struct fixture *fixture_mariadb_open(void)
+static const struct fixture *open_fixture(void)
 {
     static struct fixture fixture = {
         .bad_targets = bad_targets,
@@ -275,10 +275,12 @@ const struct fixture *fixture_mariadb_open(void)
     return &fixture;
 }
 
-void fixture_mariadb_close(void)
+static void close_fixture(void)
 {
     char sql[128];
     snprintf(sql, sizeof sql, "drop database `%s`", database);
     run(sql, NULL);
     mysql_close(observer);
 }
+
+const struct fixture_place fixture_mariadb = {open_fixture, close_fixture};

@@ -88,10 +88,12 @@ static void add_bad_server(void)
 }
 
 #if APPEND_HAVE_POSTGRESQL
-const struct fixture *fixture_odbc_postgresql_open(void)
+extern const struct fixture_place fixture_postgresql;
+
+static const struct fixture *open_postgresql(void)
 {
     static const char driver[] = "PostgreSQL Unicode";
-    const struct fixture *other = has_driver(driver) ? fixture_postgresql_open() : NULL;
+    const struct fixture *other = has_driver(driver) ? fixture_postgresql.open() : NULL;
     if (other == NULL || !use_server(driver, "APPEND_TEST_POSTGRESQL", "")) {
         return NULL;
     }
@@ -102,17 +104,21 @@ const struct fixture *fixture_odbc_postgresql_open(void)
     return &fixture;
 }
 
-void fixture_odbc_postgresql_close(void)
+static void close_postgresql(void)
 {
-    fixture_postgresql_close();
+    fixture_postgresql.close();
 }
+
+const struct fixture_place fixture_odbc_postgresql = {open_postgresql, close_postgresql};
 #endif
 
 #if APPEND_HAVE_MARIADB
-const struct fixture *fixture_odbc_mariadb_open(void)
+extern const struct fixture_place fixture_mariadb;
+
+static const struct fixture *open_mariadb(void)
 {
     static const char driver[] = "MariaDB Unicode";
-    const struct fixture *other = has_driver(driver) ? fixture_mariadb_open() : NULL;
+    const struct fixture *other = has_driver(driver) ? fixture_mariadb.open() : NULL;
     if (other == NULL || !use_server(driver, "APPEND_TEST_MARIADB", "")) {
         return NULL;
     }
@@ -124,18 +130,22 @@ const struct fixture *fixture_odbc_mariadb_open(void)
     return &fixture;
 }
 
-void fixture_odbc_mariadb_close(void)
+static void close_mariadb(void)
 {
-    fixture_mariadb_close();
+    fixture_mariadb.close();
 }
+
+const struct fixture_place fixture_odbc_mariadb = {open_mariadb, close_mariadb};
 #endif
 
 #if APPEND_HAVE_SQLITE
 /* The driver cannot be interrupted, so a query without an end is none for it. */
-const struct fixture *fixture_odbc_sqlite_open(void)
+extern const struct fixture_place fixture_sqlite;
+
+static const struct fixture *open_sqlite(void)
 {
     static const char driver[] = "SQLite3";
-    const struct fixture *other = has_driver(driver) ? fixture_sqlite_open() : NULL;
+    const struct fixture *other = has_driver(driver) ? fixture_sqlite.open() : NULL;
     if (other == NULL) {
         return NULL;
     }
@@ -151,8 +161,10 @@ const struct fixture *fixture_odbc_sqlite_open(void)
     return &fixture;
 }
 
-void fixture_odbc_sqlite_close(void)
+static void close_sqlite(void)
 {
-    fixture_sqlite_close();
+    fixture_sqlite.close();
 }
+
+const struct fixture_place fixture_odbc_sqlite = {open_sqlite, close_sqlite};
 #endif

@@ -160,7 +160,7 @@ static size_t make_bad_targets(const char *url)
     return count;
 }
 
-const struct fixture *fixture_postgresql_open(void)
+static const struct fixture *open_fixture(void)
 {
     static struct fixture fixture = {
         .bad_targets = bad_targets,
@@ -205,7 +205,7 @@ const struct fixture *fixture_postgresql_open(void)
     return &fixture;
 }
 
-void fixture_postgresql_close(void)
+static void close_fixture(void)
 {
     char sql[160];
     char *quoted = PQescapeIdentifier(observer, schema, strlen(schema));
@@ -214,3 +214,5 @@ void fixture_postgresql_close(void)
     PQfreemem(quoted);
     PQfinish(observer);
 }
+
+const struct fixture_place fixture_postgresql = {open_fixture, close_fixture};

@@ -93,7 +93,7 @@ static const struct bad_target bad_targets[] = {
     {"schema", {.schema = "public"}, STATUS_FATAL, ERROR_USAGE, NULL},
 };
 
-const struct fixture *fixture_singlestore_open(void)
+static const struct fixture *open_fixture(void)
 {
     static struct fixture fixture = {
         .bad_targets = bad_targets,
@@ -127,7 +127,9 @@ const struct fixture *fixture_singlestore_open(void)
     return &fixture;
 }
 
-void fixture_singlestore_close(void)
+static void close_fixture(void)
 {
     observer_stop();
 }
+
+const struct fixture_place fixture_singlestore = {open_fixture, close_fixture};

@@ -66,7 +66,7 @@ static const struct bad_target bad_targets[] = {
     {"no path", {.connect_timeout_s = 2}, STATUS_FATAL, ERROR_USAGE, NULL},
 };
 
-const struct fixture *fixture_sqlite_open(void)
+static const struct fixture *open_fixture(void)
 {
     static const struct fixture fixture = {
         .target = {.scheme = "sqlite", .path = path, .connect_timeout_s = 5},
@@ -105,7 +105,7 @@ const struct fixture *fixture_sqlite_open(void)
     return &fixture;
 }
 
-void fixture_sqlite_close(void)
+static void close_fixture(void)
 {
     static const char *const names[] = {"test.db", "test.db-wal", "test.db-shm", "foreign"};
     char name[80];
@@ -115,3 +115,5 @@ void fixture_sqlite_close(void)
     }
     rmdir(folder);
 }
+
+const struct fixture_place fixture_sqlite = {open_fixture, close_fixture};

@@ -16,6 +16,8 @@ static void test_operations_are_there(void **state)
     assert_true(adapter->identifier_quote == '"' || adapter->identifier_quote == '`' ||
                 adapter->identifier_quote == '\0');
     assert_true((adapter->start == NULL) == (adapter->stop == NULL));
+    assert_true((adapter->run_prepared == NULL) == (adapter->drop == NULL));
+    assert_true(adapter->run_prepared == NULL || adapter->prepare != NULL);
     assert_non_null(adapter->execute);
     assert_non_null(adapter->describe);
     assert_non_null(adapter->append_open);

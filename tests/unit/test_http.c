@@ -17,6 +17,9 @@
 #include "adapters/http.h"
 #include "base/mono.h"
 
+extern const struct adapter adapter_clickhouse, adapter_influxdb, adapter_singlestore,
+    adapter_arangodb;
+
 #define OK_ANSWER "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 /*

@@ -16,6 +16,8 @@
 
 #include "adapters/registry.h"
 
+extern const struct adapter adapter_postgresql;
+
 /* Answers one request of each connection with `answer`, and hangs up. */
 struct stand_in {
     int listener;
