@@ -752,12 +752,12 @@ static void add_run(struct buffer *html, const struct report *report, size_t ind
         }
     }
     buffer_add_text(html, "</div>\n");
-    static const struct report_table *const before[] = {&report_hosts,        &report_ranks,
-                                                        &report_expectations, &report_transactions,
-                                                        &report_statements,   &report_datasets};
-    for (size_t i = 0; i < COUNT_OF(before); i++) {
-        add_table(html, &run->run, before[i]);
-    }
+    add_table(html, &run->run, &report_hosts);
+    add_table(html, &run->run, &report_ranks);
+    add_table(html, &run->run, &report_expectations);
+    add_table(html, &run->run, &report_transactions);
+    add_table(html, &run->run, &report_statements);
+    add_table(html, &run->run, &report_datasets);
     add_checks(html, &run->run);
     add_table(html, &run->run, &report_findings);
     add_causes(html, &run->run);

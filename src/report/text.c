@@ -581,29 +581,21 @@ static bool is_transaction(const struct operation *operation)
     return operation->kind == OPERATION_IS_TRANSACTION;
 }
 
-/* What became of the statements and transactions that a script names. The latter only where there
- * are several: of one it is said already. */
-static void put_operations(struct screen *out, const struct figure_set *set)
+/* Writes what became of the transactions, or of the statements, that a script names; nothing when
+ * it names fewer than `least`. */
+static void put_operations(struct screen *out, const struct figure_set *set,
+                           const struct report_table *table, bool is_of_transactions, size_t least)
 {
-    static const struct report_table *const tables[] = {&report_transactions, &report_statements};
     const struct operation_list *operations = &set->operations;
-    for (size_t table = 0; table < COUNT_OF(tables) && set->counts != NULL; table++) {
-        const bool is_of_transactions = table == 0;
-        size_t rows = 0;
-        for (size_t i = OPERATIONS; i < operations->count; i++) {
-            rows += is_transaction(&operations->entries[i]) == is_of_transactions ? 1 : 0;
+    struct operation_row rows[OPERATIONS_MAX];
+    size_t count = 0;
+    for (size_t i = OPERATIONS; i < operations->count && set->counts != NULL; i++) {
+        if (is_transaction(&operations->entries[i]) == is_of_transactions) {
+            rows[count++] = (struct operation_row){.set = set, .operation = i};
         }
-        if (rows < (is_of_transactions ? 2 : 1)) {
-            continue;
-        }
-        put_head(out, tables[table], operations);
-        for (size_t i = OPERATIONS; i < operations->count; i++) {
-            if (is_transaction(&operations->entries[i]) == is_of_transactions) {
-                const struct operation_row operation = {.set = set, .operation = i};
-                put_row(out, tables[table], operations, &operation);
-            }
-        }
-        fputc('\n', out->stream);
+    }
+    if (count >= least) {
+        put_table(out, table, operations, rows, count, sizeof *rows);
     }
 }
 
@@ -1127,7 +1119,9 @@ void report_write_text(FILE *stream, const struct plan *plan, const struct resul
     put_workload(&out, plan, &set);
     put_ledgers(&out, &set, plan, result);
     fputc('\n', stream);
-    put_operations(&out, &set);
+    /* of one transaction the ledger has said it */
+    put_operations(&out, &set, &report_transactions, true, 2);
+    put_operations(&out, &set, &report_statements, false, 1);
     put_latencies(&out, plan, result);
     fputs(result->host_count > 0 ? "\n" : "", stream);
     put_table(&out, &report_hosts, &set.operations, result->hosts, result->host_count,
