@@ -418,13 +418,13 @@ static void put_datasets(struct screen *out, const struct plan *plan, const stru
     }
 }
 
-/* The ledgers, each as a sum that the reader can check, and what count(*) said. */
 static bool figure_is_set(const struct figure_set *set, enum figure_id id)
 {
     double value;
     return figure_get(set, id, &value) && value > 0;
 }
 
+/* The ledgers, each as a sum that the reader can check, and what count(*) said. */
 static void put_ledgers(struct screen *out, const struct figure_set *set, const struct plan *plan,
                         const struct result *result)
 {
@@ -766,8 +766,6 @@ static void put_sessions(struct screen *out, const struct figure_set *set,
 /* Of several ranks those that traced, with the means of their syncs. */
 static void put_nodes(struct screen *out, const struct result *result, bool has_requests)
 {
-    const unsigned label = out->label;
-    out->label = HOST_LABEL;
     for (size_t i = 0, shown = 0; i < result->rank_count; i++) {
         const struct rank_result *rank = &result->ranks[i];
         const struct trace_sum *trace = rank->trace;
@@ -791,10 +789,8 @@ static void put_nodes(struct screen *out, const struct result *result, bool has_
         }
         put_line(out);
     }
-    out->label = label;
 }
 
-/* Where the time of the server's reads, writes and fsyncs goes. */
 /* Is the disk what the run waited for? How much of its time, and of that of its commits or appends,
  * syncs were under way, and where they were meanwhile. */
 static void put_syncs(struct screen *out, const struct figure_set *set, const struct result *result)
@@ -826,6 +822,7 @@ static void put_syncs(struct screen *out, const struct figure_set *set, const st
     put(out, "Syncs");
 }
 
+/* Where the time of the server's reads, writes and fsyncs goes. */
 static void put_trace(struct screen *out, const struct figure_set *set, const struct result *result)
 {
     const struct trace_sum *trace = result->trace;
