@@ -223,7 +223,7 @@ class Workshop:
             if errors:
                 lines = [line for line in errors.splitlines() if "error" in line] or errors.splitlines()[-1:]
                 return "does not build", lines[0]
-            limit_s = 30 + 10 * self.durations[mutation.suite, mutation.case]
+            limit_s = 20 + 5 * self.durations[mutation.suite, mutation.case]
             failed, _ = self.try_test(mutation.suite, mutation.case, limit_s)
         finally:
             path.write_text(original)

@@ -211,6 +211,8 @@ static void test_units(void **state)
         {"max_cpu<=1s", "max_cpu_percent", "90%"},
         {"rows_lost==0ms", "rows_lost", "10k"},
         {"rows_lost<=5m", "rows_lost", "10k"}, /* millions, or minutes? */
+        {"verdict>=VALID", "verdict", "with == or !="},
+        {"verdict<INVALID", "verdict", "with == or !="},
     };
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
         struct bound bound;

@@ -123,6 +123,50 @@ static void test_values(void **state)
     }
 }
 
+/* A moment before 1970 is rounded down, as one after it is. */
+static void test_moments_before_1970(void **state)
+{
+    (void)state;
+    static const int64_t moments[] = {-1, -1000000, -1000001};
+    static const char *const expected[] = {"ffffffffffffffff", "ffffffffffffffff",
+                                           "feffffffffffffff"};
+    struct table table;
+    describe("DateTime64(3, 'UTC')", "", &table);
+    for (size_t i = 0; i < 3; i++) {
+        const union column_values values = {.int64 = &moments[i]};
+        assert_string_equal(sent(&table, values, CLICKHOUSE_ROWBINARY), expected[i]);
+    }
+    table_fini(&table);
+}
+
+/* The length before a text: seven bits a byte, the lowest first. */
+static void test_lengths_of_texts(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t length;
+        const char *head;
+        size_t head_bytes;
+    } cases[] = {{0, "\0", 1},         {127, "\x7f", 1},           {128, "\x80\x01", 2},
+                 {129, "\x81\x01", 2}, {16384, "\x80\x80\x01", 3}, {16385, "\x81\x80\x01", 3}};
+    static char text[16385];
+    struct table table;
+    memset(text, 'x', sizeof text);
+    describe("String", "", &table);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct buffer out = {0};
+        const struct text_value value = {text, cases[i].length};
+        const struct column_data data = {.values = {.text = &value}};
+        const struct batch batch = {.table = &table, .row_count = 1, .columns = &data};
+        assert_null(clickhouse_add_rows(&out, &batch, CLICKHOUSE_ROWBINARY));
+        assert_int_equal(out.length, cases[i].head_bytes + cases[i].length);
+        assert_memory_equal(out.bytes, cases[i].head, cases[i].head_bytes);
+        assert_memory_equal(out.bytes + cases[i].head_bytes, text, cases[i].length);
+        buffer_fini(&out);
+    }
+    table_fini(&table);
+}
+
 /* Rows of several columns, some of them NULL; a column that takes none has none. */
 static void test_rows(void **state)
 {
@@ -285,6 +329,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_values),
+        cmocka_unit_test(test_moments_before_1970),
+        cmocka_unit_test(test_lengths_of_texts),
         cmocka_unit_test(test_rows),
         cmocka_unit_test(test_types_that_are_not_known),
         cmocka_unit_test(test_errors),

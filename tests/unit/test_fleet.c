@@ -226,6 +226,81 @@ static void test_stale_counts_are_anomalies(void **state)
     end(result);
 }
 
+static void test_a_count_that_lacks_one_row(void **state)
+{
+    (void)state;
+    struct plan plan = make_plan();
+    plan.sessions = 1;
+    plan.records = ROWS_A_SESSION;
+    script = (struct scripted){.status = STATUS_OK, .count_offset = -1};
+    struct result *result = run(&plan);
+    assert_int_equal(result->totals.counters[RECORDER_FRESH_BEHIND], 10);
+    assert_int_equal(result->totals.counters[RECORDER_FRESH_BACKWARD], 0);
+    assert_int_equal(result->worst_lag_rows, 1);
+    end(result);
+}
+
+/* Of rows that other sessions appended, too: a count can fall and still show all own rows. */
+static void test_counts_one_by_one(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t rows, own;
+        uint64_t behind, backward, worst_lag; /* after that count */
+    } counts[] = {
+        {150, 100, 0, 0, 0},  {120, 110, 0, 1, 0},  {120, 120, 0, 1, 0},
+        {130, 170, 1, 1, 40}, {110, 120, 2, 2, 40}, {115, 115, 2, 2, 40},
+    };
+    struct plan plan = make_plan();
+    struct recorder *recorder = recorder_create(1, 1, OPERATIONS);
+    assert_non_null(recorder);
+    struct load load = {.plan = &plan, .recorder = recorder};
+    struct session session = {.load = &load};
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        session_note_count(&session, counts[i].rows, counts[i].own, &session.last_count);
+        assert_int_equal(recorder_read(recorder, RECORDER_FRESH_CHECKS), i + 1);
+        assert_int_equal(recorder_read(recorder, RECORDER_FRESH_BEHIND), counts[i].behind);
+        assert_int_equal(recorder_read(recorder, RECORDER_FRESH_BACKWARD), counts[i].backward);
+        assert_int_equal(session.worst_lag, counts[i].worst_lag);
+    }
+    recorder_destroy(recorder);
+}
+
+static void test_the_longest_gap(void **state)
+{
+    (void)state;
+    struct plan plan = make_plan();
+    struct recorder *recorder = recorder_create(1, 1, OPERATIONS);
+    assert_non_null(recorder);
+    struct load load = {.plan = &plan, .recorder = recorder, .gate = {.go_ns = 1000}};
+    struct session session = {.load = &load};
+    session_note_gap(&session, 1200); /* from the gate */
+    assert_int_equal(session.sum.longest_gap_ns, 200);
+    session_note_progress(&session, 1200);
+    session_note_gap(&session, 1700);
+    assert_int_equal(session.sum.longest_gap_ns, 500);
+    session_note_progress(&session, 1700);
+    session_note_gap(&session, 1750);
+    assert_int_equal(session.sum.longest_gap_ns, 500);
+    recorder_destroy(recorder);
+}
+
+/* A good answer that acknowledges fewer rows than the server was given. */
+static void test_fewer_rows_than_were_sent(void **state)
+{
+    (void)state;
+    const struct plan plan = make_plan();
+    script = (struct scripted){STEP_CLOSE, STATUS_OK, ERROR_NONE, 5, 2, 1, 40, 0};
+    struct result *result = run(&plan);
+    assert_rows(result, 60, 0, 0);
+    assert_int_equal(result->sessions.finished, SESSIONS);
+    assert_int_equal(result->causes.count, 1);
+    assert_int_equal(result->causes.entries[0].phase, CAUSE_APPEND);
+    assert_int_equal(result->causes.entries[0].status, STATUS_REJECTED);
+    assert_int_equal(result->causes.entries[0].error.kind, ERROR_DATA);
+    end(result);
+}
+
 static void test_failed_count_keeps_the_session(void **state)
 {
     (void)state;
@@ -886,6 +961,10 @@ int main(void)
         cmocka_unit_test(test_fatal_error),
         cmocka_unit_test(test_busy_is_tried_again),
         cmocka_unit_test(test_stale_counts_are_anomalies),
+        cmocka_unit_test(test_a_count_that_lacks_one_row),
+        cmocka_unit_test(test_counts_one_by_one),
+        cmocka_unit_test(test_the_longest_gap),
+        cmocka_unit_test(test_fewer_rows_than_were_sent),
         cmocka_unit_test(test_failed_count_keeps_the_session),
         cmocka_unit_test(test_first_drop_stops_the_run),
         cmocka_unit_test(test_duration_ends_the_run),

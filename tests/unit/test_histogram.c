@@ -258,6 +258,15 @@ static void the_difference_of_equals_is_empty(void **state)
     assert_memory_equal(&third, &second, sizeof(third));
 }
 
+static void a_sum_that_is_too_large_stays_the_largest(void **state)
+{
+    (void)state;
+    assert_int_equal(histogram_sum_ns(1, 2), 3);
+    assert_int_equal(histogram_sum_ns(UINT64_MAX - 5, 5), UINT64_MAX);
+    assert_int_equal(histogram_sum_ns(UINT64_MAX - 5, 6), UINT64_MAX);
+    assert_int_equal(histogram_sum_ns(6, UINT64_MAX - 5), UINT64_MAX);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -273,6 +282,7 @@ int main(void)
         cmocka_unit_test(an_empty_histogram_says_zero),
         cmocka_unit_test(quantiles_outside_the_range_are_clamped),
         cmocka_unit_test(the_mean_is_exact),
+        cmocka_unit_test(a_sum_that_is_too_large_stays_the_largest),
         cmocka_unit_test(a_difference_is_what_was_added),
         cmocka_unit_test(a_difference_keeps_the_exact_maximum_when_it_is_lower),
         cmocka_unit_test(the_difference_of_equals_is_empty),

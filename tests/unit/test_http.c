@@ -73,6 +73,10 @@ static const struct {
      "0\r\nTrailer: t\r\n\r\n",
      500, "abc0123456789", false},
     {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\nok\n0\n\n", 200, "ok", false},
+    {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nB\r\n0123456789a\r\na\r\n0123456789\r\n"
+     "0\r\n\r\n",
+     200, "0123456789a0123456789", false},
+    {"HTTP/1.1 200 OK\r\nContent-Lengthy: 7\r\nContent-Length: 2\r\n\r\nok", 200, "ok", false},
 };
 
 /* However an answer is cut, in two places, it reads the same. */

@@ -198,7 +198,10 @@ static void figures(void **state)
     from.counts[IO_DEVICE_WRITTEN_BYTES] = 0;
     to.counts[IO_DEVICE_WRITTEN_BYTES] = 3 << 20;
     from.counts[IO_SERVER_READS] = 8; /* the server was another one */
-    to.counts[IO_SERVER_READS] = 7;
+    to.counts[IO_SERVER_READS] = 5;
+    from.counts[IO_DEVICE_NS] = from.counts[IO_DEVICE_BUSY_NS] = 0;
+    to.counts[IO_DEVICE_NS] = 1000;
+    to.counts[IO_DEVICE_BUSY_NS] = 1004; /* some of it from before */
     from.counts[IO_DEVICE_READS] = to.counts[IO_DEVICE_READS] = 9;
     from.counts[IO_DEVICE_READ_NS] = to.counts[IO_DEVICE_READ_NS] = 9;
     io_subtract(&from, &to, &growth);
@@ -207,7 +210,9 @@ static void figures(void **state)
     assert_true(io_figure(&growth, IO_FIGURE_DEVICE_WRITTEN_MIB_PER_S) == 1.5);
     assert_true(io_figure(&growth, IO_FIGURE_DEVICE_READS_PER_S) == 0);
     assert_true(io_figure(&growth, IO_FIGURE_DEVICE_READ_MS) < 0); /* of no read */
+    assert_int_equal(growth.counts[IO_SERVER_READS], -1);
     assert_true(io_figure(&growth, IO_FIGURE_SERVER_READS_PER_S) < 0);
+    assert_true(io_figure(&growth, IO_FIGURE_DEVICE_BUSY_PERCENT) == 100);
     assert_true(io_figure(&growth, IO_FIGURE_STORAGE_READ_MIB_PER_S) < 0);
 }
 

@@ -106,6 +106,28 @@ static void test_run(void **state)
     free(plan);
 }
 
+/* All rows were acknowledged, and some are not in the table. */
+static void test_lost_rows(void **state)
+{
+    (void)state;
+    struct plan *plan = make_plan();
+    struct result *result = calloc(1, sizeof *result);
+    assert_non_null(result);
+    result->rows = (struct row_ledger){.planned = 10, .acknowledged = 10};
+    result->verification = (struct verification){
+        .state = VERIFICATION_DONE, .rows_after = 7, .lost = 3, .lost_at_most = 3};
+    struct memory memory;
+    memory_open(&memory);
+    assert_true(junit_write(memory.stream, plan, result));
+    assert_int_equal(fclose(memory.stream), 0);
+    assert_non_null(
+        strstr(memory.text, "name=\"rows\" time=\"0\">\n      <failure type=\"ledger\""));
+    assert_non_null(strstr(memory.text, "; 3 lost\"/>"));
+    free(memory.text);
+    free(result);
+    free(plan);
+}
+
 static void test_run_that_did_not_begin(void **state)
 {
     (void)state;
@@ -137,6 +159,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_escaping),
         cmocka_unit_test(test_run),
+        cmocka_unit_test(test_lost_rows),
         cmocka_unit_test(test_run_that_did_not_begin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -164,6 +164,10 @@ static void transactions_balance_or_not(void **state)
     assert_true(transactions_balance(sum));
     sum[RECORDER_TRANSACTIONS_PARTIAL] = sum[RECORDER_TRANSACTIONS_FAILED] + 1;
     assert_false(transactions_balance(sum));
+    memcpy(sum, good, sizeof sum);
+    sum[RECORDER_TRANSACTIONS_FAILED]++; /* for none of the three reasons */
+    sum[RECORDER_TRANSACTIONS_COMMITTED]--;
+    assert_false(transactions_balance(sum));
 }
 
 /* The same by name, of a transaction and of a statement. */

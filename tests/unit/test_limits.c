@@ -54,6 +54,14 @@ static void test_open_files(void **state)
     assert_int_equal(limit->sessions, (limit->allowed - limit->used - 5) / 3);
     assert_int_equal(limit->grade, LIMIT_PASS);
     const uint64_t used = limit->used;
+    question.sessions = limit->sessions; /* as many as there is room for */
+    limits_read(&question, &list);
+    assert_int_equal(find(&list, LIMIT_OPEN_FILES)->grade, LIMIT_PASS);
+    question.sessions++; /* and one more */
+    limits_read(&question, &list);
+    limit = find(&list, LIMIT_OPEN_FILES);
+    assert_int_equal(limit->sessions + 1, question.sessions);
+    assert_int_equal(limit->grade, LIMIT_FAIL);
     /* one more is one more */
     const int file = dup(0);
     assert_true(file >= 0);

@@ -308,6 +308,39 @@ static void test_rows_held(void **state)
     result_free(whole);
 }
 
+/* Intervals end a little late; two that begin in one second are one, as things stood at its end. */
+static void test_seconds(void **state)
+{
+    (void)state;
+    static const int64_t starts_ms[] = {0, 1040, 1980, 2030};
+    static const uint64_t rows[] = {10, 10, 20};
+    const struct operation_list operations = operation_list_all();
+    struct result *whole = make_whole(1, 1);
+    struct merge *merge = merge_create(whole, &operations);
+    struct part part;
+    struct buffer bytes = {0};
+    struct error error = {.kind = ERROR_NONE};
+    part_init(&part, 0, 1, 10);
+    for (size_t i = 0; i < COUNT_OF(starts_ms); i++) {
+        add_interval(&part, starts_ms[i] * MONO_NS_PER_MS, (starts_ms[i] + 900) * MONO_NS_PER_MS,
+                     10, 1000);
+    }
+    pack(&part, &bytes);
+    assert_int_equal(merge_add(merge, 0, bytes.bytes, bytes.length, &error), STATUS_OK);
+    buffer_fini(&bytes);
+    part_fini(&part);
+    assert_true(merge_conclude(merge));
+    assert_int_equal(merge_interval_count(merge), COUNT_OF(rows));
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct interval interval;
+        merge_interval(merge, i, &interval);
+        assert_int_equal(interval.counters[RECORDER_ROWS_ACKNOWLEDGED], rows[i]);
+        assert_int_equal(interval.sessions_alive, 10);
+    }
+    merge_destroy(merge);
+    result_free(whole);
+}
+
 /* As in one process: of all on the machine, and not by the short rest at the end. */
 static void test_maxima(void **state)
 {
@@ -725,13 +758,60 @@ static void test_level(void **state)
     search_fini(&search);
 }
 
+/* The part of a rank that was lost, added to one that ran to its end. */
+static void test_numbers_of_two_parts(void **state)
+{
+    (void)state;
+    struct result *all = calloc(1, sizeof *all);
+    struct rank_result *part = calloc(1, sizeof *part);
+    assert_true(all != NULL && part != NULL);
+    all->elapsed_ns = 7;
+    all->append_ns = 3;
+    all->worst_lag_rows = 5;
+    all->batches_late = 2;
+    all->rows = (struct row_ledger){100, 90, 10, 0, 0};
+    all->totals.counters[RECORDER_READS] = 8;
+    all->stop_reason = STOP_INTERRUPTED;
+    *part = (struct rank_result){.elapsed_ns = 5,
+                                 .append_ns = 4,
+                                 .worst_lag_rows = 9,
+                                 .batches_late = 3,
+                                 .rows = {10, 7, 1, 2, 0},
+                                 .stop_reason = STOP_RANK};
+    part->counters[RECORDER_READS] = 4;
+    result_add_part(all, part);
+    assert_int_equal(all->elapsed_ns, 7);
+    assert_int_equal(all->append_ns, 4);
+    assert_int_equal(all->worst_lag_rows, 9);
+    assert_int_equal(all->batches_late, 5);
+    const struct row_ledger rows = {110, 97, 11, 2, 0};
+    assert_memory_equal(&all->rows, &rows, sizeof rows);
+    assert_int_equal(all->totals.counters[RECORDER_READS], 12);
+    assert_int_equal(all->stop_reason, STOP_RANK);
+    part->stop_reason = STOP_DROP; /* a lost rank stays the reason */
+    result_add_part(all, part);
+    assert_int_equal(all->stop_reason, STOP_RANK);
+    all->stop_reason = STOP_DURATION;
+    part->stop_reason = STOP_COMPLETED;
+    result_add_part(all, part);
+    assert_int_equal(all->stop_reason, STOP_DURATION);
+    free(part);
+    free(all);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_two),     cmocka_unit_test(test_rows_held),
-        cmocka_unit_test(test_traces),  cmocka_unit_test(test_servers),
-        cmocka_unit_test(test_spread),  cmocka_unit_test(test_not_whole),
-        cmocka_unit_test(test_damaged), cmocka_unit_test(test_fleet),
-        cmocka_unit_test(test_maxima),  cmocka_unit_test(test_level)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_numbers_of_two_parts),
+                                       cmocka_unit_test(test_two),
+                                       cmocka_unit_test(test_rows_held),
+                                       cmocka_unit_test(test_seconds),
+                                       cmocka_unit_test(test_traces),
+                                       cmocka_unit_test(test_servers),
+                                       cmocka_unit_test(test_spread),
+                                       cmocka_unit_test(test_not_whole),
+                                       cmocka_unit_test(test_damaged),
+                                       cmocka_unit_test(test_fleet),
+                                       cmocka_unit_test(test_maxima),
+                                       cmocka_unit_test(test_level)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

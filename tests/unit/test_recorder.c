@@ -110,6 +110,23 @@ static void a_snapshot_is_what_one_histogram_would_hold(void **state)
     recorder_destroy(recorder);
 }
 
+static void the_maximum_is_not_the_last(void **state)
+{
+    (void)state;
+    struct recorder *recorder = recorder_create(1, 1, OPERATIONS);
+    struct recorder_snapshot *snapshot = new_snapshot();
+    assert_non_null(recorder);
+    recorder_record(recorder, 0, OPERATION_READ, 200);
+    recorder_record(recorder, 0, OPERATION_READ, 501);
+    recorder_record(recorder, 0, OPERATION_READ, 300);
+    recorder_take_snapshot(recorder, snapshot);
+    assert_int_equal(snapshot->histograms[OPERATION_READ].max_ns, 501);
+    assert_int_equal(snapshot->histograms[OPERATION_READ].sum_ns, 1001);
+    recorder_snapshot_fini(snapshot);
+    free(snapshot);
+    recorder_destroy(recorder);
+}
+
 static void counters_do_not_mix(void **state)
 {
     (void)state;
@@ -346,6 +363,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_are_exact_after_the_join),
         cmocka_unit_test(a_snapshot_is_what_one_histogram_would_hold),
+        cmocka_unit_test(the_maximum_is_not_the_last),
         cmocka_unit_test(counters_do_not_mix),
         cmocka_unit_test(operations_are_counted),
         cmocka_unit_test(hosts_are_told_apart),

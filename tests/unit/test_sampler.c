@@ -504,6 +504,35 @@ static void any_thread_may_poke(void **state)
     recorder_destroy(recorder);
 }
 
+/* Of all CPUs: what the process used by the clock, of the time that they had. */
+static void all_cpus_together_are_the_whole(void **state)
+{
+    (void)state;
+    struct recorder *recorder = recorder_create(8, 1, OPERATIONS);
+    assert_non_null(recorder);
+    struct sampler *sampler = start(recorder, 3600 * MONO_NS_PER_S, true);
+    const int64_t start_ns = mono_now_ns();
+    burn(200 * MONO_NS_PER_MS);
+    const double least_s = (double)(mono_now_ns() - start_ns) / MONO_NS_PER_S;
+    struct resource_summary summary;
+    sampler_stop(sampler, &summary);
+    assert_true(summary.mean_cpu.client > 0);
+    assert_true(summary.mean_cpu.client <=
+                1.001 * 100 * summary.client_cpu_s / (least_s * summary.cpus));
+    recorder_destroy(recorder);
+}
+
+static void other_programs_have_the_rest(void **state)
+{
+    (void)state;
+    const struct cpu_shares known = {90, 50, 20}, no_server = {90, -1, 20}, nothing = {-1, 50, 20};
+    assert_true(cpu_others(&known, true) == 20);
+    assert_true(cpu_others(&known, false) == 70);
+    assert_true(cpu_others(&no_server, true) == 0); /* it cannot be told apart from the server */
+    assert_true(cpu_others(&no_server, false) == 70);
+    assert_true(cpu_others(&nothing, true) == -1);
+}
+
 static void without_a_sampler_all_is_unknown(void **state)
 {
     (void)state;
@@ -549,6 +578,8 @@ int main(void)
         cmocka_unit_test(a_poke_reads_memory_between_samples),
         cmocka_unit_test(a_hold_is_the_mean_of_its_samples),
         cmocka_unit_test(any_thread_may_poke),
+        cmocka_unit_test(all_cpus_together_are_the_whole),
+        cmocka_unit_test(other_programs_have_the_rest),
         cmocka_unit_test(without_a_sampler_all_is_unknown),
         cmocka_unit_test(sources_have_names),
     };

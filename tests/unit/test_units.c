@@ -1,5 +1,7 @@
 #include "unit/unit.h"
 
+#include <stdio.h>
+
 #include "base/mono.h"
 #include "base/text.h"
 
@@ -42,6 +44,18 @@ static void test_bytes(void **state)
     assert_true(units_parse_bytes("2MiB", UINT64_MAX, &value));
     assert_int_equal(value, 2097152);
     assert_false(units_parse_bytes("2MB", UINT64_MAX, &value));
+    static const struct {
+        const char *suffix;
+        uint64_t factor;
+    } suffixes[] = {{"", 1},        {"k", 1 << 10},  {"K", 1 << 10},   {"KiB", 1 << 10},
+                    {"m", 1 << 20}, {"M", 1 << 20},  {"MiB", 1 << 20}, {"g", 1 << 30},
+                    {"G", 1 << 30}, {"GiB", 1 << 30}};
+    for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++) {
+        char text[16];
+        snprintf(text, sizeof text, "3%s", suffixes[i].suffix);
+        assert_true(units_parse_bytes(text, UINT64_MAX, &value));
+        assert_int_equal(value, 3 * suffixes[i].factor);
+    }
 }
 
 static void test_durations(void **state)

@@ -298,6 +298,9 @@ static void test_starved_sessions(void **state)
     expect(r, &local, VERDICT_INVALID, EXIT_CODE_INVALID, "append used 45 %");
     r->resources.mean_cpu = (struct cpu_shares){40, 20, 10};
     expect(r, &remote, VERDICT_INVALID, EXIT_CODE_INVALID, "60 %");
+    r->resources.mean_cpu =
+        (struct cpu_shares){80, 50, 21}; /* half of the CPUs were the server's */
+    expect(r, &local, VERDICT_VALID, EXIT_CODE_OK, "every row");
     free(r);
 }
 
@@ -375,6 +378,10 @@ static void test_refused_by_a_limit(void **state)
     r->findings.count = 0;
     add_finding(r, LIMIT_CLIENT, "RLIMIT_NOFILE");
     expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_CLIENT_LIMIT, "RLIMIT_NOFILE (client)");
+    r->findings.count = 0; /* the limit that cost the most sessions decides */
+    add_finding(r, LIMIT_DATABASE, "max_connections");
+    add_finding(r, LIMIT_CLIENT, "RLIMIT_NOFILE");
+    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SERVER, "max_connections (database)");
     free(r);
 }
 
@@ -554,8 +561,44 @@ static void test_doubts_without_an_exit_code(void **state)
     r->totals.counters[RECORDER_FRESH_BEHIND] = 2;
     expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_OK, "2 were behind");
     r->totals.counters[RECORDER_FRESH_BEHIND] = 0;
+    r->totals.counters[RECORDER_FRESH_BACKWARD] = 1;
+    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_OK, "1 went backwards");
+    r->totals.counters[RECORDER_FRESH_BACKWARD] = 0;
     const struct judge_context rated = {.is_local = true, .rate_rows_per_s = 200};
     expect(r, &rated, VERDICT_DEGRADED, EXIT_CODE_OK, "50 % of the rate");
+    free(r);
+}
+
+/* 1,000 rows in 10 s. */
+static void test_rates(void **state)
+{
+    (void)state;
+    struct result *r = make_good();
+    struct judge_context rated = {.is_local = true, .rate_rows_per_s = 105};
+    expect(r, &rated, VERDICT_VALID, EXIT_CODE_OK, "every row"); /* 95.2 % */
+    rated.rate_rows_per_s = 106;
+    expect(r, &rated, VERDICT_DEGRADED, EXIT_CODE_OK, "94 % of the rate");
+    r->rows.acknowledged = 400;
+    r->rows.rejected = 600;
+    rated.rate_rows_per_s = 100;
+    expect(r, &rated, VERDICT_DEGRADED, EXIT_CODE_SHORT, "400 of 1,000 rows");
+    assert_true(r->rate_achieved_percent == 40);
+    free(r);
+}
+
+static void test_a_setting_that_was_changed(void **state)
+{
+    (void)state;
+    struct result *r = make_good();
+    struct server_setting *before = &r->settings.entries[0],
+                          *after = &r->settings_changed.entries[0];
+    r->settings.count = r->settings_changed.count = 1;
+    snprintf(before->name, sizeof before->name, "fsync");
+    snprintf(before->value, sizeof before->value, "on");
+    snprintf(after->name, sizeof after->name, "fsync");
+    snprintf(after->value, sizeof after->value, "off");
+    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_OK,
+           "changed at the server during the run: fsync: on before, off after");
     free(r);
 }
 
@@ -635,6 +678,9 @@ static void test_rows_read_back(void **state)
     r->row_verification.duplicates = 4;
     expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_OK, "4 rows are there more than once");
     r->row_verification = all;
+    r->verification.rows_after = 1008; /* 1,000 of them were sent by this run */
+    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_OK, "3 rows more than this run can have written");
+    r->verification.rows_after = 1005;
     r->row_verification.foreign = 5;
     expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_OK, "5 rows carry this run's tag");
     r->row_verification = all;
@@ -942,6 +988,8 @@ int main(void)
         cmocka_unit_test(test_too_few_sessions),
         cmocka_unit_test(test_a_maximum_is_a_result),
         cmocka_unit_test(test_a_search_beside_other_programs),
+        cmocka_unit_test(test_rates),
+        cmocka_unit_test(test_a_setting_that_was_changed),
         cmocka_unit_test(test_no_row_was_acknowledged),
         cmocka_unit_test(test_files_are_short),
         cmocka_unit_test(test_a_bound_is_a_result),
