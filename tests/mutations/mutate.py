@@ -139,6 +139,7 @@ class Workshop:
         self.tree = folder / "tree"
         self.build = folder / "build"
         self.temp = folder / "temp"
+        self.one_case = folder / "one_case.so"
         self.temp.mkdir(parents=True, exist_ok=True)
         self.tests = {}
         self.durations = {}
@@ -150,6 +151,10 @@ class Workshop:
                             "-D", "CMAKE_C_COMPILER_LAUNCHER="], 600)
         if code != 0:
             raise Wrong(f"cannot configure the copy:\n{output}")
+        code, output = run([os.environ.get("CC", "cc"), "-shared", "-fPIC", "-o", str(self.one_case),
+                            str(self.tree / "tests" / "mutations" / "one_case.c")], 600)
+        if code != 0:
+            raise Wrong(f"cannot compile one_case.c:\n{output}")
 
     def read_tests(self):
         """ctest says a test's command once its program was built."""
@@ -168,7 +173,7 @@ class Workshop:
         return "" if code == 0 else output or "no output"
 
     def command_of(self, suite, case):
-        """A test's command and environment. The cases of a Python test are chosen by their names."""
+        """A test's command and environment, of the case alone."""
         properties = {entry["name"]: entry["value"] for entry in self.tests[suite].get("properties", [])}
         env = {name: value for name, value in os.environ.items() if not name.startswith("APPEND_TEST_")}
         env.update(entry.split("=", 1) for entry in properties.get("ENVIRONMENT", []))
@@ -176,6 +181,8 @@ class Workshop:
         command = list(self.tests[suite]["command"])
         if suite.startswith("cli.") and case:
             command.append(case)
+        elif case:
+            env.update(LD_PRELOAD=str(self.one_case), MUTATE_CASE=case)
         return command, {"env": env, "cwd": properties.get("WORKING_DIRECTORY", str(self.build))}
 
     def try_test(self, suite, case, limit_s):
