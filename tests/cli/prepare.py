@@ -107,7 +107,8 @@ class Others:
         told = fr"append did not make table '{table}' \({rows} rows?; columns {columns}\) and leaves it as it is: "
         self.refused_prepare(*script, pattern=told)
         self.refused_prepare(*script, "--recreate", pattern=told + f"--recreate={table} drops it")
-        self.refused_prepare(*script, "--recreate=other", pattern=told)
+        for name in ("other", table[:-1], table + "1"):
+            self.refused_prepare(*script, f"--recreate={name}", pattern=told)
         self.refused_run(*script, pattern=told)
         self.refused_run(*script, "--recreate", pattern=told)
         ended = self.append("cleanup", self.url, *script, code=2)

@@ -118,6 +118,7 @@ class Workloads(harness.Case):
         ended, run = self.run_script(text, "--transactions", "80", code=1)
         ledger = run.json["transactions"]
         self.assertEqual((ledger["committed"], ledger["failed"], ledger["partial"]), (60, 20, 0))
+        self.assertEqual((ledger["exhausted"], ledger["refused"], ledger["lost"]), (0, 20, 0))
         self.assertEqual(self.query("select count(*) from t"), [(60,)])
         self.assertEqual(self.operation(run, "add")["refused"], 20)
         self.assertIn("20 of 80 transactions failed", ended.err)
@@ -143,6 +144,22 @@ class Workloads(harness.Case):
         self.assertEqual((ledger["committed"], ledger["failed"], ledger["partial"]), (60, 20, 20))
         self.assertEqual(ledger["rows_added"], 80, "what was acknowledged is there")
         self.assertEqual(self.query("select count(*) from t"), [(80,)])
+
+    def test_autocommit_that_has_written_is_not_tried_again(self):
+        _, run = self.run_script("""
+            local t = dataset("t", 0, {{"k", "int32", row(), key = true}})
+            local add = statement("add", "INSERT INTO t VALUES (?)", {"int32"}, {adds_to = t})
+            local n = 0
+            transaction("twice", function()
+                n = n + 1
+                add:run(session.id * 1000 + n)
+                add:run(session.id * 1000 + n)
+            end, {autocommit = true, retry_duplicate = true, tries = 3})""", "--transactions", "8",
+                                 code=1)
+        ledger = run.json["transactions"]
+        self.assertEqual((ledger["failed"], ledger["partial"], ledger["tries"], ledger["retries"]),
+                         (8, 8, 8, 0))
+        self.assertEqual(self.query("select count(*) from t"), [(8,)])
 
     def test_busy_is_tried_again_with_the_same_draws(self):
         _, run = self.run_script("""
@@ -181,6 +198,7 @@ class Workloads(harness.Case):
         ledger = run.json["transactions"]
         self.assertEqual((ledger["begun"], ledger["failed"], ledger["tries"], ledger["retries_busy"]),
                          (2, 2, 6, 4))
+        self.assertEqual((ledger["exhausted"], ledger["refused"], ledger["lost"]), (2, 0, 0))
         self.assertEqual(self.query("select n from t"), [(1,)])
 
     def test_rate_late_and_skipped(self):
