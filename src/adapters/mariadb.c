@@ -733,6 +733,19 @@ static enum status forget(struct adapter_conn *conn, unsigned long statement, st
     return send_command(conn, COM_STMT_CLOSE, id, sizeof id, error); /* has no answer */
 }
 
+/* How the columns of the result are written, owned by the caller; NULL: no memory. */
+static struct result_column *copy_columns(const MYSQL_STMT *handle)
+{
+    struct result_column *columns = calloc(handle->field_count + 1U, sizeof *columns);
+    for (unsigned i = 0; columns != NULL && i < handle->field_count; i++) {
+        const MYSQL_FIELD *field = &handle->fields[i];
+        columns[i] = (struct result_column){.type = (uint8_t)field->type,
+                                            .decimals = (uint8_t)field->decimals,
+                                            .is_unsigned = (field->flags & UNSIGNED_FLAG) != 0};
+    }
+    return columns;
+}
+
 /* On OK the caller owns made->columns. */
 static enum status prepare_text(struct adapter_conn *conn, const char *sql,
                                 struct adapter_prepared *made, struct error *error)
@@ -757,17 +770,10 @@ static enum status prepare_text(struct adapter_conn *conn, const char *sql,
     } else {
         made->id = handle->stmt_id;
         made->column_count = handle->field_count;
-        made->columns = calloc(made->column_count + 1U, sizeof *made->columns);
+        made->columns = copy_columns(handle);
         if (made->columns == NULL) {
             status = dialect_memory_error(error);
         }
-    }
-    for (unsigned i = 0; made->columns != NULL && i < made->column_count; i++) {
-        const MYSQL_FIELD *field = &handle->fields[i];
-        made->columns[i] =
-            (struct result_column){.type = (uint8_t)field->type,
-                                   .decimals = (uint8_t)field->decimals,
-                                   .is_unsigned = (field->flags & UNSIGNED_FLAG) != 0};
     }
     if (status == STATUS_OK) {
         mysql->stmts = NULL; /* the server is to keep it */
