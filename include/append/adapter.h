@@ -53,8 +53,8 @@ struct server_facts {
 };
 
 /* Where to connect. Members that were not given are NULL or 0, and the client library's own
- * defaults and environment apply. Read-only; its texts outlive every connection, it may end with
- * open.
+ * defaults and environment apply. Read-only. It may end with open; its texts, `library` and `facts`
+ * outlive every connection and do not change.
  */
 struct target {
     const char *scheme; /* name of the adapter */
@@ -387,9 +387,9 @@ struct adapter {
                                struct error *error);
 
     /* Hands over 1 to ROW_BATCH_MAX rows; called any number of times, 0 included. A call that fails
-     * ends the append, and sets *kept to the number of its rows that the server acknowledged as
-     * kept. The caller sets *kept to 0 before: an adapter of which all rows are kept or none leaves
-     * it alone. */
+     * ends the append, and sets *kept to the number of rows of this append that the server
+     * acknowledged as kept. The caller sets *kept to 0 before: an adapter of which all rows are
+     * kept or none leaves it alone. */
     enum status (*append_rows)(struct adapter_conn *conn, const struct batch *batch, uint64_t *kept,
                                struct error *error);
 

@@ -1720,8 +1720,9 @@ static enum status odbc_append_rows(struct adapter_conn *conn, const struct batc
         }
     }
     parameters_fini(&parameters);
-    if (status == STATUS_REJECTED && conn->facts != NULL &&
-        ask_keeps_failed_rows(conn->facts, batch->table)) {
+    const bool keeps = conn->facts != NULL && ask_keeps_failed_rows(conn->facts, batch->table);
+    *kept = status != STATUS_OK && keeps ? conn->inserted_rows : 0;
+    if (status == STATUS_REJECTED && keeps) {
         /* Of the statement that failed the rows before the failing one stay; MariaDB reports its
          * number since version 10.7. */
         char failed[ANSWER_BYTES] = "";
@@ -1732,7 +1733,7 @@ static enum status odbc_append_rows(struct adapter_conn *conn, const struct batc
             run_ask(conn, "select @append_row", failed, &ignored);
         }
         const uint64_t row = strtoull(failed, NULL, 10);
-        *kept = conn->inserted_rows + (row > 0 ? row - 1 : 0);
+        *kept += row > 0 ? row - 1 : 0;
     }
     return status == STATUS_OK ? STATUS_OK : give_up(conn, status, error);
 }

@@ -17,7 +17,7 @@ void session_add(struct session *session, enum recorder_counter counter, uint64_
 }
 
 /* Notes a session that was cut and may go on at the server. Without memory for its name the server
- * is left to find out by itself. Main thread, as all that cuts. */
+ * is left to find out by itself. Main thread: it alone cuts connections. */
 static void note_cut(const struct session *session, const struct session_name *name)
 {
     struct cut_list *list = session->load->cut;
@@ -39,7 +39,8 @@ static void note_cut(const struct session *session, const struct session_name *n
 void session_interrupt(struct session *session)
 {
     struct session_name name;
-    if (line_cut(&session->line, &name) && !atomic_exchange(&session->was_cut, true)) {
+    const bool is_first = !atomic_load(&session->was_cut); /* this thread alone sets it */
+    if (line_cut(&session->line, &name, &session->was_cut) && is_first) {
         note_cut(session, &name);
     }
 }
@@ -168,7 +169,7 @@ static enum status hand_over(struct session *session, struct append *append, str
     return status;
 }
 
-/* The rest of the batch was never on its way: its turn comes with the next append. */
+/* What was not handed over was never on its way: its turn comes with the next append. */
 static void put_off_rest(struct append *append)
 {
     append->rows = append->handed;

@@ -1386,7 +1386,7 @@ static void watch(struct loader *loader, struct hand *hands, unsigned count)
             handed += atomic_load_explicit(&hand->handed, memory_order_relaxed);
             line_cut_overdue(&hand->line, now_ns, NULL);
             if (now_ns >= cut_ns) {
-                line_cut(&hand->line, NULL);
+                line_cut(&hand->line, NULL, NULL);
             }
         }
         cut_ns = now_ns >= cut_ns ? now_ns + MONO_NS_PER_S : cut_ns;

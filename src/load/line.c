@@ -53,7 +53,7 @@ bool line_end_call(struct line *line)
 }
 
 /* Under lock. */
-static bool cut(struct line *line, struct session_name *name)
+static bool cut(struct line *line, struct session_name *name, atomic_bool *was_cut)
 {
     if (line->conn == NULL || line->adapter->interrupt == NULL) {
         return false;
@@ -64,14 +64,17 @@ static bool cut(struct line *line, struct session_name *name)
             line->adapter->name_session(line->conn, name);
         }
     }
+    if (was_cut != NULL) {
+        atomic_store(was_cut, true); /* the owner reads it as soon as its call returns */
+    }
     line->adapter->interrupt(line->conn);
     return true;
 }
 
-bool line_cut(struct line *line, struct session_name *name)
+bool line_cut(struct line *line, struct session_name *name, atomic_bool *was_cut)
 {
     pthread_mutex_lock(&line->lock);
-    const bool is_cut = cut(line, name);
+    const bool is_cut = cut(line, name, was_cut);
     pthread_mutex_unlock(&line->lock);
     return is_cut;
 }
@@ -88,7 +91,7 @@ bool line_cut_overdue(struct line *line, int64_t now_ns, struct session_name *na
     pthread_mutex_lock(&line->lock);
     const bool is_cut = line->conn != NULL &&
                         atomic_compare_exchange_strong(&line->call_ns, &call_ns, -now_ns) &&
-                        cut(line, name);
+                        cut(line, name, NULL);
     pthread_mutex_unlock(&line->lock);
     return is_cut;
 }

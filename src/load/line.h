@@ -2,8 +2,9 @@
  * A line to a server: the connection of one thread, which other threads may cut.
  *
  * The thread that owns the line opens and closes it, and says when a call begins that waits for the
- * server, and when it has ended. Any other thread may cut the line: the call under way then returns
- * as LOST, or has just been answered. A cut reaches the connection that the line has at that moment
+ * server, and when it has ended; another thread may say that the call begins again, when a part of
+ * a long answer has come. Any other thread may cut the line: the call under way then returns as
+ * LOST, or has just been answered. A cut reaches the connection that the line has at that moment
  * and never one that is opened later.
  */
 #ifndef LOAD_LINE_H
@@ -21,8 +22,8 @@ struct line {
     int64_t limit_ns;              /* that a call may take; 0: any time */
     pthread_mutex_t lock;
     struct adapter_conn *conn; /* what can be cut; under lock; NULL: nothing */
-    _Atomic int64_t call_ns;   /* when the call under way began; negative: when it was cut, last; 0:
-                                  there is none, or it has no limit */
+    _Atomic int64_t call_ns;   /* when the call under way began; negative: minus the moment of its
+                                  latest cut; 0: no call with a limit is under way */
 };
 
 void line_init(struct line *line, const struct adapter *adapter, int64_t limit_ns);
@@ -37,16 +38,16 @@ void line_show(struct line *line, struct adapter_conn *conn);
  * NULL. */
 void line_close(struct line *line, struct adapter_conn **conn);
 
-/* Around each call that waits for the server. A call that is told to begin again has its whole
- * limit once more. True: the call was cut because it took too long; whatever it returned, the
- * connection is of no more use. */
+/* Around each call that waits for the server. Calling line_begin_call again restarts the limit.
+ * True: the call was cut because it took too long; whatever it returned, the connection is of no
+ * more use. */
 void line_begin_call(struct line *line);
 bool line_end_call(struct line *line);
 
 /* Other threads: makes the call under way return. False: there is no connection, or the adapter
  * cannot. Unless `name` is NULL, it becomes the session as the server knows it, number 0 where the
- * adapter cannot say that. */
-bool line_cut(struct line *line, struct session_name *name);
+ * adapter cannot say that; unless `was_cut` is NULL, it becomes true before the call can return. */
+bool line_cut(struct line *line, struct session_name *name, atomic_bool *was_cut);
 
 /* The same to a call that has taken longer than its limit; again every second until it returns. */
 bool line_cut_overdue(struct line *line, int64_t now_ns, struct session_name *name);

@@ -166,8 +166,9 @@ struct append {
 };
 
 /* Sends the batch, again while the database is busy and nothing of it was accepted. After a failure
- * append->rows are those whose fate is settled: rows that were not sent have their turn later, if
- * the connection was lost or other rows of the batch were kept. *is_begun becomes false when STOP
+ * append->rows are those whose fate is settled: rows that were not handed over have their turn
+ * later, if the connection was lost or other rows of the batch were kept. Rows of the part that
+ * failed are settled whether the adapter had sent them or not. *is_begun becomes false when STOP
  * came while it was busy: then no row of the batch was ever on its way. */
 enum status session_send(struct session *session, struct append *append, bool *is_begun,
                          struct error *error);

@@ -298,7 +298,7 @@ static enum status probe_run(struct probe *probe, struct error *error)
         }
         if (line_cut_overdue(&probe->line, now_ns, NULL)) {
             was_interrupted = was_overdue = true;
-        } else if (now_ns >= interrupt_ns && line_cut(&probe->line, NULL)) {
+        } else if (now_ns >= interrupt_ns && line_cut(&probe->line, NULL, NULL)) {
             was_interrupted = true;
             interrupt_ns = now_ns + MONO_NS_PER_S;
         }

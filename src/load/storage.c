@@ -267,7 +267,7 @@ void storage_watch_stop(struct storage_watch *watch)
         const struct timespec limit = mono_timespec(mono_now_ns() + INTERRUPT_NS);
         pthread_cond_timedwait(&watch->answered, &watch->lock, &limit);
         if (!watch->has_ended) {
-            line_cut(&watch->line, NULL);
+            line_cut(&watch->line, NULL, NULL);
         }
     }
     pthread_mutex_unlock(&watch->lock);

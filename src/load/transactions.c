@@ -912,16 +912,18 @@ static void settle(struct transactions *own, enum try_end end)
         [TRY_LOST] = COUNT_FAILED,         [TRY_IN_DOUBT] = COUNT_IN_DOUBT,
         [TRY_CUT] = COUNT_UNFINISHED,      [TRY_WRONG] = COUNT_FAILED,
     };
+    static const enum recorder_counter reasons[] = {
+        [TRY_PASSING] = RECORDER_TRANSACTIONS_EXHAUSTED,
+        [TRY_LOST] = RECORDER_TRANSACTIONS_LOST,
+        [TRY_REFUSED] = RECORDER_TRANSACTIONS_REFUSED,
+        [TRY_WRONG] = RECORDER_TRANSACTIONS_REFUSED,
+    };
     /* a connection that append cut as the run had ended */
     const bool is_cut = end == TRY_LOST && atomic_load(&own->session->was_cut);
     const enum operation_count outcome = outcomes[is_cut ? TRY_CUT : end];
     count_transaction(own, outcome);
     if (outcome == COUNT_FAILED) {
-        add(own,
-            end == TRY_PASSING ? RECORDER_TRANSACTIONS_EXHAUSTED
-            : end == TRY_LOST  ? RECORDER_TRANSACTIONS_LOST
-                               : RECORDER_TRANSACTIONS_REFUSED,
-            1);
+        add(own, reasons[end], 1);
         if (own->part == PART_AUTOCOMMIT && own->has_written) {
             count_transaction(own, COUNT_PARTIAL);
         }
@@ -1022,9 +1024,10 @@ bool transactions_leave(struct session *session, bool *is_at_work, int64_t *sinc
         account_rows(own, own->append_dataset, own->append, STATUS_LOST, mono_now_ns());
     }
     if (*is_at_work) {
-        settle_rows(own, TRY_WRONG);
+        const enum try_end end = own->is_in_doubt ? TRY_IN_DOUBT : TRY_WRONG;
+        settle_rows(own, end);
         settle_claims(own, false);
-        settle(own, TRY_WRONG);
+        settle(own, end);
     }
     own->has_failed = false;
     stop_for(own, &error);

@@ -109,9 +109,9 @@ struct recorder *recorder_create_for_hosts(unsigned sessions, unsigned shards, s
 void recorder_destroy(struct recorder *recorder);
 size_t recorder_operations(const struct recorder *recorder);
 
-/* Called by the session itself, or by who has joined it: one thread at a time. What belongs to the
- * warm-up is added to a bank of its own. What is counted is an operation of a script, from
- * OPERATIONS on. */
+/* Called by the session's thread; by the main thread once that has ended or was left behind. What
+ * belongs to the warm-up is added to a bank of its own. What is counted is an operation of a
+ * script, from OPERATIONS on. */
 void recorder_add(struct recorder *recorder, unsigned session, enum recorder_counter counter,
                   uint64_t n);
 void recorder_add_warm_up(struct recorder *recorder, unsigned session,

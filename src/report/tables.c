@@ -26,6 +26,8 @@ bool report_column_is_shown(const struct report_column *column, bool is_text, bo
 }
 
 _Static_assert(OPERATION_COUNTS + FIGURE_POINTS + 3 <= REPORT_CELLS_MAX, "cells of an operation");
+_Static_assert(14 + IO_FIGURES <= REPORT_CELLS_MAX, "cells of a sample of a rank");
+_Static_assert(30 + 3 * OPERATIONS <= REPORT_CELLS_MAX, "cells of an interval");
 
 /* Adds a cell, and returns it so that the caller can say which files have it. */
 static struct report_cell *add(struct report_row *row, const char *key, enum figure_unit unit,

@@ -80,7 +80,7 @@ struct script_source {
     struct buffer *strings;    /* names and texts, a block each */
     size_t string_count;
     struct table *load_tables; /* of datasets: the columns that the load writes */
-    const char *const *sets;   /* borrowed while the script is loaded */
+    char **sets;               /* of --set; copies: a thread that is left behind may read them */
     size_t set_count;
     bool *has_used;       /* each set's name was a parameter: by place of its comma */
     atomic_bool is_left;  /* nobody waits any more for the thread that runs the top level */
@@ -2356,11 +2356,13 @@ static enum status declare(struct script *script, struct error *error)
         }
     }
     source->has_used = calloc(places, sizeof *source->has_used);
-    source->main = create_state(script, script, &place);
-    if (source->has_used == NULL || source->main == NULL) {
+    struct script_state *state = create_state(script, script, &place);
+    pthread_mutex_lock(&source->lock);
+    source->main = state; /* who waits for this thread looks at it */
+    pthread_mutex_unlock(&source->lock);
+    if (source->has_used == NULL || state == NULL) {
         return lack_memory(error);
     }
-    struct script_state *state = source->main;
     lua_State *lua = state->lua;
     const int result = luaL_loadbufferx(lua, source->text, source->length, source->chunk_name, "t");
     if (result != LUA_OK) {
@@ -2438,8 +2440,7 @@ static bool await_loading(struct loading *loading, pthread_t thread)
     pthread_mutex_lock(&loading->lock);
     while (!loading->has_ended && is_waited_for) {
         const int64_t now_ns = mono_now_ns();
-        const struct timespec until = {.tv_sec = (now_ns + LOOK_NS) / MONO_NS_PER_S,
-                                       .tv_nsec = (now_ns + LOOK_NS) % MONO_NS_PER_S};
+        const struct timespec until = mono_timespec(now_ns + LOOK_NS);
         asked_ns = asked_ns == 0 && interrupt_requested() ? now_ns : asked_ns;
         /* what runs instructions of Lua, or calls functions of C now and then, ends by itself */
         is_waited_for = asked_ns > 0 ? now_ns - asked_ns < ENDING_NS
@@ -2482,6 +2483,29 @@ static void loading_free(struct loading *loading)
     }
 }
 
+/* Frees texts that end with NULL; takes NULL. */
+static void free_texts(char **texts)
+{
+    for (char **text = texts; text != NULL && *text != NULL; text++) {
+        free(*text);
+    }
+    free(texts);
+}
+
+/* Copies of texts, a block each. NULL: out of memory. */
+static char **copy_texts(const char *const *texts, size_t count)
+{
+    char **copies = calloc(count + 1, sizeof *copies);
+    for (size_t i = 0; copies != NULL && i < count; i++) {
+        copies[i] = strdup(texts[i]);
+        if (copies[i] == NULL) {
+            free_texts(copies);
+            return NULL;
+        }
+    }
+    return copies;
+}
+
 struct script *script_load(const char *name, const char *const *sets, size_t set_count,
                            struct error *error)
 {
@@ -2500,11 +2524,13 @@ struct script *script_load(const char *name, const char *const *sets, size_t set
     thread_cond_init(&loading->ended);
     script->name = name;
     script->source = source;
-    source->sets = sets;
-    source->set_count = set_count;
+    source->sets = copy_texts(sets, set_count);
+    source->set_count = source->sets == NULL ? 0 : set_count;
     loading->script = script;
     pthread_t thread;
-    if (thread_start(&thread, 0, run_loading, loading) != 0) {
+    if (source->sets == NULL) {
+        loading->status = lack_memory(&loading->error);
+    } else if (thread_start(&thread, 0, run_loading, loading) != 0) {
         run_loading(loading); /* no thread to be had: then nothing but a second Ctrl-C ends it */
     } else if (await_loading(loading, thread)) {
         pthread_join(thread, NULL);
@@ -2571,6 +2597,7 @@ void script_destroy(struct script *script)
     free(source->strings);
     free(source->load_tables);
     free(source->has_used);
+    free_texts(source->sets);
     free(source->dialect);
     free(source->statements);
     pthread_mutex_destroy(&source->lock);
