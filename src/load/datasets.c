@@ -193,14 +193,20 @@ static const struct column *find_column(const struct table *table, const char *n
     return NULL;
 }
 
+/* The script's name without folders, which fits into a message. */
+static const char *short_name(const struct script *script)
+{
+    const char *slash = strrchr(script->name, '/');
+    return slash == NULL ? script->name : slash + 1;
+}
+
 /* Where the mark of a table of the script is. `what` holds the words of the mark. */
 static struct table_mark_place mark_place(const struct plan *plan, const struct setup *setup,
                                           struct adapter_conn *conn, const char *table_name,
                                           struct buffer *what)
 {
     const struct script *script = plan->script;
-    const char *slash = strrchr(script->name, '/');
-    buffer_add_text(what, slash == NULL ? script->name : slash + 1);
+    buffer_add_text(what, short_name(script));
     for (size_t i = 0; i < script->param_count; i++) {
         const struct script_param *param = &script->params[i];
         if (param->is_set) {
@@ -264,7 +270,7 @@ static enum status check_columns(const struct datasets_place *place,
                                  const struct script_dataset *dataset, const struct table *table,
                                  const struct table_mark *mark, struct error *error)
 {
-    const char *script = place->plan->script->name;
+    const char *script = short_name(place->plan->script);
     const bool has_own =
         script_text_for(&dataset->create, place->setup->connection.dialect) != NULL;
     const bool takes_any = table->is_missing || place->setup->connection.facts.has_no_columns;
@@ -503,7 +509,8 @@ static enum status survey_chunks(const struct datasets_place *place, struct work
     buffer_fini(&sql);
     if (status == STATUS_OK && (survey.is_odd || survey.rows != rows)) {
         return refuse(error, "table '%.80s' has rows that %.60s does not declare: %s",
-                      dataset->name, place->plan->script->name, REMEDY(&work->mark, dataset->name));
+                      dataset->name, short_name(place->plan->script),
+                      REMEDY(&work->mark, dataset->name));
     }
     return status;
 }
@@ -516,7 +523,7 @@ static enum status check_rows(const struct datasets_place *place, struct work *w
     const struct plan *plan = place->plan;
     const struct script_dataset *dataset = work->dataset;
     struct setup_dataset *out = &place->setup->datasets[work->number];
-    const char *script = plan->script->name;
+    const char *script = short_name(plan->script);
     const struct ask_wait wait = {.unread = ask_words(&place->setup->connection)->unread,
                                   .limit_ns = ASK_UNREAD_NS,
                                   .on_answer = place->on_answer,
