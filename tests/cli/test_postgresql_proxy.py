@@ -15,6 +15,8 @@ class Pgbouncer(harness.Postgresql):
     CLIENTS = 30
     MODE = "transaction"
 
+    WAIT_S = 60  # for a session of the server: a busy machine is slow to begin one
+
     def setUp(self):
         super().setUp()
         program = shutil.which("pgbouncer", path=os.environ["PATH"] + ":/usr/sbin")
@@ -26,7 +28,7 @@ class Pgbouncer(harness.Postgresql):
             f"[databases]\n* = host=127.0.0.1 port={self.port} user=append\n"
             f"[pgbouncer]\nlisten_addr =\nunix_socket_dir = {self.folder}\n"
             f"listen_port = {self.port}\nauth_type = any\npool_mode = {self.MODE}\n"
-            f"default_pool_size = 3\nquery_wait_timeout = 2\nmax_client_conn = {self.CLIENTS}\n")
+            f"default_pool_size = 3\nquery_wait_timeout = {self.WAIT_S}\nmax_client_conn = {self.CLIENTS}\n")
         # it does not run as root
         other = {"user": "nobody", "group": "nogroup", "extra_groups": []} if os.geteuid() == 0 \
             else {}
@@ -86,6 +88,13 @@ class SessionPooler(Pgbouncer):
     def test_as_many_as_it_has(self):
         _, run = self.pooled(3, "--workload", "oltp", "--set", "table_size=100", "--transactions", 30)
         self.assertEqual(run.json["transactions"]["committed"], 30)
+
+
+class FullSessionPooler(Pgbouncer):
+    """More clients than it has sessions."""
+
+    MODE = "session"
+    WAIT_S = 5
 
     def test_more(self):
         ended, run = self.pooled(5, 500, code=1)
