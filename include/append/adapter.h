@@ -39,13 +39,13 @@ enum adapter_flag {
 
 struct adapter_library; /* a client library loaded at run time; defined by its adapter for itself */
 
-/* What an adapter learns of a server by describe and server_limits. A connection that did not ask
- * takes it from target.facts. */
+/* What an adapter learns of a server by describe and server_limits. A connection that has not
+ * called them uses target.facts. */
 struct server_facts {
     uint64_t statement_bytes_max; /* the server takes no longer statement; 0 = not known */
     bool has_no_bulk_path;        /* it does not know the adapter's fastest way */
     bool is_pooled;      /* a pooler may run each statement in another session of the server */
-    bool has_no_columns; /* the database declares none: a table takes rows of any columns */
+    bool has_no_columns; /* tables have no declared columns: a row may have any */
 
     /* The storage engines that cannot undo, "MyISAM,Aria": of a statement that fails the rows
      * before the failing one stay. */
@@ -217,11 +217,10 @@ struct connection_info {
     const struct table_mark_words
         *table_mark; /* static; NULL: the database keeps no text with a table */
     const struct settings_words *settings; /* static; NULL: none are known */
-    const char
-        *ask_for_all; /* a statement after which this connection gets every answer whole, where
-                         a setting of the server can cut answers; static; NULL: none is needed */
-    char address[64]; /* where it really goes; "": to `host` */
-    bool has_made_database; /* open made the database, which was missing */
+    const char *ask_for_all; /* lifts a setting of the server that limits the rows of answers, for
+                                this connection; static; NULL: there is no such setting */
+    char address[64];        /* where it really goes; "": to `host` */
+    bool has_made_database;  /* open made the database, which was missing */
 
     const struct lack *lacks; /* static; ends with a zeroed one; NULL: none is known */
     struct server_facts facts;
@@ -294,7 +293,7 @@ struct append_loss {
 enum staleness {
     STALE_NOT,
     STALE_AGAIN,  /* nothing was done: it is to be prepared again, and run again */
-    STALE_UNDONE, /* the same, but the transaction in which it failed is undone, too */
+    STALE_UNDONE, /* nothing was done, and the transaction was rolled back */
 };
 
 struct adapter_conn;     /* one connection; defined by each adapter for itself */

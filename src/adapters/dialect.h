@@ -39,7 +39,7 @@ struct dialect_asker {
     unsigned statements;     /* that each session keeps prepared beside it */
     unsigned has_statements; /* of those, this one */
 
-    struct server_facts *facts; /* describe adds what it learns; NULL: nobody wants to know */
+    struct server_facts *facts; /* describe adds what it learns; NULL: not wanted */
 };
 
 struct dialect {
@@ -177,8 +177,8 @@ enum status dialect_record(const struct dialect_meaning *meaning,
 /* Tells how the dialect makes tables. */
 void dialect_inspect(const struct dialect *dialect, struct connection_info *info);
 
-/* As adapter.describe and adapter.server_limits, by adapter->dialect, which asks for nothing but
- * the connection. */
+/* As adapter.describe and adapter.server_limits, for adapters whose dialect needs only the
+ * connection. */
 enum status dialect_describe(const struct adapter *adapter, struct adapter_conn *conn,
                              const char *table_name, struct table *table, struct error *error);
 enum status dialect_server_limits(const struct adapter *adapter, struct adapter_conn *conn,

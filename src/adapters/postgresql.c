@@ -503,7 +503,7 @@ static PGconn *start_connect(const struct target *target)
     } parameters[] = {
         {"fallback_application_name", "append"},
         {"keepalives", "1"},
-        {"keepalives_idle", idle}, /* client_socket_watch_peer would pass over the URL's */
+        {"keepalives_idle", idle}, /* not client_socket_watch_peer: it would override the URL's */
         {"keepalives_interval", interval},
         {"keepalives_count", probes},
         {"tcp_user_timeout", user_timeout},

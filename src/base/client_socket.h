@@ -61,9 +61,9 @@ bool client_socket_is_ended(const struct client_socket *socket);
 enum {
     CLIENT_SOCKET_CANCELLED = -2,
 
-    /* A peer that is gone without a word is noticed within some 10 s: an idle connection is probed
-     * after so many seconds, so often, and so many times; and data that it does not acknowledge has
-     * that long, unless the target says otherwise. */
+    /* A peer that is gone without a word is noticed within some 10 s, unless the target says
+     * otherwise: the seconds of idleness before the first probe, the seconds between probes, the
+     * number of probes; and the time for data that is not acknowledged. */
     CLIENT_SOCKET_IDLE_S = 5,
     CLIENT_SOCKET_INTERVAL_S = 2,
     CLIENT_SOCKET_PROBES = 3,

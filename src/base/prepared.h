@@ -1,6 +1,6 @@
 /*
- * The statements that a connection keeps prepared, by their slots: prepared when they are first run
- * or before, and again when the server has forgotten them or their tables have changed.
+ * The statements that a connection keeps prepared, by their slots: prepared at their first run or
+ * earlier, and again after the server has forgotten them or their tables have changed.
  *
  * A set belongs to one connection, and to the connection's thread. It begins as
  * {.adapter = …, .conn = …}.

@@ -290,8 +290,8 @@ enum figure_better {
     K(TRANSACTIONS_UNFINISHED, "transactions_unfinished", "transactions.unfinished counters", \
       "unfinished", TRANSACTIONS, NEITHER, "append_transactions_total", NULL, \
       "outcome=\"unfinished\"") \
-    /* failed = exhausted + refused + lost: no try was left; for a reason that trying again does */ \
-    /* not mend; with the connection, before the transaction can have been committed */ \
+    /* failed = exhausted + refused + lost. Exhausted: no try was left; refused: another try would */ \
+    /* not help; lost: the connection was lost before COMMIT was sent */ \
     K(TRANSACTIONS_EXHAUSTED, NULL, "transactions.exhausted", NULL, NONE, LOW, NULL) \
     K(TRANSACTIONS_REFUSED, NULL, "transactions.refused", NULL, NONE, LOW, NULL) \
     K(TRANSACTIONS_LOST, NULL, "transactions.lost", NULL, NONE, LOW, NULL) \
@@ -505,7 +505,7 @@ struct operation {
  *                       matched; of the answered reads and writes those without a row
  * T(id, name, counter)  of a transaction; RECORDER_counter has the sum over all transactions, and
  *                       says what is counted
- * How transactions end stands together, from COMMITTED to UNFINISHED; retries stand last.
+ * The outcomes of a transaction are consecutive, COMMITTED to UNFINISHED; retries stand last.
  */
 #define COUNT_TABLE(S, T)                                                                          \
     S(SENT, "sent")                                                                                \

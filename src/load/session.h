@@ -152,8 +152,8 @@ void session_note_count(struct session *session, uint64_t rows, uint64_t own, ui
 /* One batch on its way. */
 struct append {
     const struct table *table;
-    /* Makes so many rows after the first `from` ones; NULL: *error says why not. The generator does
-     * where this is NULL. */
+    /* Makes `rows` rows, beginning with row `from` of the append; on failure returns NULL and
+     * sets *error. NULL: the generator makes the rows. */
     const struct batch *(*make)(void *context, uint64_t from, size_t rows, struct error *error);
     void *context;
     size_t most_rows;   /* at a time */
@@ -165,7 +165,7 @@ struct append {
     uint64_t in_doubt; /* of those that were handed over */
 };
 
-/* Sends the batch, again while the database is busy and nothing of it was accepted. After a failure
+/* Sends the batch; tries again while the database is busy and has accepted no row. After a failure
  * append->rows are those whose fate is settled: rows that were not handed over have their turn
  * later, if the connection was lost or other rows of the batch were kept. Rows of the part that
  * failed are settled whether the adapter had sent them or not. *is_begun becomes false when STOP
@@ -173,7 +173,7 @@ struct append {
 enum status session_send(struct session *session, struct append *append, bool *is_begun,
                          struct error *error);
 
-/* What the loss of the connection leaves in doubt, and what it kept from being sent. */
+/* Splits the rows of a lost append into those in doubt and those that were not sent. */
 void session_lose(const struct session *session, struct append *append);
 
 /* Every row of the batch goes to one account; those that were never handed over stay not sent, or

@@ -51,8 +51,8 @@ enum probe_open {
     PROBE_PATIENTLY, /* the same, and waits for the server as --wait allows */
     PROBE_AGAIN,     /* the sessions have left: a server that was full may need a moment; with a
                         signal, only if the server is quick */
-    PROBE_ONCE,      /* the same for a host that need not be there: a lost connection is not made
-                        again, even with --on-drop reconnect */
+    PROBE_ONCE,      /* the same without reconnecting, even with --on-drop reconnect: the host may
+                        be down */
 };
 
 /* Work on a connection of its own. */
@@ -1199,7 +1199,7 @@ void setup_describe_removal(const struct setup *setup, const struct plan *plan, 
     } else if (setup->has_made_table) {
         snprintf(text, size, "drop table %.200s /* made by this run */", buffer_text(&table));
     } else if (generator_identifies_rows(plan, &setup->table)) {
-        /* that no row had the tag before is known of an empty table, and where tags were read */
+        /* only an empty table, or --verify rows, proves that no row had the tag before */
         const bool is_unsure = had_rows(setup) && plan->verify_mode != VERIFY_ROWS;
         snprintf(text, size, "delete from %.200s where n1 = %d%s", buffer_text(&table),
                  plan->run_tag, is_unsure ? " /* if no row had this n1 before the run */" : "");

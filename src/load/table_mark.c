@@ -68,8 +68,8 @@ static bool take_text(void *context, const struct cell *cells, size_t count)
     return false;
 }
 
-/* Asks for one text about the table; "" where there is none. LOST: the connection is; REJECTED: the
- * server does not answer the question. */
+/* Asks for one text about the table; "" when there is no text. LOST: the connection was lost;
+ * REJECTED: the server does not answer the question. */
 static enum status ask_about(const struct table_mark_place *place, const char *words,
                              char text[2 * TABLE_MARK_BYTES], struct error *error)
 {
@@ -94,7 +94,8 @@ enum status table_mark_read(const struct table_mark_place *place, struct table_m
     if (words == NULL) {
         return STATUS_OK;
     }
-    /* a table without a mark is the user's, and so is one whose mark or place is not told */
+    /* a table without a mark is the user's, and so is one whose mark or place the server does not
+     * report */
     if (ask_about(place, words->place, where, error) == STATUS_LOST ||
         ask_about(place, words->read, text, error) == STATUS_LOST) {
         return STATUS_LOST;
@@ -104,7 +105,7 @@ enum status table_mark_read(const struct table_mark_place *place, struct table_m
         const enum status status = ask_about(place, words->others[i], text, error);
         if (status != STATUS_OK || text[0] != '\0') {
             snprintf(mark->why, sizeof mark->why, "%.*s", TABLE_MARK_WHY_BYTES - 1,
-                     status == STATUS_OK ? text : "the server does not say what hangs on it");
+                     status == STATUS_OK ? text : "the server does not say what depends on it");
             mark->is_there = mark->is_loading = mark->has_rows_of = false;
         }
         if (status == STATUS_LOST) {

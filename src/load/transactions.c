@@ -107,7 +107,7 @@ static void add(const struct transactions *own, enum recorder_counter counter, u
     }
 }
 
-/* Adds to a count of an operation of the script, but in the warm-up. */
+/* Adds to a count of a script's operation; nothing in the warm-up. */
 static void count(const struct transactions *own, size_t operation, enum operation_count what,
                   uint64_t n)
 {
@@ -309,8 +309,7 @@ static bool do_forgive(void *context)
     return true;
 }
 
-/* Makes the next rows of the append under way: the script's own code, which may compute for ever.
- */
+/* Makes the next rows of the append under way: the script's own code, which may never return. */
 static const struct batch *make_rows(void *context, uint64_t from, size_t rows, struct error *error)
 {
     struct transactions *own = context;
@@ -970,7 +969,7 @@ enum status transactions_turn(struct session *session, int64_t intended_ns)
         settle_claims(own, is_again);
     } while (is_again);
     if (end == TRY_WRONG) {
-        stop_for(own, &own->error); /* first: the end of the run says whose failure is counted */
+        stop_for(own, &own->error); /* before settle: a level of a search must not fail by it */
     }
     settle(own, end);
     script_settle(own->state);

@@ -67,8 +67,8 @@ struct batch_ledger {
 };
 
 /*
- * The transactions of a script, each counted once however often it was tried, are in the recorder's
- * counters alone (figures/figures.h), of each bank:
+ * A script's transactions are counted in the recorder only (figures/figures.h), once each, however
+ * often they were tried; those of the warm-up apart:
  *
  *   begun  = committed + rolled back + failed + in doubt + unfinished
  *   tries  = begun + retries

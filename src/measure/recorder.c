@@ -119,8 +119,8 @@ struct own {
     _Atomic int64_t progress_ns;                          /* latest acknowledged append */
     atomic_bool is_reading;
     _Atomic unsigned host;
-    /* by host, then those of the warm-up; after them a struct own_operation each, then the counts
-     * of a script's own */
+    /* by host, then those of the warm-up; then a struct own_operation for each operation, then the
+     * counts of the script's operations */
     _Atomic uint64_t counters[][RECORDER_COUNTERS];
 };
 

@@ -48,7 +48,7 @@ unsigned server_process_restarts(const struct server_process *server);
 void server_process_walk(struct server_process *server,
                          void (*tell)(void *context, pid_t pid, bool is_root), void *context);
 
-/* Whether a process that a walk told is there still, and the kernel has not begun to end it. */
+/* Whether a process that a walk reported still runs, and the kernel has not begun to end it. */
 bool server_process_runs(const struct server_process *server, pid_t pid);
 
 /* What is known now, into the summary: the server's pid and name, a note on why it was not found or

@@ -472,7 +472,7 @@ static const char *mistake(const struct causes *causes)
             return cause->error.text;
         }
     }
-    return "the script has a mistake"; /* so many causes that there was no room for it */
+    return "the script has a mistake"; /* the list of causes was full */
 }
 
 /* Why sessions or rows that had connected were lost; "" when nothing is known. */

@@ -2135,8 +2135,8 @@ static enum status lack_memory(struct error *error)
 
 static void explain_interrupt(struct error *error, const char *place, size_t length)
 {
-    error_set(error, ERROR_CANCELLED, 0, NULL, "interrupted while the script was loaded%s%.*s",
-              length == 0 ? "" : ", which computed at ", (int)length, place);
+    error_set(error, ERROR_CANCELLED, 0, NULL, "interrupted while loading the script%s%.*s",
+              length == 0 ? "" : ", at ", (int)length, place);
 }
 
 /* Runs what is on top of the stack as the top level of the script. */
@@ -2401,9 +2401,9 @@ static enum status declare(struct script *script, struct error *error)
 }
 
 /*
- * The top level is run by a thread of its own, as nothing ends a function of C that computes for
- * ever: that thread is left behind, with all that it uses, and the caller goes on without the
- * script. It changes nothing that others see, and ends when it looks at the time.
+ * The top level is run by a thread of its own, because a function of C that never returns cannot be
+ * stopped: then the thread and its memory are left behind, and script_load fails. The thread
+ * changes nothing that others see, and ends when it looks at the time.
  */
 struct loading {
     struct script *script;
@@ -2454,7 +2454,7 @@ static bool await_loading(struct loading *loading, pthread_t thread)
     return has_ended;
 }
 
-/* The thread keeps all that it may touch. */
+/* Leaves the thread behind: what it may touch is never freed. */
 static void leave_loading(struct loading *loading, pthread_t thread, struct error *error)
 {
     struct script_source *source = loading->script->source;
