@@ -62,8 +62,8 @@ void result_add_part(struct result *result, const struct rank_result *part)
         case RULE_SUM:
             ledger_add(into, from, parts[i].bytes);
             break;
-        case RULE_MAX: /* none is negative */
-            *(uint64_t *)into = MAX(*(uint64_t *)into, *(const uint64_t *)from);
+        case RULE_MAX: /* a rank without sessions may have a negative time */
+            *(int64_t *)into = MAX(*(int64_t *)into, *(const int64_t *)from);
             break;
         case RULE_REASON:
             result->stop_reason = join_reasons(result->stop_reason, part->stop_reason);

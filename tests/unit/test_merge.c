@@ -795,6 +795,9 @@ static void test_numbers_of_two_parts(void **state)
     part->stop_reason = STOP_COMPLETED;
     result_add_part(all, part);
     assert_int_equal(all->stop_reason, STOP_DURATION);
+    part->append_ns = -1; /* of a rank without sessions, whose clock is ahead */
+    result_add_part(all, part);
+    assert_int_equal(all->append_ns, 4);
     free(part);
     free(all);
 }
