@@ -256,6 +256,7 @@ static void search(struct asked asked, unsigned bound, struct outcome *outcome)
         .search = {.bound = bound, .hold_ns = asked.hold_ns, .max_rows = asked.max_rows},
         .result = calloc(1, sizeof *outcome->result)};
     assert_true(outcome->result != NULL && recorder != NULL);
+    assert_true(recorder_snapshot_init(&outcome->result->totals, OPERATIONS));
     assert_int_equal(table_init(&setup.table, "t", NULL), STATUS_OK);
     for (size_t i = 0; i < COUNT_OF(columns); i++) {
         assert_int_equal(table_add_column(&setup.table, &columns[i], NULL), STATUS_OK);
@@ -326,6 +327,7 @@ static void finish(struct outcome *outcome)
         assert_true(kept[i - 1] != kept[i]);
     }
     search_fini(&outcome->search);
+    recorder_snapshot_fini(&outcome->result->totals);
     free(outcome->result);
 }
 
