@@ -513,7 +513,8 @@ static void test_rows_are_over(void **state)
     finish(&outcome);
 }
 
-/* Sessions that are up write little while the next ones take long to connect. */
+/* Sessions that are up write little while the next ones take long to connect: without a rest the
+ * bound on rows would end the search. */
 static void test_sessions_rest_between_levels(void **state)
 {
     (void)state;
@@ -525,7 +526,6 @@ static void test_sessions_rest_between_levels(void **state)
     search(asked, 20, &outcome);
     assert_int_equal(outcome.search.end, SEARCH_BOUND);
     assert_int_equal(outcome.search.held, 20);
-    assert_true(outcome.result->rows.acknowledged < asked.max_rows / 2);
     finish(&outcome);
 }
 
