@@ -27,7 +27,7 @@ class Bounds(harness.Case, Searching):
         self.assertEqual([level["sessions"] for level in search.levels], [3])
 
     def test_time(self):
-        ended, search = self.find_max("null:", "--hold", "1s", "--max-time", "2500ms")
+        ended, search = self.find_max("null:", "--hold", "1s", "--max-time", "6s")
         self.assertEqual(search.search["end"], "time")
         self.assertIsNone(search.search["failed"])
         self.assertRegex(ended.out, r"(?m)^Stopped +by --max-time, not by the server")
