@@ -71,9 +71,8 @@ struct target {
                            that the server can do */
     const char *client_lib;                /* ADAPTER_LOADS: file or folder of the client library */
     const struct adapter_library *library; /* what adapter.start made; may be NULL */
-    const struct server_facts
-        *facts;                 /* of an earlier connection's inspect; NULL: nothing is known */
-    unsigned connect_timeout_s; /* at least 1 */
+    const struct server_facts *facts;      /* what an earlier connection learned; NULL: nothing */
+    unsigned connect_timeout_s;            /* at least 1 */
     unsigned answer_timeout_ms; /* how long TCP waits for a peer that acknowledges nothing; 0 = the
                                    adapter's choice */
     unsigned prepared_statements; /* that a session keeps on the server beside the adapter's own */
@@ -314,7 +313,7 @@ struct adapter {
     unsigned files_per_session; /* descriptors that one connection keeps open */
 
     /* Constants for operations that are shared; each may be NULL. */
-    const struct dialect *dialect; /* of the database, where the adapter has but one */
+    const struct dialect *dialect; /* if it has exactly one */
     const struct probe *probe;     /* how its servers are recognised */
     const void *own;               /* as the adapter defines them for itself */
 

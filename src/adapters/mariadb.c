@@ -74,14 +74,14 @@ struct adapter_conn {
     struct mariadb_append append;
     unsigned long statement; /* number of the bulk statement that the server has prepared */
     const struct table *statement_table; /* for which; NULL = for none */
-    const struct server_facts *facts;    /* of the server: the target's, or learned; may be NULL */
+    const struct server_facts *facts;    /* the target's, or what describe learns; may be NULL */
     struct server_facts *learned;        /* owned; may be NULL */
     unsigned kept;                       /* statements of a script that a session keeps prepared */
     bool sends_text;         /* the library is not the one that was built for: see settle_method */
     bool has_begun;          /* a transaction: see begin */
     bool shows_transactions; /* the server said so when that had begun */
-    unsigned has_kept;       /* of these, so many are */
-    struct buffer packet;    /* of the statement that is sent, its memory kept for the next one */
+    unsigned has_kept;       /* prepared statements that the server has */
+    struct buffer packet;    /* the statement that is sent; its memory is kept for the next one */
 };
 
 /* A connect under way, settling included, and why it was given up. Texts are borrowed from the
@@ -94,7 +94,7 @@ struct connecting {
     char socket_path[256];
     bool needs_tls;                  /* a connection without it is of no use */
     bool may_use_tls;                /* as far as is known before option files are read */
-    struct client_deadline deadline; /* of all of its steps */
+    struct client_deadline deadline; /* for all steps of the connect */
 };
 
 enum {

@@ -104,7 +104,7 @@ struct adapter_conn {
     struct buffer note;               /* what there is to say about the connection */
     const char *schema;               /* that the target names, or NULL; borrowed from it */
     const struct table *append_to;    /* of the open append */
-    const struct server_facts *facts; /* of the server: the target's, or learned; may be NULL */
+    const struct server_facts *facts; /* the target's, or what describe learns; may be NULL */
     struct server_facts *learned;     /* owned; may be NULL */
     bool has_rows;                    /* the open append was handed some */
     uint64_t inserted_rows;           /* in the open append */

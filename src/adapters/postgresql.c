@@ -80,7 +80,7 @@ struct adapter_conn {
     struct answers run_answers;               /* of it */
     bool is_run_prepared;                     /* it is, under a name that run_generation makes */
     unsigned run_generation;
-    unsigned names;                 /* of prepared statements, given so far */
+    unsigned names;                 /* given to prepared statements so far */
     const struct table *copy_table; /* for which copy_sql was built */
     char *copy_sql;                 /* owned */
     struct postgresql_inserts inserts;
