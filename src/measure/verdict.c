@@ -44,10 +44,48 @@
 #define SHORTEST_NS INT64_C(1000000000)
 #define CLOCK_MOVED_NS INT64_C(100000000)
 
-/* Sets the verdict where the rule holds; the first rule that does decides. */
-__attribute__((format(printf, 4, 5))) static void
-verdict_if(struct result *result, bool holds, enum verdict verdict, const char *format, ...)
+/*
+ * What decides the exit code, heaviest first. Of all reasons that hold the heaviest decides, of
+ * those of one weight the first in the list.
+ */
+enum weight {
+    WEIGHT_WISH,       /* the user ended the run */
+    WEIGHT_DEFECT,     /* append is wrong */
+    WEIGHT_MISTAKE,    /* the script is wrong */
+    WEIGHT_LOST,       /* acknowledged rows are lost */
+    WEIGHT_TOO_FEW,    /* fewer sessions than --min-sessions requires */
+    WEIGHT_LIMIT,      /* a limit kept sessions from starting */
+    WEIGHT_UNDONE,     /* transactions failed or are in doubt, sessions were cut */
+    WEIGHT_SHORT,      /* sessions, transactions or rows are missing */
+    WEIGHT_UNVERIFIED, /* what the table has is unknown */
+    WEIGHT_FOREIGN,    /* rows of others are missing */
+    WEIGHT_READS,      /* reads failed */
+    WEIGHT_INVALID,    /* the figures are not the server's */
+    WEIGHT_NONE,
+};
+
+/*
+ * One list of reasons makes the verdict and the exit code: judge_run for a run, search_judge for a
+ * search. The first reason that holds decides the verdict; a reason's weight decides the exit code.
+ */
+struct judge {
+    struct result *result;
+    const struct judge_context *context; /* NULL: of a search */
+    enum weight weight;                  /* of the reason that decided the exit code so far */
+};
+
+static struct judge judge_begin(struct result *result, const struct judge_context *context)
 {
+    memset(result->problems, 0, sizeof result->problems);
+    result->verdict_reason[0] = '\0';
+    return (struct judge){result, context, WEIGHT_NONE};
+}
+
+/* Offers a reason for the verdict alone. */
+__attribute__((format(printf, 4, 5))) static void
+verdict_if(struct judge *judge, bool holds, enum verdict verdict, const char *format, ...)
+{
+    struct result *result = judge->result;
     va_list arguments;
     va_start(arguments, format);
     if (holds && result->verdict_reason[0] == '\0') {
@@ -57,11 +95,47 @@ verdict_if(struct result *result, bool holds, enum verdict verdict, const char *
     va_end(arguments);
 }
 
-#define DEGRADED_IF(result, holds, ...) verdict_if((result), (holds), VERDICT_DEGRADED, __VA_ARGS__)
+#define DEGRADED_IF(judge, holds, ...) verdict_if((judge), (holds), VERDICT_DEGRADED, __VA_ARGS__)
 
-/* The same of the exit code. */
-#define EXIT_IF(result, holds, code, ...)                                                          \
-    result_add_problem((result), PROBLEM_RUN, (holds) ? (code) : EXIT_CODE_OK, __VA_ARGS__)
+/* Offers a reason for the exit code alone. */
+__attribute__((format(printf, 5, 6))) static void exit_if(struct judge *judge, bool holds,
+                                                          enum weight weight, enum exit_code code,
+                                                          const char *format, ...)
+{
+    struct problem *problem = &judge->result->problems[PROBLEM_RUN];
+    va_list arguments;
+    va_start(arguments, format);
+    if (holds && weight < judge->weight) {
+        vsnprintf(problem->text, sizeof problem->text, format, arguments);
+        problem->code = code;
+        judge->weight = weight;
+    }
+    va_end(arguments);
+}
+
+/* What stands between a problem and its reason, when there is one. */
+static const char *colon(const char *why)
+{
+    return why[0] == '\0' ? "" : ": ";
+}
+
+/* Offers a reason for both; the exit line says `why` after it, unless `why` is "". */
+__attribute__((format(printf, 6, 7))) static void end_if(struct judge *judge, bool holds,
+                                                         enum weight weight, enum exit_code code,
+                                                         const char *why, const char *format, ...)
+{
+    char text[sizeof judge->result->verdict_reason];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    verdict_if(judge, holds,
+               code == EXIT_CODE_OK        ? VERDICT_VALID
+               : code == EXIT_CODE_INVALID ? VERDICT_INVALID
+                                           : VERDICT_DEGRADED,
+               "%s", text);
+    exit_if(judge, holds, weight, code, "%s%s%.200s", text, colon(why), why);
+}
 
 /* A percentage in words, until the end of the block. */
 static const char *format_percent(double percent, char text[16])
@@ -138,9 +212,6 @@ static bool has_foreign_loss(const struct result *result)
            result->verification.lost_at_most > 0;
 }
 
-static const char foreign_loss[] = "this run's rows are all there, but the table has fewer than it "
-                                   "should: another client deleted rows";
-
 /* Of the tables of a script together. */
 static void sum_tables(const struct result *result, uint64_t *lost, uint64_t *surplus,
                        const char **failure)
@@ -195,261 +266,6 @@ static uint64_t transactions_done(const uint64_t counters[RECORDER_COUNTERS])
     return counters[RECORDER_TRANSACTIONS_COMMITTED] + counters[RECORDER_TRANSACTIONS_ROLLED_BACK];
 }
 
-static void judge_transactions(struct result *result, const struct judge_context *context)
-{
-    const uint64_t *counters = result->totals.counters;
-    const uint64_t begun = counters[RECORDER_TRANSACTIONS_BEGUN];
-    const uint64_t failed = counters[RECORDER_TRANSACTIONS_FAILED];
-    const uint64_t in_doubt = counters[RECORDER_TRANSACTIONS_IN_DOUBT];
-    uint64_t lost, surplus;
-    const char *failure;
-    const bool is_judged = !context->keeps_nothing && result->measured_ns >= SHORTEST_NS;
-    const double script = is_judged ? script_percent(result) : 0;
-    sum_tables(result, &lost, &surplus, &failure);
-    DEGRADED_IF(result, lost > 0, "%s rows that were committed are lost", UNITS_COUNT(lost));
-    DEGRADED_IF(result, result->stop_reason == STOP_SCRIPT,
-                "a mistake in the script ended the run");
-    verdict_if(result, script > 100 * STARVED_SHARE, VERDICT_INVALID,
-               "client-bound: the script's own code took %.0f %% of the transactions' time",
-               script);
-    DEGRADED_IF(result, in_doubt > 0, "%s of %s transactions %s in doubt", UNITS_COUNT(in_doubt),
-                UNITS_COUNT(begun), units_plural(in_doubt, "is", "are"));
-    DEGRADED_IF(result, failed > 0, "%s of %s transactions failed, %s of them in part",
-                UNITS_COUNT(failed), UNITS_COUNT(begun),
-                UNITS_COUNT(counters[RECORDER_TRANSACTIONS_PARTIAL]));
-    DEGRADED_IF(result, transactions_done(counters) == 0 && result->sessions.requested > 0,
-                "no transaction was committed");
-    DEGRADED_IF(result, surplus > 0,
-                "%s rows more than were committed: another writer was active, or a statement adds "
-                "rows that the script does not declare",
-                UNITS_COUNT(surplus));
-    DEGRADED_IF(result, failure != NULL, "the rows were not counted after the run: %.150s",
-                failure == NULL ? "" : failure);
-    DEGRADED_IF(result, counters[RECORDER_CHECKS_FAILED] > 0, "%s of %s checks failed",
-                UNITS_COUNT(counters[RECORDER_CHECKS_FAILED]),
-                UNITS_COUNT(counters[RECORDER_CHECKS]));
-    DEGRADED_IF(result, script > SCRIPT_PERCENT,
-                "the script's own code took %.0f %% of the transactions' time", script);
-}
-
-/* A machine on which this program ran, in one process or several. */
-struct client_machine {
-    const char *name;  /* NULL: there is one */
-    const char *bound; /* as in resource_summary.client_bound */
-    struct cpu_shares mean;
-    bool has_server;
-    double time_ns, run_queue_ns; /* of session threads */
-};
-
-/* The share of their time in which session threads waited for a CPU. */
-static double starved_share(const struct client_machine *machine)
-{
-    return machine->time_ns > 0 ? machine->run_queue_ns / machine->time_ns : 0;
-}
-
-/* Whether it was the bottleneck, while it worked for long enough to tell. */
-static void judge_machine(struct result *result, const struct client_machine *machine)
-{
-    const double host = machine->mean.host, client = machine->mean.client;
-    const double others = cpu_others(&machine->mean, machine->has_server);
-    const double server = host - client - others;
-    const double starved = starved_share(machine);
-    const bool is_local = machine->has_server, is_known = client >= 0 && others >= 0;
-    const bool is_starved = is_known && starved > STARVED_SHARE;
-    const bool is_bound = machine->bound != NULL && machine->bound[0] != '\0';
-    char place[80] = "";
-    if (machine->name != NULL) {
-        snprintf(place, sizeof place, "machine %.60s is ", machine->name);
-    }
-    verdict_if(result, is_known && !is_local && client >= BUSY_PERCENT, VERDICT_INVALID,
-               "%sclient-bound: append itself used %.0f %% of this machine's CPUs", place, client);
-    verdict_if(
-        result, is_known && is_local && host >= BUSY_PERCENT && client > server && client > others,
-        VERDICT_INVALID, "%sclient-bound: append used %.0f %% of the CPUs, the server only %.0f %%",
-        place, client, server);
-    verdict_if(result, is_starved && is_bound, VERDICT_INVALID,
-               "%sclient-bound: sessions waited for a CPU of this machine %.0f %% of their time, "
-               "and %s",
-               place, 100 * starved, is_bound ? machine->bound : "");
-    verdict_if(result, is_starved && host < BUSY_PERCENT && !(is_local && server >= 50),
-               VERDICT_INVALID,
-               "%sclient-bound: sessions waited for a CPU of this machine %.0f %% of their time",
-               place, 100 * starved);
-}
-
-/* Other programs had the CPUs: the load of theirs makes the figures of neither the client nor the
- * server. */
-static bool is_disturbed(const struct client_machine *machine)
-{
-    const double others = cpu_others(&machine->mean, machine->has_server);
-    return machine->mean.host >= BUSY_PERCENT &&
-           (others >= machine->mean.host / 2 ||
-            (starved_share(machine) > STARVED_SHARE && others > machine->mean.client));
-}
-
-/* What the ranks on the machine of the first of them have together. */
-static struct client_machine join_machine(const struct result *result, size_t first)
-{
-    struct client_machine all = {.name = result->ranks[first].machine, .mean = {-1, -1, -1}};
-    for (size_t i = first; i < result->rank_count; i++) {
-        const struct rank_result *rank = &result->ranks[i];
-        const struct cpu_shares *mean = &rank->resources.mean_cpu;
-        if (!rank->is_known || strcmp(rank->machine, all.name) != 0) {
-            continue;
-        }
-        all.mean.host = MAX(all.mean.host, mean->host);
-        all.mean.server = MAX(all.mean.server, mean->server);
-        all.mean.client = MAX(all.mean.client, 0) + MAX(mean->client, 0);
-        all.has_server = all.has_server || rank->resources.server_pid != 0;
-        all.time_ns += (double)rank->counters[RECORDER_SESSION_NS];
-        all.run_queue_ns += (double)rank->counters[RECORDER_RUN_QUEUE_NS];
-    }
-    return all;
-}
-
-/* One machine that was the bottleneck spoils the figures of all. */
-static void judge_ranks(struct result *result, const struct judge_context *context, bool is_long)
-{
-    for (size_t i = 0; i < result->rank_count; i++) {
-        const struct rank_result *rank = &result->ranks[i];
-        const int64_t moved_ns =
-            rank->clock_drift_ns < 0 ? -rank->clock_drift_ns : rank->clock_drift_ns;
-        bool is_first = true;
-        for (size_t k = 0; k < i; k++) {
-            is_first = is_first && strcmp(result->ranks[k].machine, rank->machine) != 0;
-        }
-        if (is_first && is_long) {
-            const struct client_machine machine = join_machine(result, i);
-            judge_machine(result, &machine);
-        }
-        result_add_problem(result, PROBLEM_RANK, rank->is_known ? EXIT_CODE_OK : EXIT_CODE_SHORT,
-                           "rank %zu on machine %.60s was lost%s: of its sessions there is what it "
-                           "told last; its seconds until then are there, intervals.csv in "
-                           "%.150s.rank%zu",
-                           i, rank->machine, context->was_signalled ? ", and a signal came" : "",
-                           context->out_folder, i);
-        verdict_if(result, rank->is_known && rank->verdict == VERDICT_INVALID, VERDICT_INVALID,
-                   "machine %.60s, rank %zu: %.150s", rank->machine, i, rank->verdict_reason);
-        verdict_if(result, moved_ns > rank->clock_drift_error_ns + CLOCK_MOVED_NS, VERDICT_INVALID,
-                   "the clock of machine %.60s, rank %zu, moved by %s against that of rank 0: its "
-                   "intervals are not those of the others",
-                   rank->machine, i, UNITS_NS(moved_ns));
-    }
-}
-
-static void judge_verdict(struct result *result, const struct judge_context *context,
-                          const char *loss)
-{
-    const struct session_ledger *s = &result->sessions;
-    const struct row_ledger *r = &result->rows;
-    const struct verification *v = &result->verification;
-    const struct row_verification *read = &result->row_verification;
-    const uint64_t *counters = result->totals.counters;
-    const struct cpu_shares *mean = &result->resources.mean_cpu;
-    const bool has_ranks = result->rank_count > 0;
-    const bool is_local = has_ranks ? result->resources.server_pid != 0 : context->is_local;
-    char text[STILL_BYTES];
-    DEGRADED_IF(result, result->stop_reason == STOP_INTERRUPTED, "the run was interrupted");
-    DEGRADED_IF(result, result->stop_reason == STOP_TOO_FEW,
-                "only %s of %s sessions were up, and --min-sessions requires %s",
-                UNITS_COUNT(result->sessions_up), UNITS_COUNT(s->requested),
-                UNITS_COUNT(result->least_sessions));
-    DEGRADED_IF(result, loss[0] != '\0', "%s", loss);
-    DEGRADED_IF(result, result->stop_reason == STOP_RANK, "a rank was lost");
-    DEGRADED_IF(result, context->untraced > 0,
-                "the server counted %s writes and syncs, and none was traced: --server-pid, "
-                "--server-cgroup or --container names another process",
-                UNITS_COUNT(context->untraced));
-    const bool is_long = !context->is_embedded && result->append_ns >= SHORTEST_NS;
-    judge_ranks(result, context, is_long);
-    verdict_if(result, has_stood_still(result, text), VERDICT_INVALID, "%s", text);
-    const struct client_machine machine = {.bound = result->resources.client_bound,
-                                           .mean = result->resources.mean_cpu,
-                                           .has_server = is_local,
-                                           .time_ns = (double)counters[RECORDER_SESSION_NS],
-                                           .run_queue_ns = (double)counters[RECORDER_RUN_QUEUE_NS]};
-    if (is_long && !has_ranks) {
-        judge_machine(result, &machine);
-    }
-    DEGRADED_IF(result, result->sessions_cut > 0, "%s", describe_cut(result, text));
-    DEGRADED_IF(result, s->finished < s->requested, "%s of %s sessions finished",
-                UNITS_COUNT(s->finished), UNITS_COUNT(s->requested));
-    if (context->has_script) {
-        judge_transactions(result, context);
-    }
-    DEGRADED_IF(result, context->has_script && counters[RECORDER_RECONNECTS] > 0,
-                "%s connections were lost and re-established",
-                UNITS_COUNT(counters[RECORDER_RECONNECTS]));
-    /* also when all rows are in, as the next: there was a time without */
-    DEGRADED_IF(result, counters[RECORDER_RECONNECTS] > 0,
-                "%s connections were lost and re-established; %s of %s rows were acknowledged",
-                UNITS_COUNT(counters[RECORDER_RECONNECTS]), UNITS_COUNT(r->acknowledged),
-                UNITS_COUNT(r->planned));
-    DEGRADED_IF(result, counters[RECORDER_REFUSALS] > 0,
-                "the server was read-only and refused %s batches; %s of %s rows were acknowledged",
-                UNITS_COUNT(counters[RECORDER_REFUSALS]), UNITS_COUNT(r->acknowledged),
-                UNITS_COUNT(r->planned));
-    DEGRADED_IF(result, r->acknowledged < r->planned, "%s of %s rows were acknowledged",
-                UNITS_COUNT(r->acknowledged), UNITS_COUNT(r->planned));
-    DEGRADED_IF(result, r->acknowledged == 0 && s->requested > 0 && !context->has_script,
-                "no row was acknowledged");
-    DEGRADED_IF(result, v->state == VERIFICATION_FAILED,
-                "the rows were not counted after the run: %.150s", v->reason);
-    DEGRADED_IF(result, read->state == VERIFICATION_FAILED, "the rows were not read back: %.150s",
-                read->reason);
-    DEGRADED_IF(result, read->duplicates > 0, "%s rows are there more than once",
-                UNITS_COUNT(read->duplicates));
-    DEGRADED_IF(result, read->foreign > 0, "%s rows carry this run's tag and were not sent by it",
-                UNITS_COUNT(read->foreign));
-    DEGRADED_IF(result, read->rejected_present > 0, "%s rows that were rejected are there",
-                UNITS_COUNT(read->rejected_present));
-    DEGRADED_IF(result, has_foreign_loss(result), "%s", foreign_loss);
-    DEGRADED_IF(result, v->rejected_arrived > 0 && !result_is_read_back(result),
-                "%s rows that were rejected are there", UNITS_COUNT(v->rejected_arrived));
-    DEGRADED_IF(
-        result, result_surplus(result) > 0 && counters[RECORDER_BUSY_RETRIES] > 0,
-        "%s rows more than were acknowledged: %s batches were sent again after the database "
-        "had been busy, and it may have kept them twice, or another writer was active",
-        UNITS_COUNT(result_surplus(result)), UNITS_COUNT(counters[RECORDER_BUSY_RETRIES]));
-    DEGRADED_IF(result, result_surplus(result) > 0,
-                "%s rows more than this run can have written: another writer was active",
-                UNITS_COUNT(result_surplus(result)));
-    DEGRADED_IF(result, counters[RECORDER_FRESH_BEHIND] + counters[RECORDER_FRESH_BACKWARD] > 0,
-                "reads did not show acknowledged rows: %s were behind, %s went backwards",
-                UNITS_COUNT(counters[RECORDER_FRESH_BEHIND]),
-                UNITS_COUNT(counters[RECORDER_FRESH_BACKWARD]));
-    DEGRADED_IF(result, counters[RECORDER_READS_FAILED] > 0, "%s reads failed",
-                UNITS_COUNT(counters[RECORDER_READS_FAILED]));
-    DEGRADED_IF(result,
-                result->rate_achieved_percent >= 0 && result->rate_achieved_percent < RATE_PERCENT,
-                "%.0f %% of the rate asked for was reached", result->rate_achieved_percent);
-    char change[RESULT_CHANGE_BYTES];
-    DEGRADED_IF(result, result_describe_change(result, change)[0] != '\0', "%s", change);
-    DEGRADED_IF(result,
-                result->append_ns >= SHORTEST_NS && mean->client >= 0 &&
-                    (!has_ranks || (is_local && mean->server >= 0)) && is_disturbed(&machine),
-                "all CPUs of %s%.60s were busy: %s%s%sother programs %.0f %%, append %.0f %%",
-                has_ranks ? "machine " : "this machine",
-                has_ranks ? result->ranks[result->resource_rank].machine : "",
-                is_local && mean->server >= 0 ? "server " : "",
-                is_local && mean->server >= 0 ? PERCENT(mean->server) : "",
-                is_local && mean->server >= 0 ? " %, " : "", cpu_others(mean, is_local),
-                mean->client);
-    const uint64_t unfinished = counters[RECORDER_TRANSACTIONS_UNFINISHED];
-    char running[64] = "";
-    if (unfinished > 0) {
-        snprintf(running, sizeof running, "; %s %s still running at the end of the run",
-                 UNITS_COUNT(unfinished), units_plural(unfinished, "was", "were"));
-    }
-    verdict_if(result, context->has_script, VERDICT_VALID, "every transaction was committed%s%s",
-               counters[RECORDER_TRANSACTIONS_ROLLED_BACK] > 0 ? " or rolled back on purpose" : "",
-               running);
-    verdict_if(result, true, VERDICT_VALID, "%s",
-               v->state == VERIFICATION_DONE
-                   ? "every row was acknowledged, and the table grew by as many"
-                   : "every session finished, every row was acknowledged");
-}
-
 /* The text of the most frequent cause of a phase; "" when there is none. */
 static const char *main_cause(const struct causes *causes, enum cause_phase phase)
 {
@@ -492,12 +308,6 @@ static const char *main_loss(const struct causes *causes)
     return why;
 }
 
-/* What stands between a problem and its reason, when there is one. */
-static const char *colon(const char *why)
-{
-    return why[0] == '\0' ? "" : ": ";
-}
-
 /* A limit with what shows it; `otherwise` when there is none. */
 static const char *describe_limit(const struct finding *finding, char text[LIMIT_BYTES],
                                   const char *otherwise)
@@ -516,10 +326,151 @@ static const struct finding *first_finding(const struct result *result)
     return result->findings.count > 0 ? &result->findings.entries[0] : NULL;
 }
 
-/* Before the gate was opened it is the first limit that counts; later, that sessions went. */
-static void judge_too_few(struct result *result)
+/* Why sessions or rows were lost: the first limit where sessions are gone, else the main cause. */
+static const char *loss_reason(const struct result *result, char text[LIMIT_BYTES])
 {
+    const char *why = main_loss(&result->causes);
+    return result->sessions.dropped + result->sessions.stopped > 0
+               ? describe_limit(first_finding(result), text, why)
+               : why;
+}
+
+/* The rows could not be counted or read back; `reason` NULL: they could. */
+static void judge_unverified(struct judge *judge, const char *reason, const char *what,
+                             const char *when)
+{
+    const bool was_interrupted = judge->context->was_interrupted;
+    const char *why = reason == NULL ? "" : reason;
+    DEGRADED_IF(judge, reason != NULL, "the rows were not %s%s: %.150s", what, when, why);
+    exit_if(judge, reason != NULL && was_interrupted, WEIGHT_UNVERIFIED, EXIT_CODE_INTERRUPTED,
+            "interrupted while the rows were %s", what);
+    exit_if(judge, reason != NULL, WEIGHT_UNVERIFIED, EXIT_CODE_SHORT,
+            "the rows were not %s%s: %.200s", what, when, why);
+}
+
+/* A machine on which this program ran, in one process or several. */
+struct client_machine {
+    const char *name;  /* NULL: there is one */
+    const char *bound; /* as in resource_summary.client_bound */
+    struct cpu_shares mean;
+    bool has_server;
+    double time_ns, run_queue_ns; /* of session threads */
+};
+
+/* The share of their time in which session threads waited for a CPU. */
+static double starved_share(const struct client_machine *machine)
+{
+    return machine->time_ns > 0 ? machine->run_queue_ns / machine->time_ns : 0;
+}
+
+/* Whether it was the bottleneck, while it worked for long enough to tell. */
+static void judge_machine(struct judge *judge, const struct client_machine *machine)
+{
+    const double host = machine->mean.host, client = machine->mean.client;
+    const double others = cpu_others(&machine->mean, machine->has_server);
+    const double server = host - client - others;
+    const double starved = starved_share(machine);
+    const bool is_local = machine->has_server, is_known = client >= 0 && others >= 0;
+    const bool is_starved = is_known && starved > STARVED_SHARE;
+    const bool is_bound = machine->bound != NULL && machine->bound[0] != '\0';
+    char place[80] = "";
+    if (machine->name != NULL) {
+        snprintf(place, sizeof place, "machine %.60s is ", machine->name);
+    }
+    verdict_if(judge, is_known && !is_local && client >= BUSY_PERCENT, VERDICT_INVALID,
+               "%sclient-bound: append itself used %.0f %% of this machine's CPUs", place, client);
+    verdict_if(
+        judge, is_known && is_local && host >= BUSY_PERCENT && client > server && client > others,
+        VERDICT_INVALID, "%sclient-bound: append used %.0f %% of the CPUs, the server only %.0f %%",
+        place, client, server);
+    verdict_if(judge, is_starved && is_bound, VERDICT_INVALID,
+               "%sclient-bound: sessions waited for a CPU of this machine %.0f %% of their time, "
+               "and %s",
+               place, 100 * starved, is_bound ? machine->bound : "");
+    verdict_if(judge, is_starved && host < BUSY_PERCENT && !(is_local && server >= 50),
+               VERDICT_INVALID,
+               "%sclient-bound: sessions waited for a CPU of this machine %.0f %% of their time",
+               place, 100 * starved);
+}
+
+/* Other programs had the CPUs: the load of theirs makes the figures of neither the client nor the
+ * server. */
+static bool is_disturbed(const struct client_machine *machine)
+{
+    const double others = cpu_others(&machine->mean, machine->has_server);
+    return machine->mean.host >= BUSY_PERCENT &&
+           (others >= machine->mean.host / 2 ||
+            (starved_share(machine) > STARVED_SHARE && others > machine->mean.client));
+}
+
+/* What the ranks on the machine of the first of them have together. */
+static struct client_machine join_machine(const struct result *result, size_t first)
+{
+    struct client_machine all = {.name = result->ranks[first].machine, .mean = {-1, -1, -1}};
+    for (size_t i = first; i < result->rank_count; i++) {
+        const struct rank_result *rank = &result->ranks[i];
+        const struct cpu_shares *mean = &rank->resources.mean_cpu;
+        if (!rank->is_known || strcmp(rank->machine, all.name) != 0) {
+            continue;
+        }
+        all.mean.host = MAX(all.mean.host, mean->host);
+        all.mean.server = MAX(all.mean.server, mean->server);
+        all.mean.client = MAX(all.mean.client, 0) + MAX(mean->client, 0);
+        all.has_server = all.has_server || rank->resources.server_pid != 0;
+        all.time_ns += (double)rank->counters[RECORDER_SESSION_NS];
+        all.run_queue_ns += (double)rank->counters[RECORDER_RUN_QUEUE_NS];
+    }
+    return all;
+}
+
+/* One machine that was the bottleneck spoils the figures of all. */
+static void judge_ranks(struct judge *judge, bool is_long)
+{
+    struct result *result = judge->result;
+    for (size_t i = 0; i < result->rank_count; i++) {
+        const struct rank_result *rank = &result->ranks[i];
+        const int64_t moved_ns =
+            rank->clock_drift_ns < 0 ? -rank->clock_drift_ns : rank->clock_drift_ns;
+        bool is_first = true;
+        for (size_t k = 0; k < i; k++) {
+            is_first = is_first && strcmp(result->ranks[k].machine, rank->machine) != 0;
+        }
+        if (is_first && is_long) {
+            const struct client_machine machine = join_machine(result, i);
+            judge_machine(judge, &machine);
+        }
+        result_add_problem(result, PROBLEM_RANK, rank->is_known ? EXIT_CODE_OK : EXIT_CODE_SHORT,
+                           "rank %zu on machine %.60s was lost%s: of its sessions there is what it "
+                           "told last; its seconds until then are there, intervals.csv in "
+                           "%.150s.rank%zu",
+                           i, rank->machine,
+                           judge->context->was_signalled ? ", and a signal came" : "",
+                           judge->context->out_folder, i);
+        verdict_if(judge, rank->is_known && rank->verdict == VERDICT_INVALID, VERDICT_INVALID,
+                   "machine %.60s, rank %zu: %.150s", rank->machine, i, rank->verdict_reason);
+        verdict_if(judge, moved_ns > rank->clock_drift_error_ns + CLOCK_MOVED_NS, VERDICT_INVALID,
+                   "the clock of machine %.60s, rank %zu, moved by %s against that of rank 0: its "
+                   "intervals are not those of the others",
+                   rank->machine, i, UNITS_NS(moved_ns));
+    }
+}
+
+static void judge_ledgers(struct judge *judge)
+{
+    const struct result *result = judge->result;
+    const bool has_script = judge->context != NULL && judge->context->has_script;
+    end_if(judge,
+           !session_ledger_balances(&result->sessions) || !row_ledger_balances(&result->rows) ||
+               (has_script && !script_balances(result)),
+           WEIGHT_DEFECT, EXIT_CODE_INTERNAL, "", "a ledger does not balance: a defect of append");
+}
+
+/* --min-sessions: before the gate was opened the first limit counts, later that sessions went. */
+static void judge_too_few(struct judge *judge)
+{
+    const struct result *result = judge->result;
     const struct session_ledger *s = &result->sessions;
+    const bool is_too_few = result->stop_reason == STOP_TOO_FEW;
     const bool has_worked = result->append_ns > 0;
     const char *thread = main_cause(&result->causes, CAUSE_THREAD);
     enum exit_code code = EXIT_CODE_SHORT;
@@ -531,39 +482,161 @@ static void judge_too_few(struct result *result)
         code = EXIT_CODE_SERVER;
         why = main_cause(&result->causes, CAUSE_CONNECT);
     }
-    EXIT_IF(result, true, code, "%s%s of %s sessions %s up, --min-sessions requires %s%s%.150s",
+    DEGRADED_IF(judge, is_too_few, "only %s of %s sessions were up, and --min-sessions requires %s",
+                UNITS_COUNT(result->sessions_up), UNITS_COUNT(s->requested),
+                UNITS_COUNT(result->least_sessions));
+    exit_if(judge, is_too_few, WEIGHT_TOO_FEW, code,
+            "%s%s of %s sessions %s up, --min-sessions requires %s%s%.150s",
             has_worked ? "stopped: only " : "not started: only ", UNITS_COUNT(result->sessions_up),
             UNITS_COUNT(s->requested), result->sessions_up == 1 ? "was" : "were",
             UNITS_COUNT(result->least_sessions), colon(why), why);
 }
 
-/* Sessions or rows are missing at the end. */
-static void judge_short(struct result *result)
+/* The run ended early. */
+static void judge_end(struct judge *judge, const char *loss)
 {
+    const struct result *result = judge->result;
+    const struct judge_context *context = judge->context;
+    const bool is_interrupted = result->stop_reason == STOP_INTERRUPTED;
+    DEGRADED_IF(judge, is_interrupted, "the run was interrupted");
+    exit_if(judge, is_interrupted && context->has_script, WEIGHT_WISH, EXIT_CODE_INTERRUPTED,
+            "interrupted: %s transactions committed",
+            UNITS_COUNT(result->totals.counters[RECORDER_TRANSACTIONS_COMMITTED]));
+    exit_if(judge, is_interrupted, WEIGHT_WISH, EXIT_CODE_INTERRUPTED,
+            "interrupted: %s of %s rows acknowledged", UNITS_COUNT(result->rows.acknowledged),
+            UNITS_COUNT(result->rows.planned));
+    judge_ledgers(judge);
+    judge_too_few(judge);
+    end_if(judge, loss[0] != '\0', WEIGHT_LOST, EXIT_CODE_SHORT, "", "%s", loss);
+    DEGRADED_IF(judge, result->stop_reason == STOP_RANK, "a rank was lost");
+    DEGRADED_IF(judge, context->untraced > 0,
+                "the server counted %s writes and syncs, and none was traced: --server-pid, "
+                "--server-cgroup or --container names another process",
+                UNITS_COUNT(context->untraced));
+}
+
+/* The client was the bottleneck, or did not run at all for a time. */
+static void judge_client(struct judge *judge, const struct client_machine *machine)
+{
+    const struct result *result = judge->result;
+    const bool is_long = !judge->context->is_embedded && result->append_ns >= SHORTEST_NS;
+    char text[STILL_BYTES];
+    judge_ranks(judge, is_long);
+    verdict_if(judge, has_stood_still(result, text), VERDICT_INVALID, "%s", text);
+    if (is_long && result->rank_count == 0) {
+        judge_machine(judge, machine);
+    }
+}
+
+/* Sessions that did not start, were refused, or did not finish. `why`: see loss_reason. */
+static void judge_sessions(struct judge *judge, const char *why)
+{
+    const struct result *result = judge->result;
+    const bool has_script = judge->context->has_script;
+    const struct session_ledger *s = &result->sessions;
+    const char *thread = main_cause(&result->causes, CAUSE_THREAD);
+    const struct finding *first = first_finding(result);
+    const struct finding *own = NULL; /* the first limit of this machine */
+    for (size_t i = 0; own == NULL && i < result->findings.count; i++) {
+        const struct finding *entry = &result->findings.entries[i];
+        own = entry->side == LIMIT_CLIENT ? entry : NULL;
+    }
+    const bool has_no_thread = s->not_started > 0 && thread[0] != '\0';
+    char cut[CUT_BYTES], limit[LIMIT_BYTES];
+    describe_cut(result, cut);
+    exit_if(judge, has_no_thread && own == NULL, WEIGHT_LIMIT, EXIT_CODE_CLIENT_LIMIT, "%s",
+            thread);
+    exit_if(judge, has_no_thread, WEIGHT_LIMIT, EXIT_CODE_CLIENT_LIMIT,
+            "no thread for %s of %s sessions: %.230s", UNITS_COUNT(s->not_started),
+            UNITS_COUNT(s->requested), describe_limit(own, limit, ""));
+    exit_if(judge, s->refused + s->timed_out > 0, WEIGHT_LIMIT,
+            own != NULL && own == first ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_SERVER,
+            "%s of %s sessions were refused, %s timed out: %.230s", UNITS_COUNT(s->refused),
+            UNITS_COUNT(s->requested), UNITS_COUNT(s->timed_out),
+            describe_limit(first, limit, main_cause(&result->causes, CAUSE_CONNECT)));
+    DEGRADED_IF(judge, result->sessions_cut > 0, "%s", cut);
+    DEGRADED_IF(judge, s->finished < s->requested, "%s of %s sessions finished",
+                UNITS_COUNT(s->finished), UNITS_COUNT(s->requested));
+    if (has_script) {
+        const char *loss = main_loss(&result->causes);
+        exit_if(judge, result->sessions_cut > 0 && s->dropped == 0, WEIGHT_UNDONE, EXIT_CODE_SHORT,
+                "%s%s%.150s", cut, colon(loss), loss);
+        exit_if(judge, s->finished < s->requested, WEIGHT_SHORT, EXIT_CODE_SHORT,
+                "%s of %s sessions finished, %s dropped%s%.150s", UNITS_COUNT(s->finished),
+                UNITS_COUNT(s->requested), UNITS_COUNT(s->dropped), colon(why), why);
+    }
+}
+
+static void judge_transactions(struct judge *judge, const char *why)
+{
+    const struct result *result = judge->result;
+    const struct judge_context *context = judge->context;
+    const uint64_t *counters = result->totals.counters;
+    const uint64_t begun = counters[RECORDER_TRANSACTIONS_BEGUN];
+    const uint64_t failed = counters[RECORDER_TRANSACTIONS_FAILED];
+    const uint64_t in_doubt = counters[RECORDER_TRANSACTIONS_IN_DOUBT];
+    const double percent = begun > 0 ? 100 * (double)failed / (double)begun : 0;
+    const bool is_excused =
+        failed <= context->max_failed ||
+        (context->max_failed_percent > 0 && percent <= context->max_failed_percent);
+    const bool is_judged = !context->keeps_nothing && result->measured_ns >= SHORTEST_NS;
+    const double script = is_judged ? script_percent(result) : 0;
+    uint64_t lost, surplus;
+    const char *failure;
+    sum_tables(result, &lost, &surplus, &failure);
+    end_if(judge, lost > 0, WEIGHT_LOST, EXIT_CODE_SHORT, "",
+           "%s rows that were committed are lost", UNITS_COUNT(lost));
+    DEGRADED_IF(judge, result->stop_reason == STOP_SCRIPT, "a mistake in the script ended the run");
+    exit_if(judge, result->stop_reason == STOP_SCRIPT, WEIGHT_MISTAKE, EXIT_CODE_USAGE, "%s",
+            mistake(&result->causes));
+    verdict_if(judge, script > 100 * STARVED_SHARE, VERDICT_INVALID,
+               "client-bound: the script's own code took %.0f %% of the transactions' time",
+               script);
+    end_if(judge, in_doubt > 0, WEIGHT_UNDONE, EXIT_CODE_SHORT, why,
+           "%s of %s transactions %s in doubt", UNITS_COUNT(in_doubt), UNITS_COUNT(begun),
+           units_plural(in_doubt, "is", "are"));
+    DEGRADED_IF(judge, failed > 0, "%s of %s transactions failed, %s of them in part",
+                UNITS_COUNT(failed), UNITS_COUNT(begun),
+                UNITS_COUNT(counters[RECORDER_TRANSACTIONS_PARTIAL]));
+    exit_if(judge, !is_excused, WEIGHT_UNDONE, EXIT_CODE_SHORT,
+            "%s of %s transactions failed%s%.150s", UNITS_COUNT(failed), UNITS_COUNT(begun),
+            colon(why), why);
+    end_if(judge, transactions_done(counters) == 0 && result->sessions.requested > 0, WEIGHT_SHORT,
+           EXIT_CODE_SHORT, why, "no transaction was committed");
+    DEGRADED_IF(judge, surplus > 0,
+                "%s rows more than were committed: another writer was active, or a statement adds "
+                "rows that the script does not declare",
+                UNITS_COUNT(surplus));
+    judge_unverified(judge, failure, "counted", " after the run");
+    DEGRADED_IF(judge, counters[RECORDER_CHECKS_FAILED] > 0, "%s of %s checks failed",
+                UNITS_COUNT(counters[RECORDER_CHECKS_FAILED]),
+                UNITS_COUNT(counters[RECORDER_CHECKS]));
+    DEGRADED_IF(judge, script > SCRIPT_PERCENT,
+                "the script's own code took %.0f %% of the transactions' time", script);
+}
+
+/* The exit line where sessions or rows of appends are missing; `why`: see loss_reason. */
+static void judge_short(struct judge *judge, const char *why)
+{
+    const struct result *result = judge->result;
     const struct session_ledger *s = &result->sessions;
     const struct row_ledger *r = &result->rows;
     const struct causes *causes = &result->causes;
     for (size_t i = 0; r->acknowledged == 0 && i < causes->count; i++) {
         const struct cause *cause = &causes->entries[i];
         if (cause->phase == CAUSE_APPEND && cause->status == STATUS_FATAL) {
-            if (cause->error.kind == ERROR_MEMORY) {
-                break;
-            }
-            EXIT_IF(result, true, EXIT_CODE_SERVER, "the server refused every append: %.200s",
-                    cause->error.text);
-            return;
+            exit_if(judge, cause->error.kind != ERROR_MEMORY, WEIGHT_SHORT, EXIT_CODE_SERVER,
+                    "the server refused every append: %.200s", cause->error.text);
+            break;
         }
     }
-    char text[LIMIT_BYTES];
-    const char *why = main_loss(causes);
-    EXIT_IF(result, result->sessions_cut > 0 && s->dropped == 0, EXIT_CODE_SHORT,
-            "%s: %s rows in doubt%s%.150s", describe_cut(result, text), UNITS_COUNT(r->in_doubt),
-            colon(why), why);
-    EXIT_IF(result, r->planned == 0, EXIT_CODE_SHORT, "no row was acknowledged%s%.200s", colon(why),
-            why);
-    if (s->dropped + s->stopped > 0) {
-        why = describe_limit(first_finding(result), text, why);
-    }
+    char cut[CUT_BYTES];
+    const char *loss = main_loss(causes);
+    exit_if(judge, result->sessions_cut > 0 && s->dropped == 0, WEIGHT_SHORT, EXIT_CODE_SHORT,
+            "%s: %s rows in doubt%s%.150s", describe_cut(result, cut), UNITS_COUNT(r->in_doubt),
+            colon(loss), loss);
+    exit_if(judge, r->planned == 0, WEIGHT_SHORT, EXIT_CODE_SHORT,
+            "no row was acknowledged%s%.200s", colon(loss), loss);
     char stopped[UNSENT_BYTES] = "";
     if (s->stopped > 0) {
         snprintf(stopped, sizeof stopped, ", %s stopped", UNITS_COUNT(s->stopped));
@@ -576,123 +649,149 @@ static void judge_short(struct result *result)
     } else if (r->not_sent > 0 || result->stop_reason != STOP_DURATION) {
         snprintf(unsent, sizeof unsent, ", %s not sent", UNITS_COUNT(r->not_sent));
     }
-    EXIT_IF(result, true, EXIT_CODE_SHORT,
+    exit_if(judge, true, WEIGHT_SHORT, EXIT_CODE_SHORT,
             "the ledger is short: %s sessions dropped%s, %s rows rejected, %s in doubt%s%s%.150s",
             UNITS_COUNT(s->dropped), stopped, UNITS_COUNT(r->rejected), UNITS_COUNT(r->in_doubt),
             unsent, colon(why), why);
 }
 
-/* Transactions that failed or are in doubt, and sessions that went. */
-static void judge_unfinished(struct result *result, const struct judge_context *context)
+/* Rows of appends that are missing, and what the table shows of them. */
+static void judge_rows(struct judge *judge, const char *why)
 {
-    const struct session_ledger *s = &result->sessions;
-    const uint64_t *counters = result->totals.counters;
-    const uint64_t begun = counters[RECORDER_TRANSACTIONS_BEGUN];
-    const uint64_t failed = counters[RECORDER_TRANSACTIONS_FAILED];
-    const uint64_t in_doubt = counters[RECORDER_TRANSACTIONS_IN_DOUBT];
-    const double percent = begun > 0 ? 100 * (double)failed / (double)begun : 0;
-    const bool is_excused =
-        failed <= context->max_failed ||
-        (context->max_failed_percent > 0 && percent <= context->max_failed_percent);
-    const char *why = main_loss(&result->causes);
-    char text[LIMIT_BYTES], cut[CUT_BYTES];
-    EXIT_IF(result, result->sessions_cut > 0 && s->dropped == 0, EXIT_CODE_SHORT, "%s%s%.150s",
-            describe_cut(result, cut), colon(why), why);
-    if (s->dropped + s->stopped > 0) {
-        why = describe_limit(first_finding(result), text, why);
-    }
-    EXIT_IF(result, in_doubt > 0, EXIT_CODE_SHORT, "%s of %s transactions %s in doubt%s%.150s",
-            UNITS_COUNT(in_doubt), UNITS_COUNT(begun), units_plural(in_doubt, "is", "are"),
-            colon(why), why);
-    EXIT_IF(result, !is_excused, EXIT_CODE_SHORT, "%s of %s transactions failed%s%.150s",
-            UNITS_COUNT(failed), UNITS_COUNT(begun), colon(why), why);
-    EXIT_IF(result, s->finished < s->requested, EXIT_CODE_SHORT,
-            "%s of %s sessions finished, %s dropped%s%.150s", UNITS_COUNT(s->finished),
-            UNITS_COUNT(s->requested), UNITS_COUNT(s->dropped), colon(why), why);
-    EXIT_IF(result, transactions_done(counters) == 0, EXIT_CODE_SHORT,
-            "no transaction was committed%s%.200s", colon(why), why);
-}
-
-/* What weighs most comes first: a wish of the user, a defect, lost rows, whose limit it was, then
- * what else makes the run less than it was asked to be. */
-static void judge_exit(struct result *result, const struct judge_context *context, const char *loss)
-{
-    const bool was_interrupted = context->was_interrupted, has_script = context->has_script;
+    const struct result *result = judge->result;
+    const bool has_script = judge->context->has_script;
     const struct session_ledger *s = &result->sessions;
     const struct row_ledger *r = &result->rows;
     const struct verification *v = &result->verification;
     const struct row_verification *read = &result->row_verification;
-    const uint64_t reads_failed = result->totals.counters[RECORDER_READS_FAILED];
-    const char *thread = main_cause(&result->causes, CAUSE_THREAD);
-    const struct finding *first = first_finding(result);
-    const struct finding *own = NULL; /* the first limit of this machine */
-    for (size_t i = 0; own == NULL && i < result->findings.count; i++) {
-        const struct finding *entry = &result->findings.entries[i];
-        own = entry->side == LIMIT_CLIENT ? entry : NULL;
-    }
-    char limit[LIMIT_BYTES];
-    uint64_t lost, surplus;
-    const char *failure;
-    sum_tables(result, &lost, &surplus, &failure);
-    EXIT_IF(result, result->stop_reason == STOP_INTERRUPTED && has_script, EXIT_CODE_INTERRUPTED,
-            "interrupted: %s transactions committed",
-            UNITS_COUNT(result->totals.counters[RECORDER_TRANSACTIONS_COMMITTED]));
-    EXIT_IF(result, result->stop_reason == STOP_INTERRUPTED, EXIT_CODE_INTERRUPTED,
-            "interrupted: %s of %s rows acknowledged", UNITS_COUNT(r->acknowledged),
-            UNITS_COUNT(r->planned));
-    EXIT_IF(result,
-            !session_ledger_balances(s) || !row_ledger_balances(r) ||
-                (has_script && !script_balances(result)),
-            EXIT_CODE_INTERNAL, "a ledger does not balance: a defect of append");
-    EXIT_IF(result, result->stop_reason == STOP_SCRIPT, EXIT_CODE_USAGE, "%s",
-            mistake(&result->causes));
-    EXIT_IF(result, lost > 0, EXIT_CODE_SHORT, "%s rows that were committed are lost",
-            UNITS_COUNT(lost));
-    EXIT_IF(result, loss[0] != '\0', EXIT_CODE_SHORT, "%s", loss);
-    if (result->stop_reason == STOP_TOO_FEW) {
-        judge_too_few(result);
-    }
-    EXIT_IF(result, s->not_started > 0 && thread[0] != '\0' && own == NULL, EXIT_CODE_CLIENT_LIMIT,
-            "%s", thread);
-    EXIT_IF(result, s->not_started > 0 && thread[0] != '\0', EXIT_CODE_CLIENT_LIMIT,
-            "no thread for %s of %s sessions: %.230s", UNITS_COUNT(s->not_started),
-            UNITS_COUNT(s->requested), describe_limit(own, limit, ""));
-    EXIT_IF(result, s->refused + s->timed_out > 0,
-            own != NULL && own == first ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_SERVER,
-            "%s of %s sessions were refused, %s timed out: %.230s", UNITS_COUNT(s->refused),
-            UNITS_COUNT(s->requested), UNITS_COUNT(s->timed_out),
-            describe_limit(first, limit, main_cause(&result->causes, CAUSE_CONNECT)));
-    if (has_script) {
-        judge_unfinished(result, context);
-    }
+    const uint64_t *counters = result->totals.counters;
+    const uint64_t surplus = result_surplus(result);
+    const uint64_t reconnects = counters[RECORDER_RECONNECTS];
     if (r->acknowledged < r->planned ||
         (!has_script && (s->finished < s->requested || r->acknowledged == 0))) {
-        judge_short(result);
+        judge_short(judge, why);
     }
-    EXIT_IF(result, failure != NULL && was_interrupted, EXIT_CODE_INTERRUPTED,
-            "interrupted while the rows were counted");
-    EXIT_IF(result, failure != NULL, EXIT_CODE_SHORT,
-            "the rows were not counted after the run: %.200s", failure == NULL ? "" : failure);
-    EXIT_IF(result, v->state == VERIFICATION_FAILED && was_interrupted, EXIT_CODE_INTERRUPTED,
-            "interrupted while the rows were counted");
-    EXIT_IF(result, read->state == VERIFICATION_FAILED && was_interrupted, EXIT_CODE_INTERRUPTED,
-            "interrupted while the rows were read back");
-    EXIT_IF(result, read->state == VERIFICATION_FAILED && v->state == VERIFICATION_DONE,
-            EXIT_CODE_SHORT, "the rows were not read back: %.200s", read->reason);
-    EXIT_IF(result, v->state == VERIFICATION_FAILED, EXIT_CODE_SHORT,
-            "the rows were not counted after the run: %.200s", v->reason);
-    EXIT_IF(result, has_foreign_loss(result), EXIT_CODE_SHORT, "%s", foreign_loss);
-    EXIT_IF(result, reads_failed > 0, EXIT_CODE_SHORT, "%s reads failed: %.200s",
-            UNITS_COUNT(reads_failed), main_cause(&result->causes, CAUSE_READ));
-    EXIT_IF(result, result->verdict == VERDICT_INVALID, EXIT_CODE_INVALID, "INVALID: %.200s",
-            result->verdict_reason);
+    /* also when all rows are in, as the next: there was a time without */
+    DEGRADED_IF(judge, reconnects > 0 && has_script, "%s connections were lost and re-established",
+                UNITS_COUNT(reconnects));
+    DEGRADED_IF(judge, reconnects > 0,
+                "%s connections were lost and re-established; %s of %s rows were acknowledged",
+                UNITS_COUNT(reconnects), UNITS_COUNT(r->acknowledged), UNITS_COUNT(r->planned));
+    DEGRADED_IF(judge, counters[RECORDER_REFUSALS] > 0,
+                "the server was read-only and refused %s batches; %s of %s rows were acknowledged",
+                UNITS_COUNT(counters[RECORDER_REFUSALS]), UNITS_COUNT(r->acknowledged),
+                UNITS_COUNT(r->planned));
+    DEGRADED_IF(judge, r->acknowledged < r->planned, "%s of %s rows were acknowledged",
+                UNITS_COUNT(r->acknowledged), UNITS_COUNT(r->planned));
+    DEGRADED_IF(judge, r->acknowledged == 0 && s->requested > 0 && !has_script,
+                "no row was acknowledged");
+    judge_unverified(judge, v->state == VERIFICATION_FAILED ? v->reason : NULL, "counted",
+                     " after the run");
+    judge_unverified(judge, read->state == VERIFICATION_FAILED ? read->reason : NULL, "read back",
+                     "");
+    DEGRADED_IF(judge, read->duplicates > 0, "%s rows are there more than once",
+                UNITS_COUNT(read->duplicates));
+    DEGRADED_IF(judge, read->foreign > 0, "%s rows carry this run's tag and were not sent by it",
+                UNITS_COUNT(read->foreign));
+    DEGRADED_IF(judge, read->rejected_present > 0, "%s rows that were rejected are there",
+                UNITS_COUNT(read->rejected_present));
+    end_if(judge, has_foreign_loss(result), WEIGHT_FOREIGN, EXIT_CODE_SHORT, "",
+           "this run's rows are all there, but the table has fewer than it should: another client "
+           "deleted rows");
+    DEGRADED_IF(judge, v->rejected_arrived > 0 && !result_is_read_back(result),
+                "%s rows that were rejected are there", UNITS_COUNT(v->rejected_arrived));
+    DEGRADED_IF(
+        judge, surplus > 0 && counters[RECORDER_BUSY_RETRIES] > 0,
+        "%s rows more than were acknowledged: %s batches were sent again after the database "
+        "had been busy, and it may have kept them twice, or another writer was active",
+        UNITS_COUNT(surplus), UNITS_COUNT(counters[RECORDER_BUSY_RETRIES]));
+    DEGRADED_IF(judge, surplus > 0,
+                "%s rows more than this run can have written: another writer was active",
+                UNITS_COUNT(surplus));
+}
+
+/* Reads, the rate, and what was changed around the run. */
+static void judge_measurement(struct judge *judge, const struct client_machine *machine)
+{
+    const struct result *result = judge->result;
+    const uint64_t *counters = result->totals.counters;
+    const struct cpu_shares *mean = &machine->mean;
+    const bool has_ranks = result->rank_count > 0;
+    const bool has_server = machine->has_server && mean->server >= 0;
+    DEGRADED_IF(judge, counters[RECORDER_FRESH_BEHIND] + counters[RECORDER_FRESH_BACKWARD] > 0,
+                "reads did not show acknowledged rows: %s were behind, %s went backwards",
+                UNITS_COUNT(counters[RECORDER_FRESH_BEHIND]),
+                UNITS_COUNT(counters[RECORDER_FRESH_BACKWARD]));
+    end_if(judge, counters[RECORDER_READS_FAILED] > 0, WEIGHT_READS, EXIT_CODE_SHORT,
+           main_cause(&result->causes, CAUSE_READ), "%s reads failed",
+           UNITS_COUNT(counters[RECORDER_READS_FAILED]));
+    DEGRADED_IF(judge,
+                result->rate_achieved_percent >= 0 && result->rate_achieved_percent < RATE_PERCENT,
+                "%.0f %% of the rate asked for was reached", result->rate_achieved_percent);
+    char change[RESULT_CHANGE_BYTES];
+    DEGRADED_IF(judge, result_describe_change(result, change)[0] != '\0', "%s", change);
+    DEGRADED_IF(judge,
+                result->append_ns >= SHORTEST_NS && mean->client >= 0 &&
+                    (!has_ranks || has_server) && is_disturbed(machine),
+                "all CPUs of %s%.60s were busy: %s%s%sother programs %.0f %%, append %.0f %%",
+                has_ranks ? "machine " : "this machine",
+                has_ranks ? result->ranks[result->resource_rank].machine : "",
+                has_server ? "server " : "", has_server ? PERCENT(mean->server) : "",
+                has_server ? " %, " : "", cpu_others(mean, machine->has_server), mean->client);
+}
+
+/* Nothing is wrong. */
+static void judge_valid(struct judge *judge)
+{
+    const struct result *result = judge->result;
+    const uint64_t *counters = result->totals.counters;
+    const uint64_t unfinished = counters[RECORDER_TRANSACTIONS_UNFINISHED];
+    char running[64] = "";
+    if (unfinished > 0) {
+        snprintf(running, sizeof running, "; %s %s still running at the end of the run",
+                 UNITS_COUNT(unfinished), units_plural(unfinished, "was", "were"));
+    }
+    verdict_if(judge, judge->context->has_script, VERDICT_VALID,
+               "every transaction was committed%s%s",
+               counters[RECORDER_TRANSACTIONS_ROLLED_BACK] > 0 ? " or rolled back on purpose" : "",
+               running);
+    verdict_if(judge, true, VERDICT_VALID, "%s",
+               result->verification.state == VERIFICATION_DONE
+                   ? "every row was acknowledged, and the table grew by as many"
+                   : "every session finished, every row was acknowledged");
+}
+
+/* The list of reasons of a run. */
+static void judge_run(struct judge *judge)
+{
+    const struct result *result = judge->result;
+    const uint64_t *counters = result->totals.counters;
+    const struct client_machine machine = {
+        .bound = result->resources.client_bound,
+        .mean = result->resources.mean_cpu,
+        .has_server =
+            result->rank_count > 0 ? result->resources.server_pid != 0 : judge->context->is_local,
+        .time_ns = (double)counters[RECORDER_SESSION_NS],
+        .run_queue_ns = (double)counters[RECORDER_RUN_QUEUE_NS],
+    };
+    char loss[LOSS_BYTES], limit[LIMIT_BYTES];
+    const char *why = loss_reason(result, limit);
+    judge_end(judge, describe_loss(result, loss));
+    judge_client(judge, &machine);
+    judge_sessions(judge, why);
+    if (judge->context->has_script) {
+        judge_transactions(judge, why);
+    }
+    judge_rows(judge, why);
+    judge_measurement(judge, &machine);
+    judge_valid(judge);
+    exit_if(judge, result->verdict == VERDICT_INVALID, WEIGHT_INVALID, EXIT_CODE_INVALID,
+            "INVALID: %.200s", result->verdict_reason);
 }
 
 void result_judge(struct result *result, const struct judge_context *context)
 {
-    char loss[LOSS_BYTES];
-    memset(result->problems, 0, sizeof result->problems);
-    result->verdict_reason[0] = '\0';
+    struct judge judge = judge_begin(result, context);
     result->rate_achieved_percent = -1;
     if (context->rate_rows_per_s > 0 && context->has_script && result->measured_ns >= SHORTEST_NS) {
         result->rate_achieved_percent = 100 * (double)transactions_done(result->totals.counters) /
@@ -704,9 +803,7 @@ void result_judge(struct result *result, const struct judge_context *context)
                                         ((double)result->append_ns / 1e9) /
                                         context->rate_rows_per_s;
     }
-    describe_loss(result, loss);
-    judge_verdict(result, context, loss);
-    judge_exit(result, context, loss);
+    judge_run(&judge);
     result_conclude(result);
     const size_t used = strlen(result->verdict_reason);
     if (context->traced != NULL) {
@@ -715,23 +812,8 @@ void result_judge(struct result *result, const struct judge_context *context)
     }
 }
 
-/* Both, where the rule holds and is the first. */
-__attribute__((format(printf, 4, 5))) static void
-end_if(struct result *result, bool holds, enum exit_code code, const char *format, ...)
-{
-    char text[sizeof result->verdict_reason];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    const bool is_first = holds && result->verdict_reason[0] == '\0';
-    EXIT_IF(result, is_first, code, "%s", text);
-    verdict_if(result, holds,
-               code == EXIT_CODE_OK        ? VERDICT_VALID
-               : code == EXIT_CODE_INVALID ? VERDICT_INVALID
-                                           : VERDICT_DEGRADED,
-               "%s", text);
-}
+/* A reason of a search: the first that holds decides both. */
+#define SEARCH_IF(holds, code, ...) end_if(&judge, holds, WEIGHT_SHORT, code, "", __VA_ARGS__)
 
 void search_judge(const struct search *search, struct result *result, bool is_local,
                   bool was_interrupted)
@@ -746,38 +828,35 @@ void search_judge(const struct search *search, struct result *result, bool is_lo
     const char *held = UNITS_COUNT(search->held);
     const char *failed = UNITS_COUNT(search->failed);
     char text[LIMIT_BYTES];
-    memset(result->problems, 0, sizeof result->problems);
-    result->verdict_reason[0] = '\0';
-    end_if(result,
-           !session_ledger_balances(&result->sessions) || !row_ledger_balances(&result->rows),
-           EXIT_CODE_INTERNAL, "a ledger does not balance: a defect of append");
-    end_if(result, search->end == SEARCH_INTERRUPTED || was_interrupted, EXIT_CODE_INTERRUPTED,
-           "interrupted: at least %s sessions were held", held);
-    end_if(result, search->end == SEARCH_SCRIPT, EXIT_CODE_USAGE, "%s", mistake(&result->causes));
+    struct judge judge = judge_begin(result, NULL);
+    judge_ledgers(&judge);
+    SEARCH_IF(search->end == SEARCH_INTERRUPTED || was_interrupted, EXIT_CODE_INTERRUPTED,
+              "interrupted: at least %s sessions were held", held);
+    SEARCH_IF(search->end == SEARCH_SCRIPT, EXIT_CODE_USAGE, "%s", mistake(&result->causes));
     for (size_t i = 0; i < result->rank_count; i++) {
-        end_if(result, !result->ranks[i].is_known, EXIT_CODE_SHORT,
-               "rank %zu on machine %.60s was lost; %s sessions were held before", i,
-               result->ranks[i].machine, held);
+        SEARCH_IF(!result->ranks[i].is_known, EXIT_CODE_SHORT,
+                  "rank %zu on machine %.60s was lost; %s sessions were held before", i,
+                  result->ranks[i].machine, held);
     }
-    end_if(result, v->lost_at_most > 0 && !v->is_shrunk, EXIT_CODE_SHORT,
-           "%s acknowledged rows are lost", result_describe_lost(result, text));
-    end_if(result, has_stood_still(result, text), EXIT_CODE_INVALID, "%s", text);
+    SEARCH_IF(v->lost_at_most > 0 && !v->is_shrunk, EXIT_CODE_SHORT,
+              "%s acknowledged rows are lost", result_describe_lost(result, text));
+    SEARCH_IF(has_stood_still(result, text), EXIT_CODE_INVALID, "%s", text);
     /* not even the first level was held */
-    end_if(result, search->held == 0 && failure == NULL,
-           search->end == SEARCH_MEMORY ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_SHORT,
-           "no level was held before the search ended: %s", search_end_names[search->end]);
-    end_if(
-        result, search->held == 0, is_own ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_SERVER,
+    SEARCH_IF(search->held == 0 && failure == NULL,
+              search->end == SEARCH_MEMORY ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_SHORT,
+              "no level was held before the search ended: %s", search_end_names[search->end]);
+    SEARCH_IF(
+        search->held == 0, is_own ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_SERVER,
         "not even %s %s held: %.180s", failed,
         search->failed == 1 ? "session was" : "sessions were",
         describe_limit(limit, text, cause != NULL ? cause->error.text : "no session could append"));
-    end_if(result, v->state == VERIFICATION_FAILED, end_code,
-           "the rows were not counted after the search: %.150s", v->reason);
-    end_if(result, v->is_shrunk, EXIT_CODE_SHORT,
-           "the table has fewer rows than before the search: another client deleted rows");
-    end_if(result, search->end == SEARCH_GONE || search->end == SEARCH_STUCK, end_code,
-           "%s sessions were held, then %s", held,
-           search->end == SEARCH_GONE ? "the server was gone" : "some did not leave");
+    SEARCH_IF(v->state == VERIFICATION_FAILED, end_code,
+              "the rows were not counted after the search: %.150s", v->reason);
+    SEARCH_IF(v->is_shrunk, EXIT_CODE_SHORT,
+              "the table has fewer rows than before the search: another client deleted rows");
+    SEARCH_IF(search->end == SEARCH_GONE || search->end == SEARCH_STUCK, end_code,
+              "%s sessions were held, then %s", held,
+              search->end == SEARCH_GONE ? "the server was gone" : "some did not leave");
     unsigned held_levels = 0, disturbed = 0;
     for (size_t i = 0; i < search->count; i++) {
         const struct client_machine machine = {.mean = search->levels[i].cpu,
@@ -787,15 +866,15 @@ void search_judge(const struct search *search, struct result *result, bool is_lo
         disturbed += is_held && is_disturbed(&machine);
     }
     DEGRADED_IF(
-        result, disturbed > 0,
+        &judge, disturbed > 0,
         "%s sessions were held, but other programs had most of this machine's CPUs at %u of "
         "%u levels: rows/s and knee are not the server's",
         held, disturbed, held_levels);
-    end_if(result, search->end == SEARCH_FOUND, EXIT_CODE_OK,
-           "%s sessions were held, %s were tried and were not", held, failed);
-    end_if(result, search->failed > 0, EXIT_CODE_OK,
-           "%s sessions were held and %s were not; between them nothing is known", held, failed);
-    end_if(result, true, EXIT_CODE_OK,
-           "%s sessions were held, and no level failed: there may be more", held);
+    SEARCH_IF(search->end == SEARCH_FOUND, EXIT_CODE_OK,
+              "%s sessions were held, %s were tried and were not", held, failed);
+    SEARCH_IF(search->failed > 0, EXIT_CODE_OK,
+              "%s sessions were held and %s were not; between them nothing is known", held, failed);
+    SEARCH_IF(true, EXIT_CODE_OK, "%s sessions were held, and no level failed: there may be more",
+              held);
     result_conclude(result);
 }

@@ -778,6 +778,7 @@ static void test_files_are_short(void **state)
     }
     /* what else is wrong weighs more */
     r->rows.acknowledged--;
+    r->rows.rejected++;
     result_judge(r, &context);
     result_add_problem(r, PROBLEM_FILES, EXIT_CODE_CLIENT_LIMIT, "files are short");
     result_conclude(r);
