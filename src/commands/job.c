@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "base/url.h"
 #include "commands/command.h"
+#include "load/server.h"
 #include "measure/procfs.h"
 #include "measure/server_process.h"
 #include "report/figures.h"
@@ -346,7 +347,7 @@ static enum exit_code share_tables(struct job *job, struct error *error)
     } else if (plan->is_follower) {
         code = setup_prepare(&job->setup, plan, error);
         if (code == EXIT_CODE_OK) {
-            code = setup_learn(&job->setup, plan, buffer_text(&found), error);
+            setup_learn(&job->setup, plan, buffer_text(&found));
         }
         ask_limits(job);
     }
@@ -360,9 +361,9 @@ static enum exit_code make_memory(struct job *job, struct error *error)
     target_show_connection(plan, &job->setup.connection);
     /* a script may have no table whose rows are made here */
     const enum status status =
-        job->setup.table.column_count == 0
+        job->setup.own->table.column_count == 0
             ? STATUS_OK
-            : generator_create(&job->generator, plan, &job->setup.table, error);
+            : generator_create(&job->generator, plan, &job->setup.own->table, error);
     if (status != STATUS_OK) {
         return status == STATUS_REJECTED ? EXIT_CODE_USAGE : EXIT_CODE_CLIENT_LIMIT;
     }
@@ -373,25 +374,17 @@ static enum exit_code make_memory(struct job *job, struct error *error)
         plan_operations(plan).count, plan->host_count > 0 ? plan->host_count : 1);
     job->result = calloc(1, sizeof *job->result);
     job->evidence = job->search == NULL ? evidence_begin(&job->question) : NULL;
-    bool has_datasets = true, has_hosts = true;
-    if (job->result != NULL && plan->host_count > 0) {
-        job->result->hosts = calloc(plan->host_count, sizeof *job->result->hosts);
-        job->result->host_count = job->result->hosts == NULL ? 0 : plan->host_count;
-        for (unsigned i = 0; i < job->result->host_count; i++) {
-            struct host_result *host = &job->result->hosts[i];
-            target_name_host(plan, i, host->name, sizeof host->name);
-        }
-        has_hosts = job->result->host_count > 0;
-    }
+    bool has_tables = false;
     if (job->result != NULL) {
         causes_init(&job->result->causes);
-        const size_t count = plan->script == NULL ? 0 : plan->script->dataset_count;
-        job->result->datasets = count == 0 ? NULL : calloc(count, sizeof *job->result->datasets);
-        job->result->dataset_count = job->result->datasets == NULL ? 0 : count;
-        has_datasets = job->result->dataset_count == count;
+        has_tables = result_make_tables(job->result, job->setup.host_count, job->setup.table_count,
+                                        plan->script != NULL);
     }
-    if (!has_hosts || !has_datasets || job->recorder == NULL || job->result == NULL ||
-        (job->search == NULL && job->evidence == NULL) ||
+    for (unsigned i = 0; has_tables && i < plan->host_count; i++) {
+        struct host_result *host = &job->result->hosts[i];
+        target_name_host(plan, i, host->name, sizeof host->name);
+    }
+    if (!has_tables || job->recorder == NULL || (job->search == NULL && job->evidence == NULL) ||
         !recorder_snapshot_init(&job->result->totals, recorder_operations(job->recorder)) ||
         (plan->host_count > 0 &&
          !recorder_snapshot_add_hosts(&job->result->totals, plan->host_count))) {
@@ -458,7 +451,7 @@ static enum exit_code begin_trace(struct job *job, struct error *error)
         error_clear(error);
     }
     if (job->tracer != NULL) {
-        setup_count_io(&job->setup, &job->plan, &sum->before);
+        server_count_io(&job->setup, &job->plan, &sum->before);
         trace_note_counters(job->tracer, sum->before.taken_ns);
     }
     return EXIT_CODE_OK;
@@ -570,26 +563,22 @@ static void add_storage_note(struct io_description *of, const char *note)
     }
 }
 
-/* In all tables of the run. */
+/* In all tables of the run. Hosts that show the same number count as one database. */
 static uint64_t rows_before(const struct setup *setup)
 {
-    uint64_t rows = setup->dataset_count > 0 ? 0 : setup->rows_before;
-    for (size_t i = 0; i < setup->dataset_count; i++) {
-        rows += setup->datasets[i].rows_before;
-    }
-    /* hosts that show the same number are taken for one database */
-    uint64_t sum = 0;
+    uint64_t sum = 0, at_first = 0;
     bool are_alike = true;
     for (size_t h = 0; h < setup->host_count; h++) {
-        uint64_t at_host = 0;
-        const size_t tables = setup->dataset_count > 0 ? setup->dataset_count : 1;
-        for (size_t i = 0; i < tables && setup->hosts[h].is_known; i++) {
-            at_host += setup->hosts[h].rows_before[i];
+        const struct setup_host *host = &setup->hosts[(setup->host + h) % setup->host_count];
+        uint64_t rows = 0;
+        for (size_t i = 0; i < setup->table_count && host->is_known; i++) {
+            rows += host->rows_before[i];
         }
-        are_alike = are_alike && (at_host == rows || !setup->hosts[h].is_known);
-        sum += at_host;
+        at_first = h == 0 ? rows : at_first;
+        are_alike = are_alike && (rows == at_first || !host->is_known);
+        sum += rows;
     }
-    return are_alike ? rows : sum;
+    return are_alike ? at_first : sum;
 }
 
 static void end_trace(struct job *job)
@@ -598,7 +587,7 @@ static void end_trace(struct job *job)
     if (job->tracer != NULL) {
         const struct trace_counters before = sum->before;
         struct trace_counters after;
-        setup_count_io(&job->setup, &job->plan, &after);
+        server_count_io(&job->setup, &job->plan, &after);
         trace_end(job->tracer, sum);
         sum->before = before;
         sum->after = after;
@@ -664,8 +653,8 @@ static enum exit_code load(struct job *job, struct error *error)
     progress_init(&job->progress, STDERR_FILENO, plan);
     /* an engine without transactions knows how many rows it has */
     if (job->search == NULL && (plan->adapter->flags & ADAPTER_DISCARDS) == 0 &&
-        !ask_keeps_failed_rows(&setup->connection.facts, &setup->table)) {
-        progress_announce(&job->progress, setup->rows_before,
+        !ask_keeps_failed_rows(&setup->connection.facts, &setup->own->table)) {
+        progress_announce(&job->progress, *setup_rows_before(setup, setup->own),
                           setup->is_remote ? 0 : setup->count_ns);
     }
     job->sampler = sampler_start(&config, error);
@@ -715,7 +704,8 @@ static enum exit_code load(struct job *job, struct error *error)
     job->has_begun = true;
     for (unsigned i = 0; i < result->host_count; i++) {
         struct host_result *host = &result->hosts[i];
-        host->counters = result->totals.hosts_counters[i];
+        host->counters =
+            plan->host_count > 0 ? result->totals.hosts_counters[i] : result->totals.counters;
         host->elapsed_ns = result->elapsed_ns;
         host->measured_ns = result->measured_ns;
         for (size_t operation = 0; operation < OPERATIONS; operation++) {
@@ -795,13 +785,13 @@ static void note_connection(struct job *job)
 {
     const struct setup *setup = &job->setup;
     job->result->server = setup->server;
-    job->result->settings = setup->settings;
-    for (size_t i = 0; setup->hosts != NULL && i < setup->host_count; i++) {
+    job->result->host = setup->host;
+    for (size_t i = 0; i < setup->host_count; i++) {
         job->result->hosts[i].settings = setup->hosts[i].settings;
     }
     job->result->connection = setup->connection;
     setup_describe_removal(setup, &job->plan, job->result->removal, sizeof job->result->removal);
-    memcpy(job->result->engine, setup->table.engine, sizeof job->result->engine);
+    memcpy(job->result->engine, setup->own->table.engine, sizeof job->result->engine);
 }
 
 /* `why_not`: why the rows are not counted; NULL: they are. */
@@ -881,8 +871,10 @@ static void settle(struct job *job, bool was_interrupted, const char *text)
     if (job->is_told && before == result->exit_code && strcmp(reason, result->exit_reason) == 0) {
         return;
     }
-    const struct run_outcome outcome = {
-        .plan = &job->plan, .table = &job->setup.table, .result = result, .search = job->search};
+    const struct run_outcome outcome = {.plan = &job->plan,
+                                        .table = &job->setup.own->table,
+                                        .result = result,
+                                        .search = job->search};
     job->is_told = run_files_write_outcome(job->files, &outcome);
     if (!job->is_told) {
         note_files(job);
@@ -1100,7 +1092,7 @@ static enum exit_code conclude(struct job *job)
     FILE *stream = buffer_open(&text);
     bool is_whole = stream != NULL;
     if (is_whole && plan->is_json) {
-        is_whole = report_write_json(stream, plan, &job->setup.table, result, job->search);
+        is_whole = report_write_json(stream, plan, &job->setup.own->table, result, job->search);
     } else if (is_whole && job->search == NULL) {
         report_write_text(stream, plan, result, run_files_shortage(job->files));
     } else if (is_whole) {

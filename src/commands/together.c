@@ -213,23 +213,20 @@ static struct result *make_whole(const struct ranks *ranks, const struct plan *p
     whole->rank_count = whole->ranks == NULL ? 0 : ranks_count(ranks);
     whole->session_list = calloc(sessions + 1, sizeof *whole->session_list);
     whole->session_count = whole->session_list == NULL ? 0 : sessions;
-    whole->datasets = calloc(own->dataset_count + 1, sizeof *whole->datasets);
-    whole->dataset_count = whole->datasets == NULL ? 0 : own->dataset_count;
-    whole->hosts = calloc(own->host_count + 1, sizeof *whole->hosts);
-    whole->host_count = whole->hosts == NULL ? 0 : own->host_count;
+    const bool has_tables =
+        result_make_tables(whole, own->host_count, own->table_count, own->dataset_count > 0);
     for (size_t i = 0; i < whole->host_count; i++) {
         memcpy(whole->hosts[i].name, own->hosts[i].name, sizeof whole->hosts[i].name);
     }
     const bool has_totals =
         recorder_snapshot_init(&whole->totals, own->totals.operations) &&
-        (own->host_count == 0 || recorder_snapshot_add_hosts(&whole->totals, own->host_count));
+        (own->totals.hosts == 0 || recorder_snapshot_add_hosts(&whole->totals, own->totals.hosts));
     for (size_t i = 0; i < whole->session_count; i++) {
         whole->session_list[i] =
             (struct session_summary){.index = (unsigned)i, .first_ack_ns = -1, .last_ack_ns = -1};
         whole->session_list[i].is_idle = i >= plan->sessions;
     }
-    if (!has_totals || whole->ranks == NULL || whole->session_list == NULL ||
-        whole->datasets == NULL || whole->hosts == NULL) {
+    if (!has_totals || whole->ranks == NULL || whole->session_list == NULL || !has_tables) {
         result_free(whole);
         return NULL;
     }

@@ -103,12 +103,11 @@ void session_note_progress(struct session *session, int64_t now_ns)
     recorder_note_progress(session->load->recorder, session->place, now_ns);
 }
 
-bool session_knows_before(const struct session *session, size_t table, uint64_t rows,
-                          uint64_t *before)
+bool session_knows_before(const struct session *session, size_t table, uint64_t *before)
 {
-    const struct setup_host *hosts = session->load->setup->hosts;
-    *before = hosts == NULL ? rows : hosts[session->host].rows_before[table];
-    return hosts == NULL || (hosts[session->host].is_known && !session->has_moved);
+    const struct setup_host *host = &session->load->setup->hosts[session->host];
+    *before = host->rows_before[table];
+    return host->is_known && !session->has_moved;
 }
 
 void session_note_count(struct session *session, uint64_t rows, uint64_t own, uint64_t *last)

@@ -324,7 +324,7 @@ static enum status take_table(const struct script *script, size_t number,
 static enum status adopt(const struct datasets_place *place, size_t number,
                          const struct table *described, struct error *error)
 {
-    struct setup_dataset *out = &place->setup->datasets[number];
+    struct setup_table *out = &place->setup->tables[number];
     const struct script *script = place->plan->script;
     struct buffer sql = {0};
     const enum status status = take_table(script, number, described, &out->table, error);
@@ -522,16 +522,17 @@ static enum status check_rows(const struct datasets_place *place, struct work *w
 {
     const struct plan *plan = place->plan;
     const struct script_dataset *dataset = work->dataset;
-    struct setup_dataset *out = &place->setup->datasets[work->number];
+    const struct setup_table *counted = &place->setup->tables[work->number];
     const char *script = short_name(plan->script);
     const struct ask_wait wait = {.unread = ask_words(&place->setup->connection)->unread,
                                   .limit_ns = ASK_UNREAD_NS,
                                   .on_answer = place->on_answer,
                                   .context = place->context};
+    uint64_t *const before = setup_rows_before(place->setup, counted);
     const enum status status =
-        ask_count_shown(plan->adapter, place->conn, &out->count, &wait, &out->rows_before, error);
+        ask_count_shown(plan->adapter, place->conn, &counted->count, &wait, before, error);
     place->on_answer(place->context);
-    const uint64_t rows = out->rows_before;
+    const uint64_t rows = *before;
     if (status != STATUS_OK || dataset->rows == 0 || rows == dataset->rows) {
         work->phase = PHASE_DONE;
         work->rows = status == STATUS_OK ? rows : 0;
@@ -718,18 +719,15 @@ enum status datasets_examine(const struct datasets_place *place, struct datasets
 {
     const struct plan *plan = place->plan;
     const struct script *script = plan->script;
-    struct setup *setup = place->setup;
+    const struct setup *setup = place->setup;
     struct datasets *datasets = calloc(1, sizeof *datasets);
     *out = NULL;
     if (datasets == NULL) {
         return lack_memory(error);
     }
     datasets->works = calloc(script->dataset_count + 1, sizeof *datasets->works);
-    setup->datasets = calloc(script->dataset_count + 1, sizeof *setup->datasets);
-    setup->dataset_count = setup->datasets == NULL ? 0 : script->dataset_count;
-    enum status status = datasets->works == NULL || setup->datasets == NULL
-                             ? lack_memory(error)
-                             : check_script(place, datasets, error);
+    enum status status =
+        datasets->works == NULL ? lack_memory(error) : check_script(place, datasets, error);
     for (size_t i = 0; status == STATUS_OK && i < script->dataset_count; i++) {
         if (!script->datasets[i].is_declared) {
             continue;
@@ -1075,7 +1073,7 @@ static enum status append_chunk(struct hand *hand, const struct work *work, uint
                                 uint64_t *accepted, struct error *error)
 {
     const struct adapter *adapter = hand->loader->plan->adapter;
-    const struct table *table = &hand->loader->setup->datasets[work->number].table;
+    const struct table *table = &hand->loader->setup->tables[work->number].table;
     const uint64_t all = chunk_rows(work, chunk);
     *accepted = 0;
     line_begin_call(&hand->line);
@@ -1246,7 +1244,9 @@ static enum status finish_table(struct hand *hand, const struct work *work, stru
     const struct plan *plan = hand->loader->plan;
     const struct connection_info *connection = &hand->loader->setup->connection;
     const struct script_dataset *dataset = work->dataset;
-    struct setup_dataset *out = &hand->loader->setup->datasets[work->number];
+    const struct setup *setup = hand->loader->setup;
+    const struct setup_table *counted = &setup->tables[work->number];
+    uint64_t *const rows = setup_rows_before(setup, counted);
     enum status status = STATUS_OK;
     for (size_t c = 0; c < dataset->column_count && status == STATUS_OK; c++) {
         char sql[1024] = "";
@@ -1264,12 +1264,11 @@ static enum status finish_table(struct hand *hand, const struct work *work, stru
     if (status == STATUS_OK) {
         const struct ask_wait wait = {.unread = ask_words(connection)->unread,
                                       .limit_ns = ASK_UNREAD_NS};
-        status = ask_count_shown(plan->adapter, hand->conn, &out->count, &wait, &out->rows_before,
-                                 error);
+        status = ask_count_shown(plan->adapter, hand->conn, &counted->count, &wait, rows, error);
     }
-    if (status == STATUS_OK && dataset->rows > 0 && out->rows_before != dataset->rows) {
+    if (status == STATUS_OK && dataset->rows > 0 && *rows != dataset->rows) {
         error_set(error, ERROR_SERVER, 0, NULL, "%s rows were loaded, and count(*) is %s",
-                  UNITS_COUNT(dataset->rows), UNITS_COUNT(out->rows_before));
+                  UNITS_COUNT(dataset->rows), UNITS_COUNT(*rows));
         return STATUS_REJECTED;
     }
     return status == STATUS_OK && dataset->rows > 0

@@ -1247,7 +1247,7 @@ enum status fleet_run(struct load *load, struct result *result, struct error *er
     causes_init(&fleet.causes);
     load->causes = is_run ? &result->causes : &fleet.causes;
     load->mistakes = &result->causes;
-    load->read = load->setup->count;
+    load->read = load->setup->own->count;
     if (load->plan->read_mode == READ_QUERY) {
         load->read = (struct statement){.sql = load->plan->read_sql};
     }

@@ -57,9 +57,10 @@ static enum status open_connection(struct session *session, enum cause_phase pha
                     phase == CAUSE_RECONNECT ? OPERATION_RECONNECT : OPERATION_CONNECT,
                     end_ns - start_ns);
     session_add(session, RECORDER_CONNECTIONS_OPENED, 1);
-    if (adapter->get_ready != NULL && !session->is_idle && load->setup->table.column_count > 0) {
+    if (adapter->get_ready != NULL && !session->is_idle &&
+        load->setup->own->table.column_count > 0) {
         session_begin_call(session);
-        adapter->get_ready(session->conn, &load->setup->table);
+        adapter->get_ready(session->conn, &load->setup->own->table);
         session_end_call(session);
     }
     const enum status ready = session->transactions != NULL && !session->is_idle
@@ -211,7 +212,7 @@ static enum status settle_call(struct session *session, enum cause_phase phase, 
 
 static enum status append_batch(struct session *session, int64_t intended_ns)
 {
-    struct append append = {.table = &session->load->setup->table,
+    struct append append = {.table = &session->load->setup->own->table,
                             .first_row = session->sum.begun,
                             .rows = batch_rows_after(session, session->sum.begun)};
     struct error error = {.kind = ERROR_NONE};
@@ -279,7 +280,7 @@ static enum status read_table(struct session *session)
     uint64_t before;
     if (status == STATUS_OK && is_count &&
         ((adapter->flags & ADAPTER_DISCARDS) == 0 || session->sum.churns == 0) &&
-        session_knows_before(session, 0, load->setup->rows_before, &before)) {
+        session_knows_before(session, 0, &before)) {
         session_note_count(session, rows, before + session->sum.rows.acknowledged,
                            &session->last_count);
     }

@@ -141,10 +141,9 @@ static inline bool session_goes_on(enum status status)
 void session_note_gap(struct session *session, int64_t now_ns);
 void session_note_progress(struct session *session, int64_t now_ns);
 
-/* The rows that table number `table` had before the run: `rows`, or of several hosts those of the
- * session's. False: they are not known, or the session's own rows may be at another host. */
-bool session_knows_before(const struct session *session, size_t table, uint64_t rows,
-                          uint64_t *before);
+/* The rows that table number `table` had before the run, at the session's host. False: they are not
+ * known, or the session's own rows may be at another host. */
+bool session_knows_before(const struct session *session, size_t table, uint64_t *before);
 
 /* A count must show the session's own rows, and never fewer than the one before. */
 void session_note_count(struct session *session, uint64_t rows, uint64_t own, uint64_t *last);

@@ -1,11 +1,7 @@
 /*
- * Before and after the sessions: the server is asked, the table is made ready and counted, and
- * counted or read again.
- *
- * Each on a connection of its own, which takes no place from a session, and on a thread, so that
- * the main thread stays able to see a signal: then the connection is interrupted after a grace, and
- * again every second until the work returns; so it is when an answer takes longer than --timeout.
- * Main thread.
+ * Before the sessions the server is asked, the run's tables are made ready and counted; after them
+ * the rows are counted again or read back. Each on a connection of its own: load/task.h. Main
+ * thread.
  */
 #ifndef LOAD_SETUP_H
 #define LOAD_SETUP_H
@@ -19,15 +15,13 @@
 #include "load/storage.h"
 #include "measure/result.h"
 #include "plan/plan.h"
-#include "trace/trace.h"
 
-/* A table of the plan's script. */
-struct setup_dataset {
-    struct table table; /* the columns that the script's rows have; owned; empty for a table without
-                           columns in the script, which is setup.table */
+/* A table of the run: the plan's own, or one of its script. */
+struct setup_table {
+    const char *name;       /* borrowed */
+    struct table table;     /* the columns that are written; owned */
     struct statement count; /* select count(*) from it */
     char *count_sql;        /* owned */
-    uint64_t rows_before;
 };
 
 /* What set-up did to the tables of a script. */
@@ -48,34 +42,30 @@ struct cut_list {
     uint64_t ended; /* of these, at the server */
 };
 
-/* One of several hosts. */
+/* A host, of which there may be one. */
 struct setup_host {
     bool is_known;         /* it answered, and: */
-    uint64_t *rows_before; /* of the table, or of each of the script's by number; owned */
+    uint64_t *rows_before; /* of each table, by number; owned */
     struct server_settings settings;
 };
 
 struct setup {
-    struct table table;     /* the columns that are written; owned; with a script that has no table
-                               without columns of its own: empty */
-    struct statement count; /* select count(*) from it */
-    char *count_sql;        /* owned */
-    uint64_t rows_before;
-    bool has_made_table;      /* `table` was missing, or was to be recreated */
+    size_t table_count;         /* 1, or with a script as many as it has, perhaps none */
+    struct setup_table *tables; /* by number, and an empty one; owned */
+    struct setup_table *own;  /* the one whose columns the database says, not the script; the empty
+                                 one where every table has its columns in the script */
+    bool has_made_table;      /* `own` was missing, or was to be recreated */
     struct statement nothing; /* shows that a connection is still there */
     int64_t count_ns;         /* counting them took so long */
-    struct server_settings settings;
     struct server_limits server;       /* version "" when the server did not say */
     struct connection_info connection; /* how this connection, and so all of them, work */
     bool is_remote;                    /* the server is on another machine */
-    size_t dataset_count;              /* of the plan's script */
-    struct setup_dataset *datasets;    /* by number; owned */
     struct setup_made made;
     struct storage storage;
-    unsigned host; /* of several: the first that answered */
-    size_t host_count;
+    unsigned host;            /* the first that answered */
+    size_t host_count;        /* one or several */
+    struct setup_host *hosts; /* by number; owned */
     struct cut_list *cut;     /* when rows are counted again these are ended; NULL: none */
-    struct setup_host *hosts; /* by number; owned; NULL: there is one host */
 };
 
 /* Asks a server to which nobody may have connected yet about its limits. Makes nothing. Fills only
@@ -100,6 +90,10 @@ enum exit_code setup_find_table(const struct plan *plan, struct setup_found *fou
  * print. */
 enum exit_code setup_name_table(struct plan *plan, struct error *error);
 
+/* The first step of setup_prepare: makes room for the tables of the plan and its hosts. Else than
+ * OK: out of memory; setup_fini frees what there is. */
+enum exit_code setup_make_room(struct setup *setup, const struct plan *plan, struct error *error);
+
 /* Connects, creates the table where it is missing (or is to be recreated), learns its columns,
  * counts its rows, and runs the user's query once, if there is one. With a script, its tables are
  * made and loaded, and its statements prepared once. On OK the caller ends it with setup_fini; else
@@ -111,11 +105,20 @@ enum exit_code setup_name_table(struct plan *plan, struct error *error);
 enum exit_code setup_prepare(struct setup *setup, const struct plan *plan, struct error *error);
 void setup_fini(struct setup *setup);
 
+/* The rows that a table had before the run, where it was set up. */
+static inline uint64_t *setup_rows_before(const struct setup *setup,
+                                          const struct setup_table *table)
+{
+    return &setup->hosts[setup->host].rows_before[table - setup->tables];
+}
+
+/* Whether the run's own table had rows before the run, at some host. */
+bool setup_had_rows(const struct setup *setup);
+
 /* What other ranks of the run have to know of it, and their taking it over: the seed, the rows that
  * are there before the run, and the sessions that others have. */
 void setup_tell(const struct setup *setup, const struct plan *plan, struct buffer *text);
-enum exit_code setup_learn(struct setup *setup, struct plan *plan, const char *text,
-                           struct error *error);
+void setup_learn(struct setup *setup, struct plan *plan, const char *text);
 
 /* What prepare did, in a line. */
 void setup_describe_made(const struct setup *setup, const struct plan *plan, char *line,
@@ -136,10 +139,7 @@ enum exit_code setup_start_library(struct adapter_library **library, struct plan
                                    struct error *error);
 void setup_stop_library(struct adapter_library *library, const struct plan *plan);
 
-/* For --io-trace: what the server has counted of its writes and syncs, once it has counted all that
- * is over. Nothing where it does not tell, or where there are several. */
-void setup_count_io(const struct setup *setup, const struct plan *plan,
-                    struct trace_counters *counters);
+/* verify.c */
 
 /* For --verify rows, between the set-up and the generator: rows that carry this run's tag already
  * would be taken for its own. Then the plan gets another seed, or, when the user gave that, the run

@@ -350,7 +350,7 @@ static enum status do_append(void *context, size_t dataset, uint64_t rows)
     const struct script_dataset *declared = &own->script->datasets[dataset];
     struct table_account *account = &own->accounts[dataset];
     struct append append = {
-        .table = &session->load->setup->table,
+        .table = &session->load->setup->tables[dataset].table,
         .first_row = account->appended,
         .rows = MIN(rows, session->quota - session->sum.begun),
     };
@@ -372,7 +372,6 @@ static enum status do_append(void *context, size_t dataset, uint64_t rows)
             error_set(&own->error, ERROR_MEMORY, 0, NULL, "out of memory for a batch of rows");
             return fail(own, CAUSE_APPEND, declared->name, STATUS_FATAL);
         }
-        append.table = &session->load->setup->datasets[dataset].table;
         append.make = make_rows;
         append.context = own;
         append.most_rows = ROWS_AT_A_TIME;
@@ -419,11 +418,11 @@ static enum status do_count_rows(void *context, size_t dataset, uint64_t *rows)
     const struct setup *setup = session->load->setup;
     const struct adapter *adapter = session->load->plan->adapter;
     const struct script_dataset *declared = &own->script->datasets[dataset];
-    const struct setup_dataset *known = &setup->datasets[dataset];
     struct table_account *account = &own->accounts[dataset];
     const int64_t start_ns = leave_script(own);
     session_begin_call(session);
-    const enum status status = ask_count(adapter, session->conn, &known->count, rows, &own->error);
+    const enum status status =
+        ask_count(adapter, session->conn, &setup->tables[dataset].count, rows, &own->error);
     session_end_call(session);
     const int64_t end_ns = enter_script(own);
     if (status != STATUS_OK) {
@@ -434,7 +433,7 @@ static enum status do_count_rows(void *context, size_t dataset, uint64_t *rows)
     /* where nobody takes any */
     uint64_t before;
     if ((adapter->flags & ADAPTER_DISCARDS) == 0 && !is_taken_from(own->script, dataset) &&
-        session_knows_before(session, dataset, known->rows_before, &before)) {
+        session_knows_before(session, dataset, &before)) {
         session_note_count(session, *rows, before + account->added + account->try_added,
                            &account->last_count);
     }
@@ -601,7 +600,7 @@ void transactions_destroy(struct session *session, struct result *result)
     }
     for (size_t i = 0; own->accounts != NULL && i < result->dataset_count; i++) {
         const struct table_account *account = &own->accounts[i];
-        struct dataset_verification *into = &result->datasets[i];
+        struct verification *into = &result->datasets[i];
         into->added += account->added;
         into->taken += account->taken;
         into->added_in_doubt += account->added_in_doubt;

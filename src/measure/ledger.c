@@ -90,7 +90,7 @@ void verification_settle(struct verification *verification, const struct row_led
     verification->surplus = arrived;
 }
 
-void dataset_verification_settle(struct dataset_verification *verification)
+void verification_settle_table(struct verification *verification)
 {
     const uint64_t added = verification->rows_before + verification->added;
     const uint64_t taken = verification->taken + verification->taken_in_doubt;

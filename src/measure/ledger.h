@@ -86,7 +86,7 @@ bool operation_counts_balance(const uint64_t counts[OPERATION_COUNTS]);
 /* Tries after the first, whatever made them necessary. */
 uint64_t transactions_retries(const uint64_t counters[RECORDER_COUNTERS]);
 
-/* What count(*) before and after the run says about the acknowledged rows. */
+/* What count(*) before and after the run says about a table. */
 enum verification_state {
     VERIFICATION_NONE,   /* not asked for, or the adapter keeps no rows */
     VERIFICATION_FAILED, /* the count after the run could not be had */
@@ -94,31 +94,24 @@ enum verification_state {
 };
 
 struct verification {
-    enum verification_state state;
+    enum verification_state state; /* of a script's table also NONE: nothing was to change it */
     uint64_t rows_before;
     uint64_t rows_after;
-    uint64_t lost;             /* acknowledged and not there, were all that are there of this run */
+    uint64_t lost;    /* acknowledged and not there, were all that are there of this run; of a
+                         script's table, were all in doubt taken and none of them added */
+    uint64_t surplus; /* more than this run can have written: another writer's; of a script's table,
+                         were none in doubt taken and all of them added */
+    char reason[240]; /* VERIFICATION_FAILED: why */
+
+    /* of a run without a script: */
     uint64_t lost_at_most;     /* were all that were there before still there */
     uint64_t in_doubt_arrived; /* rows in doubt that are there */
     uint64_t rejected_arrived; /* rejected rows that are there */
-    uint64_t surplus;          /* more than this run can have written: another writer's */
     bool is_shrunk;            /* fewer rows than before: somebody deleted */
-    char reason[240];          /* VERIFICATION_FAILED: why */
-};
 
-/* With a script: what count(*) before and after the run says about one of its tables that
- * statements add to or take from, or that is appended to. before + added - taken = after, but for
- * what is in doubt. */
-struct dataset_verification {
-    enum verification_state
-        state; /* NONE: nothing was to change it, or the adapter keeps no rows */
-    uint64_t rows_before;
-    uint64_t rows_after;
+    /* of a script's table: before + added - taken = after, but for what is in doubt */
     uint64_t added, taken;                   /* by what was committed, warm-up included */
     uint64_t added_in_doubt, taken_in_doubt; /* by what may have been */
-    uint64_t lost;    /* rows that are not there, were all in doubt taken and none of them added */
-    uint64_t surplus; /* rows too many, were none in doubt taken and all of them added */
-    char reason[240]; /* VERIFICATION_FAILED: why */
 };
 
 bool session_ledger_balances(const struct session_ledger *ledger);
@@ -132,8 +125,8 @@ void ledger_add(void *into, const void *from, size_t bytes);
  * lost may hide behind one of another kind or of another writer. */
 void verification_settle(struct verification *verification, const struct row_ledger *rows);
 
-/* Fills `lost` and `surplus` from the rest. */
-void dataset_verification_settle(struct dataset_verification *verification);
+/* The same of a script's table: `lost` and `surplus`. */
+void verification_settle_table(struct verification *verification);
 
 enum cause_phase {
     CAUSE_THREAD,    /* the session's thread could not be created */

@@ -72,47 +72,70 @@ void result_add_part(struct result *result, const struct rank_result *part)
     }
 }
 
-bool result_join_hosts(struct result *result, struct hosts_view *view)
+bool result_make_tables(struct result *result, size_t hosts, size_t tables, bool has_script)
 {
-    const struct host_result *known = NULL, *unknown = NULL, *highest = NULL;
-    const size_t table = view->table;
+    bool has_memory = true;
+    if (has_script) {
+        result->datasets = calloc(tables + 1, sizeof *result->datasets);
+        has_memory = result->datasets != NULL;
+        result->dataset_count = has_memory ? tables : 0;
+    }
+    result->hosts = calloc(hosts, sizeof *result->hosts);
+    result->host_count = result->hosts == NULL ? 0 : hosts;
+    result->table_count = tables;
+    has_memory = has_memory && result->hosts != NULL;
+    for (size_t i = 0; i < result->host_count; i++) {
+        result->hosts[i].tables = calloc(tables + 1, sizeof *result->hosts[i].tables);
+        has_memory = has_memory && result->hosts[i].tables != NULL;
+    }
+    return has_memory;
+}
+
+void result_join_hosts(struct result *result, size_t table, uint64_t least, uint64_t most,
+                       struct verification *verification)
+{
+    const struct table_count *first = NULL;
+    const struct host_result *unknown = NULL;
     bool is_same_before = true, is_same_after = true;
-    uint64_t changes = 0, largest = 0;
-    view->before = view->after = 0;
-    view->reason[0] = '\0';
+    uint64_t changes = 0, largest = 0, highest = 0, before = 0, after = 0;
     for (size_t i = 0; i < result->host_count; i++) {
         const struct host_result *host = &result->hosts[i];
-        if (!host->is_counted) {
+        const struct table_count *count = &host->tables[table];
+        if (!count->is_counted) {
             const bool has_written =
                 host->counters[RECORDER_ROWS_ACKNOWLEDGED] + host->counters[RECORDER_WRITES] > 0;
             unknown = has_written ? host : unknown;
             continue;
         }
-        const uint64_t was = host->rows_before[table], is = host->rows_after[table];
-        const uint64_t change = is > was ? is - was : was - is;
-        known = known == NULL ? host : known;
-        highest = highest == NULL || is > highest->rows_after[table] ? host : highest;
-        is_same_before = is_same_before && was == known->rows_before[table];
-        is_same_after = is_same_after && is == known->rows_after[table];
+        const uint64_t change = count->after > count->before ? count->after - count->before
+                                                             : count->before - count->after;
+        first = first == NULL ? count : first;
+        highest = MAX(highest, count->after);
+        is_same_before = is_same_before && count->before == first->before;
+        is_same_after = is_same_after && count->after == first->after;
         changes += change;
         largest = MAX(largest, change);
-        view->before += was;
-        view->after += is;
+        before += count->before;
+        after += count->after;
     }
-    const bool is_one = known != NULL && is_same_before &&
-                        ((is_same_after && largest >= view->least) || changes > view->most);
-    if (view->most > 0) { /* a table that the run left alone shows nothing */
+    const bool is_one =
+        first != NULL && is_same_before && ((is_same_after && largest >= least) || changes > most);
+    if (most > 0) { /* a table that the run left alone shows nothing */
         result->are_hosts_one = is_one;
     }
-    if (is_one) {
-        view->before = known->rows_before[table];
-        view->after = highest->rows_after[table];
-    } else if (known == NULL || unknown != NULL) {
+    verification->state = VERIFICATION_DONE;
+    verification->rows_before = is_one ? first->before : before;
+    verification->rows_after = is_one ? highest : after;
+    if (!is_one && (first == NULL || unknown != NULL)) {
         const struct host_result *host = unknown == NULL ? &result->hosts[0] : unknown;
-        snprintf(view->reason, sizeof view->reason, "host %.100s: %.120s", host->name,
-                 host->reason);
+        verification->state = VERIFICATION_FAILED;
+        char place[120] = "";
+        if (result->host_count > 1) {
+            snprintf(place, sizeof place, "host %.100s: ", host->name);
+        }
+        snprintf(verification->reason, sizeof verification->reason, "%s%.*s", place,
+                 place[0] == '\0' ? (int)sizeof verification->reason : 120, host->reason);
     }
-    return view->reason[0] == '\0';
 }
 
 void result_free(struct result *result)
@@ -121,8 +144,7 @@ void result_free(struct result *result)
         return;
     }
     for (size_t i = 0; i < result->host_count; i++) {
-        free(result->hosts[i].rows_before);
-        free(result->hosts[i].rows_after);
+        free(result->hosts[i].tables);
     }
     free(result->hosts);
     session_list_free(result->session_list, result->session_count);
@@ -233,20 +255,17 @@ const char *server_setting(const struct server_settings *settings, const char *n
 
 const char *result_describe_change(const struct result *result, char text[RESULT_CHANGE_BYTES])
 {
-    const struct server_settings *before = &result->settings, *after = &result->settings_changed;
-    const char *host = "";
-    for (size_t i = 0; i < result->host_count && after->count == 0; i++) {
-        before = &result->hosts[i].settings;
-        after = &result->hosts[i].settings_changed;
-        host = result->hosts[i].name;
+    const struct host_result *host = NULL;
+    for (size_t i = 0; i < result->host_count && host == NULL; i++) {
+        host = result->hosts[i].settings_changed.count > 0 ? &result->hosts[i] : NULL;
     }
     text[0] = '\0';
-    if (after->count > 0) {
-        const struct server_setting *is = &after->entries[0];
-        const char *was = server_setting(before, is->name);
+    if (host != NULL) {
+        const struct server_setting *is = &host->settings_changed.entries[0];
+        const char *was = server_setting(&host->settings, is->name);
         snprintf(text, RESULT_CHANGE_BYTES,
                  "changed at %s%.60s during the run: %.64s: %.40s before, %.40s after",
-                 host[0] == '\0' ? "the server" : "host ", host, is->name,
+                 result->host_count == 1 ? "the server" : "host ", host->name, is->name,
                  was == NULL ? "not set" : was, is->value[0] == '\0' ? "not set" : is->value);
     }
     return text;

@@ -100,15 +100,21 @@ struct problem {
     char text[PROBLEM_BYTES];
 };
 
-/* What one of several hosts came to. */
+/* count(*) of a table at a host, before and after the run. */
+struct table_count {
+    bool is_counted; /* both are known */
+    uint64_t before, after;
+};
+
+/* What a host came to, of which there may be one. */
 struct host_result {
-    char name[280];                  /* host:port */
+    char name[280];                  /* host:port; "" where there is one */
     int64_t elapsed_ns, measured_ns; /* of the run */
     const uint64_t *counters;        /* of the recorder, in result.totals */
     struct recorder_latency latencies[OPERATIONS];
-    bool is_counted; /* before and after the run; else the reason why not */
-    char reason[240];
-    uint64_t *rows_before, *rows_after;      /* of the table, or of each of the script's; owned */
+    struct table_count *tables;              /* by number; owned */
+    bool is_counted;                         /* all tables, before and after the run; else: */
+    char reason[240];                        /* why not */
     struct server_settings settings;         /* before the run */
     struct server_settings settings_changed; /* those that were others after it, as they were then;
                                                 value "": not set any more */
@@ -168,13 +174,13 @@ struct result {
 
     struct verification verification;
     struct row_verification row_verification;
-    size_t dataset_count;                  /* of the script; then `verification` says nothing */
-    struct dataset_verification *datasets; /* by number, owned: free. The fleet fills what was added
-                                              and taken, verify_result the rest */
-    size_t rank_count;                     /* of several ranks, else 0 */
-    struct rank_result *ranks;             /* by number, owned */
-    unsigned resource_rank;                /* whose CPU and I/O `resources` has */
-    int64_t gate_late_ns;                  /* as in struct rank_result, of this process */
+    size_t dataset_count;          /* of the script; then `verification` says nothing */
+    struct verification *datasets; /* by number, owned: free. The fleet fills what was added and
+                                      taken, verify_result the rest */
+    size_t rank_count;             /* of several ranks, else 0 */
+    struct rank_result *ranks;     /* by number, owned */
+    unsigned resource_rank;        /* whose CPU and I/O `resources` has */
+    int64_t gate_late_ns;          /* as in struct rank_result, of this process */
     uint64_t sessions_left;  /* whose threads were left behind in their script, and read it still */
     uint64_t sessions_ended; /* that append cut, and ended at the server, which was at work still */
 
@@ -186,8 +192,10 @@ struct result {
     struct event_list events;  /* owned: event_list_fini */
     char metrics_note[200];    /* why --metrics-file is not up to date; "" when it is */
     struct findings findings;  /* the limits that were hit */
-    size_t host_count;         /* of several hosts, else 0 */
+    size_t host_count;         /* one or several */
     struct host_result *hosts; /* by number, owned */
+    unsigned host;             /* the one that was set up first */
+    size_t table_count;        /* that each host has */
     bool are_hosts_one;        /* as far as is known they show one database */
     size_t session_count;
     struct session_summary *session_list; /* by index, owned; NULL before the sessions ended */
@@ -195,12 +203,9 @@ struct result {
     uint64_t least_sessions; /* that had to be up for the run to go on */
     uint64_t sessions_up;    /* STOP_TOO_FEW: so many were */
     struct resource_summary resources;
-    struct trace_sum *trace; /* trace/trace.h; owned: free; NULL: --io-trace was not given. Of
-                                several ranks the sum of theirs */
-    struct server_settings settings;         /* before the run */
-    struct server_settings settings_changed; /* those that were others after it, as they were then;
-                                                value "": not set any more */
-    struct server_limits server;             /* version "" when the server did not say */
+    struct trace_sum *trace;     /* trace/trace.h; owned: free; NULL: --io-trace was not given. Of
+                                    several ranks the sum of theirs */
+    struct server_limits server; /* version "" when the server did not say */
     struct connection_info connection;
     char engine[ROW_TYPE_NAME_BYTES]; /* of the table; "" where there is only one */
     char removal[320]; /* what removes what the run leaves behind; "" when nothing stays */
@@ -259,19 +264,19 @@ struct judge_context {
  * verdict.c. */
 void result_judge(struct result *result, const struct judge_context *context);
 
-/* What several hosts show of a table, put together. */
-struct hosts_view {
-    size_t table;         /* its number */
-    uint64_t least, most; /* rows by which the run changed it */
-    uint64_t before, after;
-    char reason[240]; /* why they are not known; "" when they are */
-};
+/* Makes room for the hosts, the counts of so many tables at each, and, with a script, what is
+ * verified of each table. False: out of memory; result_free frees what there is. */
+bool result_make_tables(struct result *result, size_t hosts, size_t tables, bool has_script);
 
-/* Fills view->before and after, and says in result->are_hosts_one whether the hosts are one
- * database. They are when they showed the same number before, and now all show what was added, or
- * together more than that: then the highest count holds. Else the counts are added up. False:
- * one that has rows of the run was not counted. */
-bool result_join_hosts(struct result *result, struct hosts_view *view);
+/* Puts together what all hosts show of table number `table`, which the run changed by `least` to
+ * `most` rows: fills rows_before, rows_after, and the state, with the reason where it is
+ * VERIFICATION_FAILED: a host that has rows of the run was not counted.
+ *
+ * Says in result->are_hosts_one whether the hosts are one database. They are when they showed the
+ * same number before, and now all show what was added, or together more than that: then the highest
+ * count holds. Else the counts are added up. */
+void result_join_hosts(struct result *result, size_t table, uint64_t least, uint64_t most,
+                       struct verification *verification);
 
 /* Frees it with all that it owns; takes NULL. */
 void result_free(struct result *result);

@@ -219,7 +219,7 @@ static void sum_tables(const struct result *result, uint64_t *lost, uint64_t *su
     *lost = *surplus = 0;
     *failure = NULL;
     for (size_t i = 0; i < result->dataset_count; i++) {
-        const struct dataset_verification *table = &result->datasets[i];
+        const struct verification *table = &result->datasets[i];
         if (table->state == VERIFICATION_DONE) {
             *lost += table->lost;
             *surplus += table->surplus;

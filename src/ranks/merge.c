@@ -30,15 +30,10 @@ struct packed_cause {
 
 size_t merge_layout(void)
 {
-    static const size_t sizes[] = {sizeof(struct head),
-                                   sizeof(struct session_summary),
-                                   sizeof(struct packed_cause),
-                                   sizeof(struct finding),
-                                   sizeof(struct row_exception),
-                                   sizeof(struct sample),
-                                   sizeof(struct trace_sum),
-                                   sizeof(struct level),
-                                   sizeof(struct dataset_verification)};
+    static const size_t sizes[] = {
+        sizeof(struct head),      sizeof(struct session_summary), sizeof(struct packed_cause),
+        sizeof(struct finding),   sizeof(struct row_exception),   sizeof(struct sample),
+        sizeof(struct trace_sum), sizeof(struct level),           sizeof(struct verification)};
     const uint16_t order = 1; /* of the bytes of a number */
     size_t layout = 0;
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
@@ -314,7 +309,7 @@ static bool add_intervals(struct merge *merge, struct reader *reader)
         last = number;
         add_counters(reader, slot->counters);
         const uint64_t hosts = get(reader);
-        if (hosts != (merge->host_histograms == NULL ? 0 : merge->result->host_count)) {
+        if (hosts != (merge->host_histograms == NULL ? 0 : merge->result->totals.hosts)) {
             reader->has_failed = true;
             return true;
         }
@@ -354,7 +349,7 @@ void merge_interval(const struct merge *merge, size_t number, struct interval *i
         .sessions_without_progress = slot->without_progress,
         .sessions_reading = slot->reading,
         .rows_held = slot->rows_held,
-        .hosts = slot->hosts_counters == NULL ? 0 : merge->result->host_count,
+        .hosts = slot->hosts_counters == NULL ? 0 : merge->result->totals.hosts,
         .hosts_counters = (const uint64_t(*)[RECORDER_COUNTERS])slot->hosts_counters,
     };
     memcpy(interval->counters, slot->counters, sizeof interval->counters);
@@ -682,7 +677,7 @@ static void add_totals(struct merge *merge, struct reader *reader, const struct 
         }
     }
     for (size_t i = 0; i < head->datasets; i++) {
-        struct dataset_verification from, *into = &merge->result->datasets[i];
+        struct verification from, *into = &merge->result->datasets[i];
         get_bytes(reader, &from, sizeof from);
         into->added += from.added;
         into->taken += from.taken;
@@ -971,7 +966,7 @@ static void add_note(char *to, size_t size, const char *note)
 static void note_machines(const struct result *result, unsigned servers, unsigned hosts_here,
                           struct resource_summary *all)
 {
-    const size_t size = sizeof all->server_note, hosts = MAX(result->host_count, (size_t)1);
+    const size_t size = sizeof all->server_note, hosts = result->host_count;
     char missing[120] = "", note[sizeof all->server_note], *const io_note = all->io_of.note;
     const char *machine = result->ranks[result->resource_rank].machine, *left = "";
     for (size_t i = 0; i < result->rank_count; i++) {

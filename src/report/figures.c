@@ -128,7 +128,7 @@ static void fill_transactions(struct figure_set *set, const struct plan *plan,
     uint64_t added = 0, taken = 0, lost = 0, surplus = 0;
     enum verification_state state = VERIFICATION_NONE;
     for (size_t i = 0; i < result->dataset_count; i++) {
-        const struct dataset_verification *dataset = &result->datasets[i];
+        const struct verification *dataset = &result->datasets[i];
         /* one that could not be counted leaves it open for all */
         state = state == VERIFICATION_FAILED || dataset->state == VERIFICATION_NONE
                     ? state

@@ -354,7 +354,7 @@ void run_files_finish(struct run_files *files, const struct result *result)
         settle(files, CSV_SESSIONS);
     }
     run_files_add(files, CSV_HOSTS, NULL);
-    for (size_t i = 0; i < result->host_count; i++) {
+    for (size_t i = 0; i < result->host_count && result->host_count > 1; i++) {
         run_files_add(files, CSV_HOSTS, &result->hosts[i]);
     }
     for (int i = 0; i < (int)files->operations.count; i++) {

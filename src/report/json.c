@@ -175,7 +175,7 @@ static void add_rows(struct tree root, const struct report_table *table,
 static void add_hosts(struct tree root, const struct operation_list *operations,
                       const struct result *result)
 {
-    if (result->host_count == 0) {
+    if (result->host_count <= 1) {
         return;
     }
     add_rows(root, &report_hosts, operations, result->hosts, result->host_count,
@@ -260,9 +260,13 @@ static void add_server(struct tree root, const struct result *result)
     const struct connection_info *connection = &result->connection;
     struct tree tree = tree_object(root, "server");
     tree_text(tree, "version", server->version);
-    add_settings(tree, "settings", &result->settings);
-    add_settings(tree, "settings_changed", &result->settings_changed);
-    if (result->host_count > 0) {
+    static const struct server_settings none;
+    const bool has_hosts = result->host_count > 1;
+    const struct host_result *first = result->host_count == 0 ? NULL : &result->hosts[result->host];
+    add_settings(tree, "settings", first == NULL ? &none : &first->settings);
+    add_settings(tree, "settings_changed",
+                 first == NULL || has_hosts ? &none : &first->settings_changed);
+    if (has_hosts) {
         const struct tree hosts = tree_object(tree, "host_settings"),
                           changed = tree_object(tree, "host_settings_changed");
         for (size_t i = 0; i < result->host_count; i++) {

@@ -260,8 +260,8 @@ static void fill_host(struct report_row *row, const void *record)
         add_ms(row, latencies[i].p50, latency->count > 0, latency->p50_ns);
         add_ms(row, latencies[i].p99, latency->count > 0, latency->p99_ns);
     }
-    add_count_if(row, "rows_before", is_counted, is_counted ? host->rows_before[0] : 0);
-    add_count_if(row, "rows_after", is_counted, is_counted ? host->rows_after[0] : 0);
+    add_count_if(row, "rows_before", is_counted, is_counted ? host->tables[0].before : 0);
+    add_count_if(row, "rows_after", is_counted, is_counted ? host->tables[0].after : 0);
     add_text(row, "not_counted", host->is_counted ? NULL : host->reason)->place = IN_JSON;
 }
 
@@ -654,7 +654,7 @@ const struct report_table report_statements = {
 static void fill_dataset(struct report_row *row, const void *record)
 {
     const struct dataset_row *dataset = record;
-    const struct dataset_verification *v = dataset->verification;
+    const struct verification *v = dataset->verification;
     const bool is_counted = v->state == VERIFICATION_DONE;
     add_text(row, "name", dataset->name);
     add_text(row, "state", figures_verification_names[v->state]);

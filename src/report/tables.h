@@ -112,7 +112,7 @@ struct operation_row {
 /* A table of a script. */
 struct dataset_row {
     const char *name;
-    const struct dataset_verification *verification;
+    const struct verification *verification;
 };
 
 /* The tables, with the records that they are made of. */

@@ -148,12 +148,11 @@ static void put_target(struct screen *out, const struct plan *plan, const struct
     say_if(out, separator[0] == ',', ")");
     put(out, "Target");
     put_text(out, "Note", result->connection.note);
-    const bool are_hosts = result->host_count > 0 && result->hosts != NULL;
     bool is_weak = false;
-    for (size_t i = 0; i < (are_hosts ? result->host_count : 1); i++) {
-        is_weak = say_weak(out, result->connection.settings,
-                           are_hosts ? &result->hosts[i].settings : &result->settings,
-                           are_hosts ? result->hosts[i].name : NULL, is_weak);
+    for (size_t i = 0; i < result->host_count; i++) {
+        const struct host_result *host = &result->hosts[i];
+        is_weak = say_weak(out, result->connection.settings, &host->settings,
+                           result->host_count > 1 ? host->name : NULL, is_weak);
     }
     if (is_weak) {
         put(out, "Durable");
@@ -259,7 +258,7 @@ static void put_verification(struct screen *out, const struct result *result)
     } else {
         say(out, "count(*) %s before, %s after", UNITS_COUNT(v->rows_before),
             UNITS_COUNT(v->rows_after));
-        say_if(out, result->host_count > 0, " at %s",
+        say_if(out, result->host_count > 1, " at %s",
                !result->are_hosts_one          ? "all hosts together, each a database"
                : are_all_hosts_counted(result) ? "every host"
                                                : "each host that answers");
@@ -395,7 +394,7 @@ static void put_datasets(struct screen *out, const struct plan *plan, const stru
 {
     const char *label = "Verified";
     for (size_t i = 0; i < result->dataset_count; i++) {
-        const struct dataset_verification *v = &result->datasets[i];
+        const struct verification *v = &result->datasets[i];
         if (v->state == VERIFICATION_NONE) {
             continue;
         }
@@ -1120,9 +1119,9 @@ void report_write_text(FILE *stream, const struct plan *plan, const struct resul
     put_operations(&out, &set, &report_transactions, true, 2);
     put_operations(&out, &set, &report_statements, false, 1);
     put_latencies(&out, plan, result);
-    fputs(result->host_count > 0 ? "\n" : "", stream);
-    put_table(&out, &report_hosts, &set.operations, result->hosts, result->host_count,
-              sizeof *result->hosts);
+    const size_t hosts = result->host_count > 1 ? result->host_count : 0;
+    fputs(hosts > 0 ? "\n" : "", stream);
+    put_table(&out, &report_hosts, &set.operations, result->hosts, hosts, sizeof *result->hosts);
     put_machines(&out, &set.operations, result);
     put_sessions(&out, &set, result);
     put_io(&out, &set);

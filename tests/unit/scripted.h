@@ -260,9 +260,12 @@ static inline struct result *run(const struct plan *plan)
     struct recorder *recorder = recorder_create(plan_sessions_all(plan), 4, OPERATIONS);
     assert_true(result != NULL && recorder != NULL);
     assert_true(recorder_snapshot_init(&result->totals, OPERATIONS));
-    assert_int_equal(table_init(&setup.table, "t", NULL), STATUS_OK);
-    assert_int_equal(table_add_column(&setup.table, &column, NULL), STATUS_OK);
-    assert_int_equal(generator_create(&generator, plan, &setup.table, NULL), STATUS_OK);
+    assert_int_equal(setup_make_room(&setup, plan, NULL), EXIT_CODE_OK);
+    setup.hosts[0].is_known = true;
+    struct table *table = &setup.own->table;
+    assert_int_equal(table_init(table, "t", NULL), STATUS_OK);
+    assert_int_equal(table_add_column(table, &column, NULL), STATUS_OK);
+    assert_int_equal(generator_create(&generator, plan, table, NULL), STATUS_OK);
     first_connections = plan_sessions_all(plan);
     atomic_store(&opened, 0);
     atomic_store(&most_connects, 0);

@@ -249,7 +249,7 @@ static void test_script(void **state)
     assert_int_equal(fclose(stream), 0);
     const char *const sets[] = {"n=7"};
     struct error error = {0};
-    struct dataset_verification verification = {
+    struct verification verification = {
         .state = VERIFICATION_DONE, .rows_before = 3, .added = 2, .rows_after = 4, .lost = 1};
     plan.script = script_load(path, sets, 1, &error);
     if (plan.script == NULL) {

@@ -257,17 +257,16 @@ static void search(struct asked asked, unsigned bound, struct outcome *outcome)
         .result = calloc(1, sizeof *outcome->result)};
     assert_true(outcome->result != NULL && recorder != NULL);
     assert_true(recorder_snapshot_init(&outcome->result->totals, OPERATIONS));
-    assert_int_equal(table_init(&setup.table, "t", NULL), STATUS_OK);
+    assert_int_equal(setup_make_room(&setup, &plan, NULL), EXIT_CODE_OK);
+    struct table *table = &setup.own->table;
+    assert_int_equal(table_init(table, "t", NULL), STATUS_OK);
     for (size_t i = 0; i < COUNT_OF(columns); i++) {
-        assert_int_equal(table_add_column(&setup.table, &columns[i], NULL), STATUS_OK);
+        assert_int_equal(table_add_column(table, &columns[i], NULL), STATUS_OK);
     }
-    setup.host_count = plan.host_count;
-    setup.hosts = plan.host_count > 0 ? calloc(2, sizeof *setup.hosts) : NULL;
     for (size_t i = 0; i < setup.host_count; i++) {
-        setup.hosts[i] = (struct setup_host){
-            .is_known = true, .rows_before = calloc(1, sizeof *setup.hosts[i].rows_before)};
+        setup.hosts[i].is_known = true;
     }
-    assert_int_equal(generator_create(&generator, &plan, &setup.table, NULL), STATUS_OK);
+    assert_int_equal(generator_create(&generator, &plan, table, NULL), STATUS_OK);
     struct load load = {.plan = &plan,
                         .setup = &setup,
                         .generator = generator,

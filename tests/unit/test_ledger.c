@@ -230,7 +230,7 @@ static void tables_are_held_against_what_was_committed(void **state)
     } cases[] = {{130, 0, 0}, {129, 0, 0}, {126, 0, 0}, {125, 1, 0},
                  {0, 126, 0}, {135, 0, 0}, {136, 0, 1}, {140, 0, 5}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct dataset_verification verification = {
+        struct verification verification = {
             .rows_before = 100,
             .rows_after = cases[i].after,
             .added = 50,
@@ -238,13 +238,13 @@ static void tables_are_held_against_what_was_committed(void **state)
             .added_in_doubt = 5,
             .taken_in_doubt = 4,
         };
-        dataset_verification_settle(&verification);
+        verification_settle_table(&verification);
         assert_int_equal(verification.lost, cases[i].lost);
         assert_int_equal(verification.surplus, cases[i].surplus);
     }
     /* more was taken than can have been there */
-    struct dataset_verification verification = {.rows_before = 3, .taken = 4, .rows_after = 1};
-    dataset_verification_settle(&verification);
+    struct verification verification = {.rows_before = 3, .taken = 4, .rows_after = 1};
+    verification_settle_table(&verification);
     assert_int_equal(verification.lost, 0);
     assert_int_equal(verification.surplus, 1);
 }

@@ -12,7 +12,7 @@
 #include "report/tables.h"
 
 static const struct figure_set set;
-static const struct dataset_verification verification;
+static const struct verification verification;
 
 /* The tables that people are shown, and a record of each. */
 static const struct {

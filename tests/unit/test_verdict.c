@@ -113,7 +113,7 @@ struct scripted_run {
     struct result *result;
     uint64_t *counters;
     uint64_t *counts;
-    struct dataset_verification table;
+    struct verification table;
 };
 
 static void make_scripted(struct scripted_run *run)
@@ -128,7 +128,7 @@ static void make_scripted(struct scripted_run *run)
     run->counters = r->totals.counters;
     run->counters[RECORDER_TRANSACTIONS_BEGUN] = run->counters[RECORDER_TRIES] = 100;
     run->counters[RECORDER_TRANSACTIONS_COMMITTED] = 100;
-    run->table = (struct dataset_verification){.state = VERIFICATION_DONE};
+    run->table = (struct verification){.state = VERIFICATION_DONE};
     r->datasets = &run->table;
     r->dataset_count = 1;
 }
@@ -165,7 +165,7 @@ static void test_transactions(void **state)
     expect(run.result, &scripted, VERDICT_DEGRADED, EXIT_CODE_OK, "3 rows more");
     run.table.lost = 4;
     expect(run.result, &scripted, VERDICT_DEGRADED, EXIT_CODE_SHORT, "4 rows that were committed");
-    run.table = (struct dataset_verification){.state = VERIFICATION_FAILED, .reason = "gone"};
+    run.table = (struct verification){.state = VERIFICATION_FAILED, .reason = "gone"};
     expect(run.result, &scripted, VERDICT_DEGRADED, EXIT_CODE_SHORT, "not counted after the run");
     end_scripted(&run);
 }
@@ -590,16 +590,18 @@ static void test_a_setting_that_was_changed(void **state)
 {
     (void)state;
     struct result *r = make_good();
-    struct server_setting *before = &r->settings.entries[0],
-                          *after = &r->settings_changed.entries[0];
-    r->settings.count = r->settings_changed.count = 1;
+    assert_true(result_make_tables(r, 1, 1, false));
+    struct host_result *host = &r->hosts[0];
+    struct server_setting *before = &host->settings.entries[0],
+                          *after = &host->settings_changed.entries[0];
+    host->settings.count = host->settings_changed.count = 1;
     snprintf(before->name, sizeof before->name, "fsync");
     snprintf(before->value, sizeof before->value, "on");
     snprintf(after->name, sizeof after->name, "fsync");
     snprintf(after->value, sizeof after->value, "off");
     expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_OK,
            "changed at the server during the run: fsync: on before, off after");
-    free(r);
+    result_free(r);
 }
 
 static void test_connections_had_again(void **state)
@@ -746,6 +748,27 @@ static void test_a_search_beside_other_programs(void **state)
     assert_judged(made, EXIT_CODE_OK, VERDICT_DEGRADED, "CPUs at 1 of 1 levels");
     made->levels[0].cpu = (struct cpu_shares){100, 90, 5};
     assert_judged(made, EXIT_CODE_OK, VERDICT_VALID, "297 sessions were held");
+}
+
+/* Of several reasons the first in the list decides the verdict, and the heaviest the exit code. */
+static void test_reasons_have_weights(void **state)
+{
+    (void)state;
+    struct scripted_run run;
+    make_scripted(&run);
+    struct result *r = run.result;
+    take_from_committed(&run, 2, COUNT_IN_DOUBT);
+    r->sessions.finished = 9;
+    r->sessions.dropped = 1;
+    result_judge(r, &scripted);
+    assert_string_equal(r->verdict_reason, "9 of 10 sessions finished");
+    assert_non_null(strstr(r->exit_reason, "transactions are in doubt"));
+    run.table.lost = 3;
+    result_judge(r, &scripted);
+    assert_string_equal(r->verdict_reason, "9 of 10 sessions finished");
+    assert_string_equal(r->exit_reason, "3 rows that were committed are lost");
+    assert_int_equal(r->exit_code, EXIT_CODE_SHORT);
+    end_scripted(&run);
 }
 
 /* A run without a row has not had all of its rows acknowledged. */
@@ -922,36 +945,38 @@ static void test_hosts_are_joined(void **state)
         {{1000, 0}, {1100, 100}, false, 1000, 1200},
     };
     static const uint64_t counters[RECORDER_COUNTERS] = {[RECORDER_ROWS_ACKNOWLEDGED] = 100};
-    struct host_result hosts[2] = {{.name = "a:1", .counters = counters, .is_counted = true},
-                                   {.name = "b:2", .counters = counters, .is_counted = true}};
     struct result *r = make_good();
-    r->hosts = hosts;
-    r->host_count = 2;
-    struct hosts_view view = {.least = 200, .most = 200};
+    assert_true(result_make_tables(r, 2, 1, false));
+    struct host_result *hosts = r->hosts;
+    struct verification view = {.state = VERIFICATION_NONE};
+    for (size_t i = 0; i < 2; i++) {
+        snprintf(hosts[i].name, sizeof hosts[i].name, "%s", i == 0 ? "a:1" : "b:2");
+        hosts[i].counters = counters;
+    }
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        uint64_t before[2] = {cases[i].before[0], cases[i].before[1]};
-        uint64_t after[2] = {cases[i].after[0], cases[i].after[1]};
         for (size_t k = 0; k < 2; k++) {
-            hosts[k].rows_before = &before[k];
-            hosts[k].rows_after = &after[k];
+            hosts[k].tables[0] = (struct table_count){
+                .is_counted = true, .before = cases[i].before[k], .after = cases[i].after[k]};
         }
-        assert_true(result_join_hosts(r, &view));
+        result_join_hosts(r, 0, 200, 200, &view);
+        assert_int_equal(view.state, VERIFICATION_DONE);
         assert_int_equal(r->are_hosts_one, cases[i].is_one);
-        assert_int_equal(view.before, cases[i].joined_before);
-        assert_int_equal(view.after, cases[i].joined_after);
+        assert_int_equal(view.rows_before, cases[i].joined_before);
+        assert_int_equal(view.rows_after, cases[i].joined_after);
     }
     /* one cannot be counted: what it has is not known, unless the other has all */
-    uint64_t none = 0, all = 200, half = 100;
-    hosts[1].is_counted = false;
+    hosts[1].tables[0].is_counted = false;
     snprintf(hosts[1].reason, sizeof hosts[1].reason, "nobody there");
-    hosts[0].rows_before = &none;
-    hosts[0].rows_after = &all;
-    assert_true(result_join_hosts(r, &view));
+    hosts[0].tables[0].before = 0;
+    hosts[0].tables[0].after = 200;
+    result_join_hosts(r, 0, 200, 200, &view);
+    assert_int_equal(view.state, VERIFICATION_DONE);
     assert_true(r->are_hosts_one);
-    hosts[0].rows_after = &half;
-    assert_false(result_join_hosts(r, &view));
+    hosts[0].tables[0].after = 100;
+    result_join_hosts(r, 0, 200, 200, &view);
+    assert_int_equal(view.state, VERIFICATION_FAILED);
     assert_string_equal(view.reason, "host b:2: nobody there");
-    free(r);
+    result_free(r);
 }
 
 int main(void)
@@ -991,6 +1016,7 @@ int main(void)
         cmocka_unit_test(test_a_search_beside_other_programs),
         cmocka_unit_test(test_rates),
         cmocka_unit_test(test_a_setting_that_was_changed),
+        cmocka_unit_test(test_reasons_have_weights),
         cmocka_unit_test(test_no_row_was_acknowledged),
         cmocka_unit_test(test_files_are_short),
         cmocka_unit_test(test_a_bound_is_a_result),

@@ -1,0 +1,171 @@
+#include "load/server.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/ask.h"
+#include "base/mono.h"
+#include "base/text.h"
+
+/* How often and how far apart a server is asked for its counts of I/O. */
+#define IO_COUNT_PAUSE_NS (250 * MONO_NS_PER_MS)
+
+enum {
+    IO_COUNTS_MAX = 8
+};
+
+static bool take_setting(void *context, const struct cell *cells, size_t count)
+{
+    struct server_settings *settings = context;
+    if (count < 2 || settings->count == SERVER_SETTINGS_MAX) {
+        return false;
+    }
+    struct server_setting *entry = &settings->entries[settings->count++];
+    ask_text(&cells[0], entry->name, sizeof entry->name);
+    ask_text(&cells[1], entry->value, sizeof entry->value);
+    return true;
+}
+
+/* Adds what is told of a table: of several tables one setting. */
+static bool take_table_setting(void *context, const struct cell *cells, size_t count)
+{
+    struct server_settings *settings = context;
+    struct server_setting told = {.name = "", .value = ""}, *entry = settings->entries;
+    ask_text(&cells[0], told.name, sizeof told.name);
+    ask_text(&cells[count > 1 ? 1 : 0], told.value, sizeof told.value);
+    const struct server_setting *const end = entry + settings->count;
+    while (entry < end && strcmp(entry->name, told.name) != 0) {
+        entry++;
+    }
+    if (entry < end) {
+        const size_t length = strlen(entry->value);
+        snprintf(entry->value + length, sizeof entry->value - length, ", %s", told.value);
+    } else if (settings->count < SERVER_SETTINGS_MAX) {
+        settings->entries[settings->count++] = told;
+    }
+    return false;
+}
+
+void server_ask_settings(struct task *task, struct adapter_conn *conn,
+                         struct server_settings *settings)
+{
+    const struct plan *plan = task->plan;
+    const struct setup *setup = task->setup;
+    const struct settings_words *words = setup->connection.settings;
+    enum status status = STATUS_REJECTED;
+    for (size_t i = 0; words != NULL && words->queries[i] != NULL && status == STATUS_REJECTED;
+         i++) {
+        struct error error = {.kind = ERROR_NONE};
+        struct answer answer = {.take = take_setting, .context = settings};
+        settings->count = 0;
+        status = ask_rows(plan->adapter, conn, words->queries[i], NULL, &answer, &error);
+        task_note_answer(task);
+    }
+    if (status != STATUS_OK) {
+        settings->count = 0;
+        return;
+    }
+    for (size_t i = 0; words->of_table != NULL && i < setup->table_count; i++) {
+        for (const char *const *query = words->of_table; *query != NULL; query++) {
+            struct answer answer = {.take = take_table_setting, .context = settings};
+            ask_rows(plan->adapter, conn, *query, setup->tables[i].name, &answer,
+                     &(struct error){.kind = ERROR_NONE});
+            task_note_answer(task);
+        }
+    }
+}
+
+static enum status read_storage(struct task *task, struct adapter_conn *conn, struct error *error)
+{
+    *(int64_t *)task->context = storage_read(&task->setup->storage, task->plan, conn, error);
+    return error_is_set(error) ? STATUS_REJECTED : STATUS_OK;
+}
+
+int64_t server_measure_tables(const struct setup *setup, const struct plan *plan, bool is_hasty)
+{
+    int64_t bytes = storage_read(&setup->storage, plan, NULL, NULL);
+    const struct task task = {.work = read_storage,
+                              .context = &bytes,
+                              .what = "the count",
+                              .notice = "asking for the size of the table"};
+    if (bytes < 0 && setup->storage.count > 0 && !interrupt_requested()) {
+        task_run_again(task, setup, plan, is_hasty, &(struct error){.kind = ERROR_NONE});
+    }
+    return bytes;
+}
+
+static enum status take_settings(struct task *task, struct adapter_conn *conn, struct error *error)
+{
+    (void)error;
+    server_ask_settings(task, conn, task->context);
+    return STATUS_OK;
+}
+
+void server_read_settings(const struct setup *setup, const struct plan *plan, bool is_hasty,
+                          unsigned host, struct server_settings *settings)
+{
+    const struct task task = {.work = take_settings,
+                              .host = host,
+                              .is_of_host = true,
+                              .context = settings,
+                              .what = "the count",
+                              .notice = "asking for the server's settings"};
+    task_run_again(task, setup, plan, is_hasty, &(struct error){.kind = ERROR_NONE});
+}
+
+static bool take_counter(void *context, const struct cell *cells, size_t count)
+{
+    struct trace_counters *counters = context;
+    if (count == 2 && counters->count < COUNT_OF(counters->entries)) {
+        const size_t i = counters->count++;
+        ask_text(&cells[0], counters->entries[i].name, sizeof counters->entries[i].name);
+        counters->entries[i].value = (uint64_t)ask_number(&cells[1]);
+    }
+    return true;
+}
+
+/* Processes of a server tell what they have counted some time after it was done: until two answers
+ * are the same. A server that others use, too, has none that are. */
+static enum status count_io(struct task *task, struct adapter_conn *conn, struct error *error)
+{
+    struct trace_counters *counters = task->context;
+    enum status status = STATUS_OK;
+    bool is_settled = false;
+    for (int i = 0; i < IO_COUNTS_MAX && status == STATUS_OK && !is_settled; i++) {
+        const struct trace_counters before = *counters;
+        struct answer answer = {.take = take_counter, .context = counters};
+        mono_sleep(i == 0 ? 0 : IO_COUNT_PAUSE_NS);
+        memset(counters, 0, sizeof *counters);
+        status = ask_rows(task->plan->adapter, conn, task->setup->connection.storage->counters,
+                          NULL, &answer, error);
+        task_note_answer(task);
+        is_settled =
+            (i > 0 && memcmp(&before, counters, sizeof before) == 0) || interrupt_requested();
+    }
+    counters->taken_ns = mono_now_ns();
+    return status;
+}
+
+void server_count_io(const struct setup *setup, const struct plan *plan,
+                     struct trace_counters *counters)
+{
+    struct error error = {.kind = ERROR_NONE};
+    struct task task = {
+        .plan = plan,
+        .open = TASK_AGAIN,
+        .makes_nothing = true,
+        .work = count_io,
+        .setup = setup,
+        .context = counters,
+        .what = "its counts of I/O",
+        .notice = "waiting for the server to tell what it has written",
+        .limit_ns = TASK_HASTY_NS,
+        .is_hasty = true,
+    };
+    const struct storage_words *words = setup->connection.storage;
+    memset(counters, 0, sizeof *counters);
+    if (words == NULL || words->counters == NULL || plan->host_count > 0 ||
+        task_run(&task, &error) != STATUS_OK) {
+        memset(counters, 0, sizeof *counters);
+    }
+}

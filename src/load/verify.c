@@ -1,0 +1,376 @@
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/param.h>
+
+#include "base/ask.h"
+#include "base/mono.h"
+#include "base/random.h"
+#include "base/text.h"
+#include "load/generator.h"
+#include "load/server.h"
+#include "load/setup.h"
+#include "load/task.h"
+
+enum {
+    TAGS = INT16_MAX + 1
+};
+
+/* Rows of a run are known by run tag, session and row number (n1, n2, n3, see load/generator.h).
+ * One scan of the table, row by row; one bit of memory for each row that was sent. */
+struct scan {
+    struct buffer sql;
+    struct result *result;
+    struct row_map *map; /* NULL: tags are read */
+    bool is_used[TAGS];  /* tags that rows of the table carry */
+};
+
+static bool take_numbers(void *context, const int64_t *values)
+{
+    struct task *task = context;
+    struct scan *scan = task->context;
+    task_note_answer(task);
+    if (scan->map != NULL) {
+        row_map_add(scan->map, values[0], values[1], scan->result->session_list,
+                    &scan->result->row_verification);
+    } else if (values[0] > 0 && values[0] < TAGS) {
+        scan->is_used[values[0]] = true;
+    }
+    return true;
+}
+
+static enum status read_numbers(struct task *task, struct adapter_conn *conn, struct error *error)
+{
+    const struct scan *scan = task->context;
+    const struct ask_numbers numbers = {scan->map == NULL ? 1 : 2, take_numbers, task};
+    return ask_numbers(task->plan->adapter, conn, buffer_text(&scan->sql), &numbers, error);
+}
+
+/* `host`: of several the one to read from; with `is_of_host` no other will do. */
+static enum status read_table(const struct plan *plan, struct scan *scan, unsigned host,
+                              bool is_of_host, const char *notice, struct error *error)
+{
+    struct task task = {
+        .plan = plan,
+        .open = TASK_AGAIN,
+        .host = host,
+        .is_of_host = is_of_host,
+        .work = read_numbers,
+        .context = scan,
+        .what = "the rows",
+        .notice = notice,
+        .limit_ns = plan->timeout_ns,
+    };
+    return task_run(&task, error);
+}
+
+enum exit_code verify_prepare(const struct setup *setup, struct plan *plan, struct error *error)
+{
+    enum {
+        TRIES = 50 * TAGS /* finds a single free tag but once in e^50 times */
+    };
+    if (plan->verify_mode != VERIFY_ROWS) {
+        return EXIT_CODE_OK;
+    }
+    if (ask_words(&setup->connection)->tags == NULL) {
+        return usage_refuse(error,
+                            "--verify rows: append has no words to read rows back from %s: "
+                            "use --verify count",
+                            setup->connection.dialect);
+    }
+    if (!generator_identifies_rows(plan, &setup->own->table)) {
+        return usage_refuse(
+            error,
+            "--verify rows: table '%.100s' has no columns n1 smallint, n2 int and n3 bigint "
+            "without --values, which tell the rows apart: use --verify count",
+            plan->table_name);
+    }
+    if (!setup_had_rows(setup)) {
+        return EXIT_CODE_OK;
+    }
+    struct scan scan = {.map = NULL};
+    enum status status = STATUS_FATAL;
+    ask_write(&scan.sql, ask_words(&setup->connection)->tags, &setup->connection,
+              setup->own->table.name, &setup->own->table, plan->run_tag);
+    if (buffer_failed(&scan.sql)) {
+        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for a statement");
+    } else {
+        status = STATUS_OK;
+        for (unsigned i = 0; i < setup->host_count && status == STATUS_OK; i++) {
+            if (setup->hosts[i].rows_before[0] > 0) {
+                status = read_table(plan, &scan, i, true,
+                                    "looking for rows of earlier runs in the table", error);
+            }
+        }
+    }
+    buffer_fini(&scan.sql);
+    const enum exit_code code = task_conclude(status, "the first session", error);
+    if (code == EXIT_CODE_OK && plan->is_seed_given && scan.is_used[plan->run_tag]) {
+        return usage_refuse(error,
+                            "--verify rows: table '%.100s' has rows of --seed %" PRIu64
+                            " already (n1 = %d): use another --seed, or --recreate",
+                            plan->table_name, plan->seed, plan->run_tag);
+    }
+    for (int i = 0; code == EXIT_CODE_OK && scan.is_used[plan->run_tag] && i < TRIES; i++) {
+        plan_set_seed(plan, random_seed());
+    }
+    if (code == EXIT_CODE_OK && scan.is_used[plan->run_tag]) {
+        return usage_refuse(
+            error, "--verify rows: table '%.100s' has rows of every run tag (n1): use --recreate",
+            plan->table_name);
+    }
+    return code;
+}
+
+/* Of several hosts that are databases of their own, from each that has a count. */
+static enum status read_rows(const struct setup *setup, const struct plan *plan, struct scan *scan,
+                             struct error *error)
+{
+    static const char notice[] = "reading the rows of the run back";
+    const struct result *result = scan->result;
+    if (result->host_count == 1 || result->are_hosts_one) {
+        return read_table(plan, scan, setup->host, false, notice, error);
+    }
+    enum status status = STATUS_OK;
+    for (unsigned i = 0; i < result->host_count && status == STATUS_OK; i++) {
+        if (result->hosts[i].is_counted) {
+            status = read_table(plan, scan, i, true, notice, error);
+        }
+    }
+    return status;
+}
+
+/* Which rows are those of a rank that was lost? */
+static const char untold[] = "a rank was lost, which did not tell what else it wrote";
+
+static void verify_rows(const struct setup *setup, const struct plan *plan, struct result *result)
+{
+    struct row_verification *verification = &result->row_verification;
+    struct error error = {.kind = ERROR_NONE};
+    verification->state = VERIFICATION_FAILED;
+    if (result->stop_reason == STOP_RANK) {
+        snprintf(verification->reason, sizeof verification->reason, "%s", untold);
+        return;
+    }
+    if (result->verification.state != VERIFICATION_DONE) {
+        /* a server that could not be asked for a number will not send its rows */
+        memcpy(verification->reason, result->verification.reason, sizeof verification->reason);
+        return;
+    }
+    bool lacks_exceptions = false;
+    for (size_t i = 0; i < result->session_count; i++) {
+        lacks_exceptions = lacks_exceptions || result->session_list[i].lacks_exceptions;
+    }
+    struct scan scan = {.result = result};
+    scan.map = row_map_create(result->session_list, result->session_count);
+    /* rows whose session or number is NULL are another writer's; -1 is no session's number */
+    ask_write(&scan.sql, ask_words(&setup->connection)->rows, &setup->connection,
+              setup->own->table.name, &setup->own->table, plan->run_tag);
+    if (scan.map == NULL || buffer_failed(&scan.sql) || lacks_exceptions) {
+        error_set(&error, ERROR_MEMORY, 0, NULL,
+                  "out of memory for what is known of each row (1 bit a row)");
+    } else if (read_rows(setup, plan, &scan, &error) == STATUS_OK) {
+        row_map_settle(scan.map, result->session_list, verification);
+        verification->state = VERIFICATION_DONE;
+    }
+    snprintf(verification->reason, sizeof verification->reason, "%s", error.text);
+    row_map_destroy(scan.map);
+    buffer_fini(&scan.sql);
+}
+
+/* How long the server may take to end sessions; each costs MariaDB a wait for the session's thread.
+ */
+#define END_CUT_NS (2 * MONO_NS_PER_S)
+
+/* Ends at the server what was cut there and is at work still. Once each: one that cannot be ended,
+ * or not in time, ends by itself. */
+static void end_cut(struct task *task, struct adapter_conn *conn)
+{
+    struct cut_list *list = task->setup->cut;
+    struct session_name names[SESSION_NAMES_MAX];
+    size_t count = 0;
+    const int64_t limit_ns = task->limit_ns;
+    const int64_t until_ns =
+        mono_now_ns() + (limit_ns > 0 ? MIN(END_CUT_NS, limit_ns / 2) : END_CUT_NS);
+    for (size_t i = 0; list != NULL && i < list->count; i++) {
+        struct cut_session *entry = &list->entries[i];
+        if (entry->name.number > 0 && entry->host == task->host) {
+            names[count++] = entry->name;
+            entry->name.number = 0;
+        }
+        if ((count == SESSION_NAMES_MAX || (count > 0 && i + 1 == list->count)) &&
+            mono_now_ns() < until_ns) {
+            task->plan->adapter->end_sessions(conn, names, count, until_ns, &list->ended,
+                                              &(struct error){.kind = ERROR_NONE});
+            task_note_answer(task);
+        }
+        count = count == SESSION_NAMES_MAX ? 0 : count;
+    }
+}
+
+/* Whether the run was to change the script's table. */
+static bool is_changed(const struct script *script, size_t number,
+                       const struct verification *verification)
+{
+    bool is = verification->added + verification->taken + verification->added_in_doubt +
+                  verification->taken_in_doubt >
+              0;
+    for (size_t i = 0; i < script->statement_count; i++) {
+        is = is || script->statements[i].adds_to == (int)number ||
+             script->statements[i].takes_from == (int)number;
+    }
+    return is;
+}
+
+/* Counts the tables that the run was to change at one host; of several, to show them, all. */
+static enum status count_again(struct task *task, struct adapter_conn *conn, struct error *error)
+{
+    const struct setup *setup = task->setup;
+    const struct result *result = task->context;
+    struct table_count *counts = result->hosts[task->host].tables;
+    enum status status = STATUS_OK;
+    end_cut(task, conn);
+    for (size_t i = 0; i < setup->table_count && status == STATUS_OK; i++) {
+        if (setup->host_count == 1 && result->dataset_count > 0 &&
+            !is_changed(task->plan->script, i, &result->datasets[i])) {
+            continue;
+        }
+        status = task_count_rows(task, conn, &setup->tables[i].count, &counts[i].after, error);
+        counts[i].is_counted = status == STATUS_OK && setup->hosts[task->host].is_known;
+        task_note_answer(task);
+    }
+    return status;
+}
+
+/* Fills the counts of every host. */
+static void count_hosts(const struct setup *setup, const struct plan *plan, struct result *result)
+{
+    const char *notice = setup->host_count > 1  ? "counting the rows at every host"
+                         : plan->script == NULL ? "counting the rows of the table"
+                                                : "counting the rows of the tables";
+    for (unsigned i = 0; i < setup->host_count; i++) {
+        struct host_result *host = &result->hosts[i];
+        struct error error = {.kind = ERROR_NONE};
+        for (size_t t = 0; t < setup->table_count; t++) {
+            host->tables[t] = (struct table_count){.before = setup->hosts[i].rows_before[t]};
+        }
+        const struct task task = {.work = count_again,
+                                  .host = i,
+                                  .is_of_host = true,
+                                  .context = result,
+                                  .what = "the count",
+                                  .notice = notice};
+        const bool is_counted =
+            task_run_again(task, setup, plan, result->sessions_cut > 0, &error) == STATUS_OK;
+        host->is_counted = is_counted && setup->hosts[i].is_known;
+        snprintf(host->reason, sizeof host->reason, "%s",
+                 is_counted ? "it was not counted before the run" : error.text);
+    }
+}
+
+static void verify_count(struct result *result)
+{
+    const struct row_ledger *rows = &result->rows;
+    result_join_hosts(result, 0, rows->acknowledged,
+                      rows->acknowledged + rows->in_doubt + rows->rejected, &result->verification);
+    if (result->verification.state == VERIFICATION_DONE) {
+        verification_settle(&result->verification, rows);
+    }
+}
+
+static void verify_datasets(const struct plan *plan, struct result *result)
+{
+    for (size_t i = 0; i < result->dataset_count; i++) {
+        struct verification *verification = &result->datasets[i];
+        const uint64_t added = verification->added, taken = verification->taken;
+        const uint64_t least = added > taken ? added - taken : taken - added;
+        const uint64_t in_doubt = verification->added_in_doubt + verification->taken_in_doubt;
+        if (is_changed(plan->script, i, verification)) {
+            result_join_hosts(result, i, least, least + in_doubt, verification);
+        }
+        if (verification->state == VERIFICATION_DONE) {
+            verification_settle_table(verification);
+        }
+    }
+}
+
+/* Leaves in `after` what is another value than `before` has; "" where it is no longer told. */
+static void keep_changes(const struct server_settings *before, struct server_settings *after)
+{
+    const struct server_settings now = *after;
+    after->count = 0;
+    for (size_t i = 0; i < now.count; i++) {
+        const char *was = server_setting(before, now.entries[i].name);
+        if (was == NULL || strcmp(was, now.entries[i].value) != 0) {
+            after->entries[after->count++] = now.entries[i];
+        }
+    }
+    for (size_t i = 0; i < before->count && after->count < SERVER_SETTINGS_MAX; i++) {
+        if (server_setting(&now, before->entries[i].name) == NULL) {
+            after->entries[after->count] = before->entries[i];
+            after->entries[after->count++].value[0] = '\0';
+        }
+    }
+}
+
+/* Settings that were others when the run was over. A server that does not answer has changed none.
+ */
+static void find_changes(const struct setup *setup, const struct plan *plan, struct result *result)
+{
+    for (unsigned i = 0; i < setup->host_count; i++) {
+        const struct server_settings *before = &setup->hosts[i].settings;
+        struct server_settings *after = &result->hosts[i].settings_changed;
+        after->count = 0;
+        if (before->count > 0 && !interrupt_requested()) {
+            server_read_settings(setup, plan, result->sessions_cut > 0, i, after);
+        }
+        if (after->count > 0) {
+            keep_changes(before, after);
+        }
+    }
+}
+
+void verify_not(struct result *result, const char *reason)
+{
+    result->verification = (struct verification){.state = VERIFICATION_FAILED};
+    snprintf(result->verification.reason, sizeof result->verification.reason, "%s", reason);
+    result->table_bytes_before = result->table_bytes_after = -1;
+}
+
+void verify_result(const struct setup *setup, const struct plan *plan, struct result *result)
+{
+    memset(&result->verification, 0, sizeof result->verification);
+    memset(&result->row_verification, 0, sizeof result->row_verification);
+    const bool keeps_rows = (plan->adapter->flags & ADAPTER_DISCARDS) == 0;
+    const bool is_untold = plan->script != NULL && result->stop_reason == STOP_RANK;
+    if (keeps_rows && !is_untold) {
+        count_hosts(setup, plan, result);
+    }
+    for (unsigned i = 0; i < setup->host_count && is_untold; i++) {
+        snprintf(result->hosts[i].reason, sizeof result->hosts[i].reason, "%s", untold);
+    }
+    if (keeps_rows && plan->script != NULL) {
+        verify_datasets(plan, result);
+    } else if (keeps_rows) {
+        verify_count(result);
+    }
+    if (plan->verify_mode == VERIFY_ROWS) {
+        verify_rows(setup, plan, result);
+    }
+    bool has_failed = result->verification.state == VERIFICATION_FAILED;
+    for (size_t i = 0; i < result->dataset_count; i++) {
+        has_failed = has_failed || result->datasets[i].state == VERIFICATION_FAILED;
+    }
+    if (!has_failed) { /* a server that did not answer is not asked again */
+        find_changes(setup, plan, result);
+    }
+    result->table_bytes_before = setup->storage.bytes_before;
+    result->table_bytes_after =
+        has_failed ? -1 : server_measure_tables(setup, plan, result->sessions_cut > 0);
+    struct io_description *of = &result->resources.io_of;
+    if (result->table_bytes_before >= 0 && result->table_bytes_after < 0 && of->note[0] == '\0') {
+        snprintf(of->note, sizeof of->note,
+                 "the size of the tables after the run is not known: the server did not tell");
+    }
+}
