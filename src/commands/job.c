@@ -17,6 +17,7 @@
 #include "load/server.h"
 #include "measure/procfs.h"
 #include "measure/server_process.h"
+#include "report/expectations.h"
 #include "report/figures.h"
 #include "report/files.h"
 #include "report/text.h"

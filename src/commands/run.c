@@ -3,7 +3,7 @@
 #include "base/process.h"
 #include "commands/command.h"
 #include "commands/job.h"
-#include "report/figures.h"
+#include "report/expectations.h"
 
 /* Alone, or rank 0 of several. */
 static enum exit_code lead(struct job *job, int argc, char **argv)

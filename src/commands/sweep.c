@@ -28,7 +28,7 @@
 #include "figures/saved.h"
 #include "load/setup.h"
 #include "report/csv.h"
-#include "report/figures.h"
+#include "report/expectations.h"
 #include "report/files.h"
 #include "report/report.h"
 #include "report/screen.h"

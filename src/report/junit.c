@@ -7,6 +7,7 @@
 
 #include "base/mono.h"
 #include "base/text.h"
+#include "report/expectations.h"
 #include "report/figures.h"
 
 #define REPLACEMENT "\xef\xbf\xbd"

@@ -9,6 +9,7 @@
 
 #include "base/mono.h"
 #include "base/text.h"
+#include "report/expectations.h"
 #include "report/figures.h"
 #include "report/screen.h"
 #include "report/tables.h"

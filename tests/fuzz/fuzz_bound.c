@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "figures/bound.h"
-#include "report/figures.h"
+#include "report/expectations.h"
 
 static void check_bound(const struct bound *bound, const char *text)
 {

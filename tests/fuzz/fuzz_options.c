@@ -7,7 +7,7 @@
 #include "base/mono.h"
 #include "commands/command.h"
 #include "plan/options.h"
-#include "report/figures.h"
+#include "report/expectations.h"
 
 /* The first byte chooses the command; the lines up to the first NUL are the words; what follows it
  * is the content of every file, and without a NUL there is no file. With WAY_VALUE the first line

@@ -7,7 +7,7 @@
 
 #include "base/mono.h"
 #include "report/csv.h"
-#include "report/figures.h"
+#include "report/expectations.h"
 #include "unit/recorded.h"
 
 static const struct adapter adapter = {.name = "null"};

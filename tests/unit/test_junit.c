@@ -4,7 +4,7 @@
 
 #include "unit/memory_stream.h"
 
-#include "report/figures.h"
+#include "report/expectations.h"
 #include "report/text.h"
 
 static const struct adapter adapter = {.name = "null"};

@@ -1,0 +1,253 @@
+#include "report/expectations.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "report/figures.h"
+
+#define OPERATION_PREFIX "operation."
+
+enum {
+    OPERATION_NAME_BYTES = SCRIPT_NAME_BYTES - 1,
+    OPERATION_FIGURE_BYTES = FIGURE_KEY_BYTES - SCRIPT_NAME_BYTES - sizeof OPERATION_PREFIX - 1,
+};
+
+/* The figures of an operation, under its name: "operation.insert.p99_ms". *at is 0 at first. */
+static bool next_operation_cell(const struct figure_set *set, size_t operation, size_t *at,
+                                struct figure_cell *cell)
+{
+    char key[FIGURE_KEY_BYTES];
+    if (!figure_next_operation_cell(set, operation, at, cell)) {
+        return false;
+    }
+    snprintf(key, sizeof key, OPERATION_PREFIX "%.*s.%.*s", OPERATION_NAME_BYTES,
+             set->operations.entries[operation].name, OPERATION_FIGURE_BYTES, cell->key);
+    memcpy(cell->key, key, sizeof key);
+    return true;
+}
+
+/* Columns of the operation that a bound names. REJECTED: there is none. */
+static enum status add_operation(struct figure_columns *columns, const struct bound *bound,
+                                 const struct operation_list *operations, struct error *error)
+{
+    static const uint64_t nothing[OPERATIONS_MAX][OPERATION_COUNTS];
+    const struct figure_set set = {.operations = *operations, .counts = nothing};
+    char name[BOUND_NAME_BYTES];
+    snprintf(name, sizeof name, "%s", bound->name + strlen(OPERATION_PREFIX));
+    name[strcspn(name, ".")] = '\0';
+    struct nearest nearest = {.word = name};
+    for (size_t i = OPERATIONS; i < operations->count; i++) {
+        const char *own = operations->entries[i].name;
+        struct figure_cell cell;
+        nearest_offer(&nearest, own);
+        for (size_t at = 0; strcmp(own, name) == 0 && next_operation_cell(&set, i, &at, &cell);) {
+            if (cell.value.is_known || cell.unit != FIGURE_UNIT_COUNT) {
+                figure_columns_add(columns, cell.key);
+            }
+        }
+    }
+    if (columns->count > 0) {
+        return STATUS_OK;
+    }
+    error_set(error, ERROR_USAGE, 0, NULL, "bound '%s': %s%s%s%s", bound->text,
+              operations->count == OPERATIONS ? "there are no operations but those of a script: "
+                                                "--workload NAME"
+                                              : "the script has no such operation",
+              nearest.name == NULL ? "" : ": did you mean '" OPERATION_PREFIX,
+              nearest.name == NULL ? "" : nearest.name, nearest.name == NULL ? "" : "'?");
+    return STATUS_REJECTED;
+}
+
+/* True: only the run of a script has it. */
+static bool is_of_transactions(const char *column)
+{
+    const struct figure *figure = figure_of_key(column);
+    return figure != NULL && figure > &figure_table[FIGURE_PARAMS] &&
+           figure <= &figure_table[FIGURE_SCRIPT_PERCENT];
+}
+
+enum status expectations_add(struct expectations *expectations, const char *text,
+                             const struct operation_list *operations, struct error *error)
+{
+    const struct figure_set set = {.operations = operation_list_all()};
+    const bool has_script = operation_is_used(operations, OPERATION_TRANSACTION);
+    while (text != NULL) {
+        struct expectation new = {.limit = 0};
+        struct figure_columns columns = {.count = 0};
+        struct figure_cell cell;
+        const char *why = NULL;
+        if (bound_parse(&new.bound, &text, error) != STATUS_OK) {
+            return STATUS_REJECTED;
+        }
+        if (strncmp(new.bound.name, OPERATION_PREFIX, strlen(OPERATION_PREFIX)) == 0) {
+            if (add_operation(&columns, &new.bound, operations, error) != STATUS_OK) {
+                return STATUS_REJECTED;
+            }
+        } else {
+            /* the columns of summary.csv that hold numbers, of a run of any plan */
+            for (size_t at = 0; figure_next_cell(&set, &at, &cell);) {
+                if (figure_is_number(cell.unit)) {
+                    figure_columns_add(&columns, cell.key);
+                }
+            }
+        }
+        if (expectations->count == EXPECTATIONS_MAX) {
+            why = "it is one too many: a run takes 32 bounds";
+        } else if (figure_find(&columns, new.bound.name, &new.choice, error) != STATUS_OK) {
+            return STATUS_REJECTED;
+        } else if (strcmp(new.choice.names[0], "exit_code") == 0) {
+            why = "the exit code follows from what is expected";
+        } else if (!has_script && is_of_transactions(new.choice.names[new.choice.count - 1])) {
+            why = "only the run of a script has transactions: --workload NAME";
+        }
+        if (why != NULL) {
+            error_set(error, ERROR_USAGE, 0, NULL, "bound '%s': %s", new.bound.text, why);
+            return STATUS_REJECTED;
+        }
+        if (figure_scale(&new.bound, new.choice.names[0], &new.limit, error) != STATUS_OK) {
+            return STATUS_REJECTED;
+        }
+        expectations->entries[expectations->count++] = new;
+    }
+    return STATUS_OK;
+}
+
+enum status expectations_parse(struct expectations *expectations, const struct plan *plan,
+                               struct error *error)
+{
+    const struct operation_list operations = plan_operations(plan);
+    *expectations = (struct expectations){0};
+    for (size_t i = 0; i < plan->expected.count; i++) {
+        struct error why = {0};
+        if (expectations_add(expectations, plan->expected.texts[i], &operations, &why) !=
+            STATUS_OK) {
+            error_set(error, why.kind, 0, NULL, "--expect: %s", why.text);
+            return STATUS_REJECTED;
+        }
+    }
+    return STATUS_OK;
+}
+
+size_t expectations_count_missed(const struct expectations *expectations)
+{
+    size_t missed = 0;
+    for (size_t i = 0; i < expectations->count; i++) {
+        missed += expectations->entries[i].is_met ? 0 : 1;
+    }
+    return missed;
+}
+
+/* The value in three digits or more: as many as still show whether it keeps to the bound. */
+static const char *format_value(const struct expectation *expectation, char text[UNITS_TEXT_BYTES])
+{
+    const double value = expectation->value;
+    int digits = fabs(value) < 100 ? 2 : (int)log10(fabs(value));
+    double shown;
+    do {
+        digits++;
+        snprintf(text, UNITS_TEXT_BYTES, "%.*g", digits, value);
+        shown = strtod(text, NULL);
+    } while (digits < DBL_DECIMAL_DIG && bound_holds(expectation->bound.relation, shown,
+                                                     expectation->limit) != expectation->is_met);
+    const bool is_whole = shown >= 0 && shown < (double)INT64_MAX && shown == floor(shown);
+    return is_whole ? units_format_count((uint64_t)shown, text) : text;
+}
+
+const char *expectations_describe(const struct expectation *expectation,
+                                  char text[EXPECTATIONS_TEXT_BYTES])
+{
+    const char *column = expectation->choice.names[expectation->chosen];
+    if (expectation->bound.is_word) {
+        snprintf(text, EXPECTATIONS_TEXT_BYTES, "%s: %s", expectation->bound.text,
+                 figure_word(column, expectation->value));
+    } else if (expectation->is_known) {
+        char value[UNITS_TEXT_BYTES];
+        snprintf(text, EXPECTATIONS_TEXT_BYTES, "%s: %s%s", expectation->bound.text,
+                 format_value(expectation, value), figure_unit(column));
+    } else {
+        snprintf(text, EXPECTATIONS_TEXT_BYTES, "%s: not known", expectation->bound.text);
+    }
+    return text;
+}
+
+/* Adds the bounds that were missed to a line, with their values or without. False: it is full. */
+static bool add_missed(const struct expectations *expectations, bool has_values, char *line,
+                       size_t bytes)
+{
+    const char *comma = "";
+    size_t used = strlen(line);
+    for (size_t i = 0; i < expectations->count && used < bytes; i++) {
+        const struct expectation *expectation = &expectations->entries[i];
+        char text[EXPECTATIONS_TEXT_BYTES];
+        if (!expectation->is_met) {
+            used += (size_t)snprintf(line + used, bytes - used, "%s%s", comma,
+                                     has_values ? expectations_describe(expectation, text)
+                                                : expectation->bound.text);
+            comma = ", ";
+        }
+    }
+    return used < bytes;
+}
+
+/* Takes the value of a figure that is meant. Where a name stands for two columns, the first that is
+ * known counts. */
+static void offer(struct expectation *expectation, const struct figure_cell *cell)
+{
+    const struct figure_choice *choice = &expectation->choice;
+    char text[FIGURE_TEXT_BYTES];
+    for (size_t i = 0; i < choice->count && cell->value.is_known; i++) {
+        if (strcmp(choice->names[i], cell->key) == 0 &&
+            (!expectation->is_known || i < expectation->chosen)) {
+            expectation->is_known = true;
+            expectation->chosen = i;
+            /* as the file has it, rounded */
+            expectation->value = cell->unit == FIGURE_UNIT_WORD
+                                     ? cell->value.number
+                                     : strtod(figure_format(cell->unit, &cell->value, text), NULL);
+        }
+    }
+}
+
+void expectations_judge(struct expectations *expectations, const struct plan *plan,
+                        struct result *result)
+{
+    struct figure_set set;
+    figures_of_result(&set, plan, result);
+    for (size_t i = 0; i < expectations->count; i++) {
+        struct expectation *expectation = &expectations->entries[i];
+        struct figure_cell cell;
+        expectation->is_known = false;
+        expectation->chosen = 0;
+        for (size_t at = 0; figure_next_cell(&set, &at, &cell);) {
+            offer(expectation, &cell);
+        }
+        for (size_t operation = OPERATIONS; operation < set.operations.count; operation++) {
+            for (size_t at = 0; next_operation_cell(&set, operation, &at, &cell);) {
+                offer(expectation, &cell);
+            }
+        }
+        expectation->is_met =
+            expectation->is_known &&
+            bound_holds(expectation->bound.relation, expectation->value, expectation->limit);
+    }
+    const size_t missed = expectations_count_missed(expectations);
+    if (missed == 0) {
+        return;
+    }
+    char *line = result->problems[PROBLEM_EXPECTATION].text;
+    const size_t bytes = sizeof result->problems[PROBLEM_EXPECTATION].text;
+    result_add_problem(result, PROBLEM_EXPECTATION, EXIT_CODE_EXPECTATION,
+                       "%zu of %zu expectations not met: ", missed, expectations->count);
+    const size_t used = strlen(line);
+    if (!add_missed(expectations, true, line, bytes)) {
+        line[used] = '\0';
+        if (!add_missed(expectations, false, line, bytes)) {
+            memcpy(line + bytes - sizeof "...", "...", sizeof "...");
+        }
+    }
+    result_conclude(result);
+}
