@@ -1,7 +1,8 @@
 #!/bin/bash
-# Prints what a user can rely on, one fact a line, sorted: commands and their options, targets and
-# methods, exit codes, environment variables, the files of the folders of runs, searches and sweeps,
-# the columns of their CSV files, the keys of every JSON, the metrics, the elements of the JUnit file.
+# Prints what a user can rely on: commands and their options, targets and methods, exit codes,
+# environment variables, the files of the folders of runs, searches and sweeps, the columns of their
+# CSV files, the keys of every JSON, the metrics, the elements of the JUnit file. One fact a line,
+# sorted; after a colon stands all that it is true of.
 #
 #   scripts/surface.sh [PROGRAM]      default: $APPEND_BINARY, else build/append
 #
@@ -83,8 +84,11 @@ import xml.etree.ElementTree as xml
 here = pathlib.Path(".")
 
 
-def fact(*words):
-    print(*(word for word in words if word))
+facts = {}  # text of a fact: of whom it is true, in the order of their names
+
+
+def fact(*words, of=None):
+    facts.setdefault(" ".join(word for word in words if word), set()).update({of} - {None})
 
 
 def read_help(command, text):
@@ -95,15 +99,15 @@ def read_help(command, text):
             rest = re.match(r"(?: (\S+))??(?: \((-\w)\))?(?:  | when )", found.group(2) + "  ")
             if not rest:
                 rest = re.match(r"(?: (\S+))?(?: \((-\w)\))?", found.group(2))
-            fact("option", command, found.group(1), rest.group(1) or "", rest.group(2) or "")
+            fact("option", found.group(1), rest.group(1) or "", rest.group(2) or "", of=command)
         if found := re.match(r"  ((\w+):\S*(?:=\w+)?.*?)  +(.*)$", line):
             methods = re.search(r": (\w+(?:, \w+)*)$", found.group(3))
-            fact("target", command + ":", found.group(1))
+            fact("target", found.group(1), of=command)
             if methods and command == "run":
                 fact("methods", found.group(2) + ":", methods.group(1))
     if exits := re.search(r"^Exit: (.*?)(?=^Example|\Z)", text, re.S | re.M):
         for code, meaning in re.findall(r"(\d+) (.*?)(?=[,;:] \d+ |$)", " ".join(exits.group(1).split())):
-            fact("exit", command, code, meaning)
+            fact("exit", code, meaning, of=command)
     for name in re.findall(r"\b(?:APPEND|PG|MACHBASE|MYSQL|ODBC)_?[A-Z]{4,}\b", text):
         fact("environment", name)
 
@@ -134,14 +138,14 @@ def read_folder(kind, folder):
     for path in sorted(folder.rglob("*")):
         name = str(path.relative_to(folder))
         if "/" not in name:
-            fact("file", kind, re.sub(r"\d+x\d+-\d+", "NxN-N", name) + "/" * path.is_dir())
+            fact("file", re.sub(r"\d+x\d+-\d+", "NxN-N", name) + "/" * path.is_dir(), of=kind)
             if path.suffix == ".csv" and name not in ("elapsed.csv", "max_cpu.csv", "max_memory.csv",
                                                       "throughput.csv"):
                 for column in next(csv.reader([path.read_text().splitlines()[0]])):
-                    fact("column", kind, name, column)
+                    fact("column", name, column, of=kind)
             if path.suffix == ".json":
                 for key in keys(json.loads(path.read_text()), ""):
-                    fact("json", name, key)
+                    fact("json", key, of=name)
 
 
 def read_junit(element, path):
@@ -165,15 +169,17 @@ for kind, names in (("run", "plain rate shapes rows filled rejected limit"),
     for name in names.split():
         read_folder(kind, here / name)
 for path in (here / "page").iterdir():
-    fact("file", "report", re.sub(r"\d+(?=-)", "N", path.name))
+    fact("file", re.sub(r"\d+(?=-)", "N", path.name), of="report")
 for name, file in ("rate", "run.json"), ("find-max", "find-max.json"), ("sweep", "sweep.json"):
     printed, written = (json.loads(path.read_text()) for path in (here / (name + ".out"), here / name / file))
     fact("json", "stdout", "is" if printed == written else "IS NOT", "that of", file)
 for name in "refused check report compare compare-sweeps".split():
     for key in keys(json.loads((here / (name + ".out")).read_text()), ""):
-        fact("json", "stdout", name, key)
+        fact("json", key, of=name)
 for name in ("rate", "find-max", "sweep"):
     read_metrics((here / (name + ".prom")).read_text())
 for path in here.glob("*.xml"):
     read_junit(xml.parse(path).getroot(), "")
+for words, of in facts.items():
+    print(words + (": " + " ".join(sorted(of)) if of else ""))
 PYTHON
