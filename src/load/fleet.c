@@ -159,16 +159,6 @@ static void fleet_report_shortage(struct fleet *fleet)
     }
 }
 
-static void count_outcome(struct session_ledger *ledger, enum session_outcome outcome)
-{
-    uint64_t *const entries[] = {
-        [SESSION_NOT_STARTED] = &ledger->not_started, [SESSION_REFUSED] = &ledger->refused,
-        [SESSION_TIMED_OUT] = &ledger->timed_out,     [SESSION_FINISHED] = &ledger->finished,
-        [SESSION_STOPPED] = &ledger->stopped,         [SESSION_DROPPED] = &ledger->dropped,
-    };
-    ++*entries[outcome];
-}
-
 static void join(struct fleet *fleet, struct session *session, struct session_ledger *ledger)
 {
     if (session->is_left) {
@@ -181,11 +171,11 @@ static void join(struct fleet *fleet, struct session *session, struct session_le
     fleet->live--;
     fleet->cut += atomic_load(&session->was_cut) ? 1 : 0;
     fleet->total.requested++;
-    count_outcome(&fleet->total, session->sum.outcome);
+    session_ledger_count(&fleet->total, session->sum.outcome);
     if (atomic_load(&session->is_leaving)) {
         fleet->leaving--;
     } else {
-        count_outcome(ledger, session->sum.outcome);
+        session_ledger_count(ledger, session->sum.outcome);
     }
 }
 

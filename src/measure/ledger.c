@@ -8,9 +8,20 @@
 
 bool session_ledger_balances(const struct session_ledger *ledger)
 {
-    return ledger->requested ==
-               ledger->connected + ledger->refused + ledger->timed_out + ledger->not_started &&
-           ledger->connected == ledger->finished + ledger->stopped + ledger->dropped;
+    struct session_ledger sums = {.connected = 0};
+#define ADD_TO_TOTAL(member, figure, id, total) sums.total += ledger->member;
+    SESSION_OUTCOMES(ADD_TO_TOTAL)
+#undef ADD_TO_TOTAL
+    return ledger->requested == ledger->connected + sums.requested &&
+           ledger->connected == sums.connected;
+}
+
+void session_ledger_count(struct session_ledger *ledger, enum session_outcome outcome)
+{
+#define AS_ENTRY(member, figure, id, total) [SESSION_##id] = &ledger->member,
+    uint64_t *const entries[] = {SESSION_OUTCOMES(AS_ENTRY)};
+#undef AS_ENTRY
+    ++*entries[outcome];
 }
 
 bool row_ledger_balances(const struct row_ledger *ledger)
@@ -175,10 +186,9 @@ const char *const cause_phase_names[] = {
     [CAUSE_RECONNECT] = "reconnect", [CAUSE_IDLE] = "idle",       [CAUSE_STATEMENT] = "statement",
     [CAUSE_SCRIPT] = "script"};
 
-const char *const session_outcome_names[] = {
-    [SESSION_NOT_STARTED] = "not_started", [SESSION_REFUSED] = "refused",
-    [SESSION_TIMED_OUT] = "timed_out",     [SESSION_FINISHED] = "finished",
-    [SESSION_STOPPED] = "stopped",         [SESSION_DROPPED] = "dropped"};
+#define OUTCOME_AS_NAME(member, figure, id, total) [SESSION_##id] = #member,
+const char *const session_outcome_names[] = {SESSION_OUTCOMES(OUTCOME_AS_NAME)};
+#undef OUTCOME_AS_NAME
 
 double session_rows_per_s(const struct session_summary *session)
 {

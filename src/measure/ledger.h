@@ -25,22 +25,31 @@
 #include "figures/figures.h"
 
 /*
- * X(member, FIGURE): an account of a ledger, and the figure that shows it.
+ * X(member, FIGURE): an account of a ledger, and the figure that shows it. The accounts of sessions
+ * that say how a session ended have two words more: X(member, FIGURE, ID, total), with SESSION_ID
+ * the outcome, and `total` the account that they are a part of.
  *
  * Batches, with --rate: those whose moment came before the run ended. due = sent + not_sent: a
  * batch that a lost connection cuts in two counts as two.
  */
 /* clang-format off */
-#define SESSION_LEDGER(X) \
+#define SESSION_OUTCOMES(X) \
+    /* no thread could be had, or the run ended before */ \
+    X(not_started, SESSIONS_NOT_STARTED, NOT_STARTED, requested) \
+    /* open failed in any way but a timeout */ \
+    X(refused, SESSIONS_REFUSED, REFUSED, requested) \
+    /* open got no answer in time */ \
+    X(timed_out, SESSIONS_TIMED_OUT, TIMED_OUT, requested) \
+    /* appended the whole share, or until the time was over */ \
+    X(finished, SESSIONS_FINISHED, FINISHED, connected) \
+    /* ended early on request, or without answer or connection at the end */ \
+    X(stopped, SESSIONS_STOPPED, STOPPED, connected) \
+    /* lost the connection, or had a fatal error */ \
+    X(dropped, SESSIONS_DROPPED, DROPPED, connected)
+#define SESSION_LEDGER(X, OUTCOME) \
     X(requested, SESSIONS_REQUESTED) \
     X(connected, SESSIONS_CONNECTED) \
-    X(refused, SESSIONS_REFUSED)         /* open failed in any way but a timeout */ \
-    X(timed_out, SESSIONS_TIMED_OUT)     /* open got no answer in time */ \
-    X(not_started, SESSIONS_NOT_STARTED) /* no thread could be had, or the run ended before */ \
-    X(finished, SESSIONS_FINISHED)       /* appended the whole share, or until the time was over */ \
-    X(stopped, SESSIONS_STOPPED)         /* ended early on request, or without answer or */ \
-                                         /* connection at the end */ \
-    X(dropped, SESSIONS_DROPPED)         /* lost the connection, or had a fatal error */
+    SESSION_OUTCOMES(OUTCOME)
 #define ROW_LEDGER(X) \
     X(planned, ROWS_PLANNED) /* with a duration: rows that were begun */ \
     X(acknowledged, ROWS_ACKNOWLEDGED) \
@@ -52,10 +61,15 @@
     X(sent, BATCHES_SENT) \
     X(not_sent, BATCHES_NOT_SENT)
 /* clang-format on */
-#define LEDGER_AS_MEMBER(member, figure) uint64_t member;
+#define LEDGER_AS_MEMBER(member, ...) uint64_t member;
+
+#define OUTCOME_AS_ID(member, figure, id, total) SESSION_##id,
+enum session_outcome {
+    SESSION_OUTCOMES(OUTCOME_AS_ID)
+};
 
 struct session_ledger {
-    SESSION_LEDGER(LEDGER_AS_MEMBER)
+    SESSION_LEDGER(LEDGER_AS_MEMBER, LEDGER_AS_MEMBER)
 };
 
 struct row_ledger {
@@ -113,6 +127,9 @@ struct verification {
     uint64_t added, taken;                   /* by what was committed, warm-up included */
     uint64_t added_in_doubt, taken_in_doubt; /* by what may have been */
 };
+
+/* Counts a session that ended so; `connected` is counted when sessions connect. */
+void session_ledger_count(struct session_ledger *ledger, enum session_outcome outcome);
 
 bool session_ledger_balances(const struct session_ledger *ledger);
 bool row_ledger_balances(const struct row_ledger *ledger);
@@ -179,15 +196,6 @@ void causes_add_cause(struct causes *causes, const struct cause *more); /* all t
 void causes_copy(struct causes *into, struct causes *from);
 
 extern const char *const cause_phase_names[]; /* "connect", "append", ... */
-
-enum session_outcome {
-    SESSION_NOT_STARTED,
-    SESSION_REFUSED,
-    SESSION_TIMED_OUT,
-    SESSION_FINISHED,
-    SESSION_STOPPED,
-    SESSION_DROPPED,
-};
 
 /* Rows first … first+rows-1 that were begun but not all acknowledged. */
 struct row_exception {

@@ -344,15 +344,17 @@ void figures_of_result(struct figure_set *set, const struct plan *plan, const st
     const struct row_ledger *rows = &result->rows;
     const struct batch_ledger *batches = &result->batches;
 #define SESSIONS(member, figure) COUNT(figure, sessions->member),
+#define OUTCOMES(member, figure, id, total) COUNT(figure, sessions->member),
 #define ROWS(member, figure) COUNT(figure, rows->member),
 #define BATCHES(member, figure) COUNT_IF(figure, has_batches, batches->member),
     FILL(set,
-         SESSION_LEDGER(SESSIONS) ROW_LEDGER(ROWS) BATCH_LEDGER(BATCHES)
+         SESSION_LEDGER(SESSIONS, OUTCOMES) ROW_LEDGER(ROWS) BATCH_LEDGER(BATCHES)
              COUNT(SESSIONS_BALANCE, session_ledger_balances(sessions)),
          COUNT(ROWS_BALANCE, row_ledger_balances(rows)),
          COUNT(ROWS_AT_LEAST, has_untold(plan, result)),
          COUNT_IF(BATCHES_LATE, has_batches, result->batches_late));
 #undef SESSIONS
+#undef OUTCOMES
 #undef ROWS
 #undef BATCHES
 

@@ -48,6 +48,9 @@ static void session_ledgers_balance_or_not(void **state)
         (*members[i])--;
     }
     assert_true(session_ledger_balances(&ledger));
+    ledger.requested++; /* a session that connected and did not end */
+    ledger.connected++;
+    assert_false(session_ledger_balances(&ledger));
 }
 
 static void row_ledgers_balance_or_not(void **state)
