@@ -3,6 +3,7 @@
 #include "base/process.h"
 #include "commands/command.h"
 #include "commands/job.h"
+#include "plan/facts.h"
 #include "report/text.h"
 
 /* A session of a network database, when none is named. */
@@ -11,7 +12,7 @@ enum {
     USUAL_FILES = 1
 };
 
-static enum exit_code check(struct plan *plan, bool has_target)
+static enum exit_code check(const struct plan *plan, bool has_target)
 {
     struct setup asked = {.is_remote = false};
     struct error error = {.kind = ERROR_NONE};
@@ -31,20 +32,22 @@ static enum exit_code check(struct plan *plan, bool has_target)
         .has_script = plan->script != NULL,
         .uses_tcp = true,
     };
+    struct facts shown = {.ranks = 0};
     if (has_target) {
+        shown = *plan->facts;
         limits_ask(&question, plan, NULL, NULL);
         limits_allow_files(&question, 0);
     }
     if (has_target && !question.is_embedded) {
         const unsigned run_files = question.other_files;
-        code = setup_inquire(&asked, plan, &error);
+        code = setup_inquire(&asked, plan, NULL, &error);
         if (code == EXIT_CODE_INTERRUPTED) {
             return command_refuse(plan->is_json, code, &error);
         }
         limits_ask(&question, plan, &asked.connection, &asked.server);
         question.is_remote = asked.is_remote;
         question.other_files = run_files;
-        target_show_connection(plan, &asked.connection);
+        facts_set_target(&shown, plan, &asked.connection);
     }
     struct limit_list list;
     limits_read(&question, &list);
@@ -71,7 +74,7 @@ static enum exit_code check(struct plan *plan, bool has_target)
                                   .io_trace = plan->io_trace == IO_TRACE_OFF ? NULL : traced,
                                   .prepared_statements = plan->target.prepared_statements};
     if (has_target) {
-        report.target = plan->display_target;
+        report.target = shown.target;
         report.version = asked.server.version;
         report.note = asked.connection.note;
         report.failure = error.text;
@@ -104,10 +107,10 @@ enum exit_code command_check(int argc, char **argv)
 {
     struct plan plan;
     struct container container;
-    struct adapter_library *library;
+    struct facts facts;
     struct error error = {.kind = ERROR_NONE};
-    enum exit_code code;
-    if (!command_begin(&plan, COMMAND_CHECK, argc, argv, &code)) {
+    enum exit_code code = options_parse(&plan, command_form(COMMAND_CHECK), argc, argv, &error);
+    if (command_is_done(&plan, &code, &error)) {
         return code;
     }
     interrupt_install();
@@ -125,15 +128,15 @@ enum exit_code command_check(int argc, char **argv)
                             of_server == NULL ? "password-file" : of_server->name);
         return command_refuse(plan.is_json, code, &error);
     }
-    code = plan_make(&plan, &error);
+    code = plan_make(&plan, &facts, &error);
     if (code == EXIT_CODE_OK) {
-        code = job_begin_client(&container, &library, &plan, &error);
+        code = job_begin_client(&container, &plan, &facts, &error);
     }
     if (code != EXIT_CODE_OK) {
         code = command_refuse(plan.is_json, code, &error);
     } else {
         code = check(&plan, true);
-        setup_stop_library(library, &plan);
+        setup_stop_library(&plan);
     }
     plan_fini(&plan);
     return code;

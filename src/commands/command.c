@@ -392,21 +392,28 @@ static enum exit_code command_help(int argc, char **argv)
     return run_named(name[0] == '-' ? "help" : name, true, 0, NULL); /* append help --help */
 }
 
-bool command_begin(struct plan *plan, enum command command, int argc, char **argv,
-                   enum exit_code *code)
+static const struct command_entry *find_entry(enum command command)
 {
     const struct command_entry *entry = command_table;
-    struct error error = {0};
     while (entry->form.command != command) {
         entry++;
     }
-    *code = options_parse(plan, &entry->form, argc, argv, &error);
+    return entry;
+}
+
+const struct command_form *command_form(enum command command)
+{
+    return &find_entry(command)->form;
+}
+
+bool command_is_done(const struct plan *plan, enum exit_code *code, const struct error *error)
+{
     if (*code != EXIT_CODE_OK) {
-        *code = command_refuse(plan->is_json, *code, &error);
-        return false;
+        *code = command_refuse(plan->is_json, *code, error);
+        return true;
     }
     if (plan->is_help) {
-        *code = print_help(entry);
+        *code = print_help(find_entry(plan->command));
     } else if (plan->is_version) {
         printf("append %s\n", APPEND_VERSION);
         for (const struct adapter *const *a = registry_adapters; *a != NULL; a++) {
@@ -418,7 +425,7 @@ bool command_begin(struct plan *plan, enum command command, int argc, char **arg
         }
         *code = command_finish_output();
     }
-    return !plan->is_help && !plan->is_version;
+    return plan->is_help || plan->is_version;
 }
 
 enum exit_code command_table_run(int argc, char **argv)

@@ -36,10 +36,12 @@ enum exit_code command_prepare(int argc, char **argv);
 enum exit_code command_report(int argc, char **argv);
 enum exit_code command_sweep(int argc, char **argv);
 
-/* Reads the words of a command into *plan. False: there is nothing else to do, and *code is how it
- * ended: a word was wrong, or help or versions were asked for. */
-bool command_begin(struct plan *plan, enum command command, int argc, char **argv,
-                   enum exit_code *code);
+const struct command_form *command_form(enum command command);
+
+/* After options_parse, with its result in *code. True: there is nothing else to do, and *code is
+ * how it ended: a word was wrong, which is said, or help or versions were asked for, and printed.
+ */
+bool command_is_done(const struct plan *plan, enum exit_code *code, const struct error *error);
 
 /* --report: writes report.html into the folder of a run or sweep, and says so on stdout unless
  * `is_silent`. EXIT_CODE_CLIENT_LIMIT: *error says why there is none. */

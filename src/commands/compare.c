@@ -909,11 +909,11 @@ static void write_text(const struct comparison *comparison)
 enum exit_code command_compare(int argc, char **argv)
 {
     struct plan plan;
-    enum exit_code code;
-    if (!command_begin(&plan, COMMAND_COMPARE, argc, argv, &code)) {
+    struct error error = {0};
+    enum exit_code code = options_parse(&plan, command_form(COMMAND_COMPARE), argc, argv, &error);
+    if (command_is_done(&plan, &code, &error)) {
         return code;
     }
-    struct error error = {0};
     struct comparison comparison = {.threshold = plan.threshold};
     const bool is_compared =
         read_sides(&comparison, plan.folders, &error) == STATUS_OK &&

@@ -47,7 +47,7 @@ static void on_level(void *context, const struct level *level, const struct leve
         free(own);
     }
     run_files_add(job->files, CSV_LEVELS, level);
-    if (!job->plan.is_quiet) {
+    if (!job->plan->is_quiet) {
         char text[TEXT_LEVELS_BYTES];
         text_levels_progress(level, text);
         notice_print("%s", text);
@@ -59,12 +59,13 @@ static void on_level(void *context, const struct level *level, const struct leve
 static enum exit_code find_room(struct job *job, unsigned sessions, unsigned *most,
                                 struct limit *binding, struct error *error)
 {
-    struct plan *plan = &job->plan;
+    const struct plan *plan = &job->bounded;
     struct limits_question question;
     struct limit_list list;
     const struct limit *first;
-    plan->sessions = *most = sessions;
-    const enum exit_code code = ranks_share_out(job->ranks, plan, error);
+    *most = sessions;
+    plan_with_sessions(&job->given, sessions, &job->bounded);
+    const enum exit_code code = ranks_share_out(job->ranks, plan, &job->facts, error);
     if (code != EXIT_CODE_OK) {
         return code;
     }
@@ -89,11 +90,11 @@ static enum exit_code find_room(struct job *job, unsigned sessions, unsigned *mo
     return EXIT_CODE_OK;
 }
 
-/* The user's bound, or what the machines are certain to allow if that is less: completes the plan.
- */
+/* The user's bound, or what the machines are certain to allow if that is less: makes the plan
+ * with that. */
 static enum exit_code find_bound(struct job *job, struct error *error)
 {
-    struct plan *plan = &job->plan;
+    const struct plan *plan = &job->given;
     struct search *search = job->search;
     struct ranks *ranks = job->ranks;
     const unsigned asked = plan->sessions;
@@ -131,14 +132,16 @@ static enum exit_code find_bound(struct job *job, struct error *error)
                   limit.name, limit.fix);
         return EXIT_CODE_CLIENT_LIMIT;
     }
-    plan->sessions = search->bound = most;
-    return ranks_share_out(ranks, plan, error);
+    search->bound = most;
+    plan_with_sessions(plan, most, &job->bounded);
+    job->plan = &job->bounded;
+    return ranks_share_out(ranks, job->plan, &job->facts, error);
 }
 
 /* How many rows may be written, which is said before the first is, and how to be rid of them. */
 static void bound_rows(struct job *job)
 {
-    const struct plan *plan = &job->plan;
+    const struct plan *plan = job->plan;
     struct search *search = job->search;
     search->hold_ns = plan->hold_ns;
     search->p99_bound_ns = plan->p99_bound_ns;
@@ -174,15 +177,15 @@ static void bound_rows(struct job *job)
 static enum exit_code lead(struct job *job, int argc, char **argv)
 {
     struct error error = {.kind = ERROR_NONE};
-    enum exit_code code;
-    if (!command_begin(&job->plan, COMMAND_FIND_MAX, argc, argv, &code)) {
+    enum exit_code code =
+        options_parse(&job->given, command_form(COMMAND_FIND_MAX), argc, argv, &error);
+    if (command_is_done(job->plan, &code, &error)) {
         return code;
     }
     interrupt_install();
-    ranks_attend(job->ranks, &job->plan);
-    code = plan_make(&job->plan, &error);
+    code = job_make_plan(job, &error);
     if (code == EXIT_CODE_OK) {
-        code = together_give_plan(job->ranks, &job->plan, argc, argv, &error);
+        code = together_give_plan(job->ranks, job->plan, argc, argv, &error);
     }
     code = code == EXIT_CODE_OK ? job_begin(job, &error) : code;
     return job_finish(job, code, &error);

@@ -17,6 +17,7 @@
 #include "load/server.h"
 #include "measure/procfs.h"
 #include "measure/server_process.h"
+#include "plan/facts.h"
 #include "report/expectations.h"
 #include "report/figures.h"
 #include "report/files.h"
@@ -61,7 +62,7 @@ static enum exit_code judge_limits(const struct plan *plan, const struct limit_l
  * only when it has noticed that the session has left. */
 static enum exit_code check_server(struct job *job, struct error *error)
 {
-    const struct plan *plan = &job->plan;
+    const struct plan *plan = job->plan;
     if (plan->is_unchecked || job->setup.connection.is_embedded) {
         return EXIT_CODE_OK;
     }
@@ -81,21 +82,22 @@ static enum exit_code check_server(struct job *job, struct error *error)
         mono_sleep(ROOM_PAUSE_NS);
         error_clear(error);
         struct setup asked;
-        if (setup_inquire(&asked, plan, &(struct error){.kind = ERROR_NONE}) == EXIT_CODE_OK) {
+        if (setup_inquire(&asked, plan, job->ranks, &(struct error){.kind = ERROR_NONE}) ==
+            EXIT_CODE_OK) {
             job->setup.server = asked.server;
         }
     }
 }
 
-enum exit_code job_begin_client(struct container *container, struct adapter_library **library,
-                                struct plan *plan, struct error *error)
+enum exit_code job_begin_client(struct container *container, const struct plan *plan,
+                                struct facts *facts, struct error *error)
 {
     const enum exit_code code = container_find(container, plan, error);
     if (code == EXIT_CODE_OK && plan->container != NULL) {
-        plan->server_pid = container->pid;
-        plan->server_cgroup = container->cgroup[0] == '\0' ? NULL : container->cgroup;
+        facts->server_pid = container->pid;
+        facts->server_cgroup = container->cgroup[0] == '\0' ? NULL : container->cgroup;
     }
-    return code == EXIT_CODE_OK ? setup_start_library(library, plan, error) : code;
+    return code == EXIT_CODE_OK ? setup_start_library(facts, plan, error) : code;
 }
 
 /* Makes or empties a file that the user names by an option, if he does. */
@@ -133,7 +135,7 @@ static enum exit_code open_named(FILE **stream, const char *option, const char *
 
 enum exit_code job_open_junit(struct job *job, bool may_wait, struct error *error)
 {
-    return open_named(&job->junit, "junit", job->plan.junit, may_wait, error);
+    return open_named(&job->junit, "junit", job->plan->junit, may_wait, error);
 }
 
 /* Returns 0 or errno. */
@@ -164,7 +166,7 @@ enum exit_code job_begin_trace(struct tracer **tracer, const struct plan *plan, 
 /* Those of several hosts that are on this machine. */
 static void find_servers(struct job *job)
 {
-    const struct plan *plan = &job->plan;
+    const struct plan *plan = job->plan;
     job->place_count = 0;
     for (size_t i = 0; i < plan->host_count; i++) {
         const struct url_host *host = &plan->hosts[i];
@@ -180,7 +182,7 @@ static void find_servers(struct job *job)
  * plan tells. */
 static bool may_see_server(struct job *job)
 {
-    const struct plan *plan = &job->plan;
+    const struct plan *plan = job->plan;
     struct connection_info named = {.host = ""};
     target_fill_connection(plan, &named);
     find_servers(job);
@@ -205,7 +207,7 @@ static void name_own(const struct job *job, struct error *error)
  * to be that one or of its family. A program that forwards to the server is not looked behind. */
 static enum exit_code check_server_pid(const struct job *job, struct error *error)
 {
-    const struct plan *plan = &job->plan;
+    const struct plan *plan = job->plan;
     struct connection_info named = {.host = ""};
     struct procfs_process holder;
     char note[200];
@@ -235,11 +237,11 @@ static enum exit_code check_server_pid(const struct job *job, struct error *erro
 static enum exit_code load_tracer(struct job *job, struct error *error)
 {
     struct ranks *ranks = job->ranks;
-    if (job->plan.io_trace == IO_TRACE_OFF || (ranks != NULL && !may_see_server(job))) {
+    if (job->plan->io_trace == IO_TRACE_OFF || (ranks != NULL && !may_see_server(job))) {
         return EXIT_CODE_OK;
     }
     ranks_claim(ranks);
-    const enum exit_code code = job_begin_trace(&job->tracer, &job->plan, job->trace_note, error);
+    const enum exit_code code = job_begin_trace(&job->tracer, job->plan, job->trace_note, error);
     if (code != EXIT_CODE_OK) {
         name_own(job, error);
     }
@@ -249,8 +251,8 @@ static enum exit_code load_tracer(struct job *job, struct error *error)
 /* Rank 0: does a rank trace, where one is to? */
 static enum exit_code check_traced(struct job *job, struct error *error)
 {
-    const enum io_trace level = job->plan.io_trace;
-    if (level == IO_TRACE_OFF || job->plan.is_follower || ranks_is_claimed(job->ranks)) {
+    const enum io_trace level = job->plan->io_trace;
+    if (level == IO_TRACE_OFF || job->plan->is_follower || ranks_is_claimed(job->ranks)) {
         return EXIT_CODE_OK;
     }
     snprintf(
@@ -275,7 +277,7 @@ static const char *client_version(const struct plan *plan, char *text, size_t si
 /* Before anything is opened: this machine. */
 static enum exit_code check_machine(struct job *job, struct error *error)
 {
-    const struct plan *plan = &job->plan;
+    const struct plan *plan = job->plan;
     struct limits_question question;
     limits_ask(&question, plan, NULL, NULL);
     limits_allow_files(&question, SPARE_FILES);
@@ -291,8 +293,8 @@ static enum exit_code check_machine(struct job *job, struct error *error)
 /* The client library, and every file that is written to. */
 static enum exit_code open_here(struct job *job, struct error *error)
 {
-    struct plan *plan = &job->plan;
-    enum exit_code code = job_begin_client(&job->container, &job->library, plan, error);
+    const struct plan *plan = job->plan;
+    enum exit_code code = job_begin_client(&job->container, plan, &job->facts, error);
     job->has_library = code == EXIT_CODE_OK;
     if (code == EXIT_CODE_OK) {
         code = metrics_begin(&job->metrics, plan, error);
@@ -306,12 +308,12 @@ static enum exit_code open_here(struct job *job, struct error *error)
     if (code == EXIT_CODE_OK) {
         code = open_named(&job->ycsb, "ycsb-out", plan->ycsb, false, error);
     }
-    return code == EXIT_CODE_OK ? setup_name_table(plan, error) : code;
+    return code;
 }
 
 static void ask_limits(struct job *job)
 {
-    limits_ask(&job->question, &job->plan, &job->setup.connection, &job->setup.server);
+    limits_ask(&job->question, job->plan, &job->setup.connection, &job->setup.server);
     job->question.is_remote = job->setup.is_remote;
     find_servers(job);
     job->question.places = job->places;
@@ -320,8 +322,8 @@ static void ask_limits(struct job *job)
 
 static enum exit_code prepare_tables(struct job *job, struct error *error)
 {
-    struct plan *plan = &job->plan;
-    enum exit_code code = setup_prepare(&job->setup, plan, error);
+    const struct plan *plan = job->plan;
+    enum exit_code code = setup_prepare(&job->setup, plan, job->ranks, error);
     if (code == EXIT_CODE_OK && job->setup.made.load_ns > 0 && !plan->is_quiet) {
         char line[MADE_LINE_BYTES];
         setup_describe_made(&job->setup, plan, line, sizeof line);
@@ -331,13 +333,13 @@ static enum exit_code prepare_tables(struct job *job, struct error *error)
         ask_limits(job);
         code = check_server(job, error);
     }
-    return code == EXIT_CODE_OK ? verify_prepare(&job->setup, plan, error) : code;
+    return code == EXIT_CODE_OK ? verify_prepare(&job->setup, plan, &job->facts, error) : code;
 }
 
 /* Rank 0 says what it found in the tables that it prepared; the others look at them. */
 static enum exit_code share_tables(struct job *job, struct error *error)
 {
-    struct plan *plan = &job->plan;
+    const struct plan *plan = job->plan;
     struct buffer found = {0};
     enum exit_code code = EXIT_CODE_OK;
     if (!plan->is_follower) {
@@ -346,9 +348,9 @@ static enum exit_code share_tables(struct job *job, struct error *error)
     if (!ranks_give_text(job->ranks, &found)) {
         code = EXIT_CODE_INTERRUPTED;
     } else if (plan->is_follower) {
-        code = setup_prepare(&job->setup, plan, error);
+        code = setup_prepare(&job->setup, plan, job->ranks, error);
         if (code == EXIT_CODE_OK) {
-            setup_learn(&job->setup, plan, buffer_text(&found));
+            setup_learn(&job->setup, &job->facts, buffer_text(&found));
         }
         ask_limits(job);
     }
@@ -358,8 +360,8 @@ static enum exit_code share_tables(struct job *job, struct error *error)
 
 static enum exit_code make_memory(struct job *job, struct error *error)
 {
-    struct plan *plan = &job->plan;
-    target_show_connection(plan, &job->setup.connection);
+    const struct plan *plan = job->plan;
+    facts_set_target(&job->facts, plan, &job->setup.connection);
     /* a script may have no table whose rows are made here */
     const enum status status =
         job->setup.own->table.column_count == 0
@@ -398,11 +400,11 @@ static enum exit_code make_memory(struct job *job, struct error *error)
 /* Whom this rank looks at. */
 static struct server_selector select_server(struct job *job)
 {
-    const struct plan *plan = &job->plan;
+    const struct plan *plan = job->plan;
     const struct connection_info *connection = &job->setup.connection;
     if (plan->host_count > 0) {
-        job->setup.is_remote =
-            job->place_count == 0 && plan->server_pid == 0 && plan->server_cgroup == NULL;
+        job->setup.is_remote = job->place_count == 0 && plan->facts->server_pid == 0 &&
+                               plan->facts->server_cgroup == NULL;
     }
     return (struct server_selector){
         .is_embedded = connection->is_embedded,
@@ -413,8 +415,8 @@ static struct server_selector select_server(struct job *job)
         .socket = connection->host[0] == '/' ? connection->host : NULL,
         .places = job->places,
         .place_count = job->place_count,
-        .pid = plan->server_pid,
-        .cgroup = plan->server_cgroup};
+        .pid = plan->facts->server_pid,
+        .cgroup = plan->facts->server_cgroup};
 }
 
 /* Of several ranks only those that look at the server's processes trace. */
@@ -424,7 +426,7 @@ static enum exit_code begin_trace(struct job *job, struct error *error)
     struct ranks *ranks = job->ranks;
     const bool is_loaded = job->tracer != NULL || job->trace_note[0] != '\0';
     const bool is_here = ranks == NULL || (is_loaded && !server.is_remote);
-    if (job->plan.io_trace == IO_TRACE_OFF || !is_here) {
+    if (job->plan->io_trace == IO_TRACE_OFF || !is_here) {
         trace_destroy(job->tracer);
         job->tracer = NULL;
         return EXIT_CODE_OK;
@@ -444,7 +446,7 @@ static enum exit_code begin_trace(struct job *job, struct error *error)
                     error) != STATUS_OK) {
         trace_destroy(job->tracer);
         job->tracer = NULL;
-        if (job->plan.io_trace != IO_TRACE_TRY) {
+        if (job->plan->io_trace != IO_TRACE_TRY) {
             name_own(job, error);
             return EXIT_CODE_CLIENT_LIMIT;
         }
@@ -452,10 +454,20 @@ static enum exit_code begin_trace(struct job *job, struct error *error)
         error_clear(error);
     }
     if (job->tracer != NULL) {
-        server_count_io(&job->setup, &job->plan, &sum->before);
+        server_count_io(&job->setup, job->plan, &sum->before);
         trace_note_counters(job->tracer, sum->before.taken_ns);
     }
     return EXIT_CODE_OK;
+}
+
+enum exit_code job_make_plan(struct job *job, struct error *error)
+{
+    enum exit_code code;
+    do {
+        ranks_beat(job->ranks);
+        code = plan_try(&job->given, &job->facts, error);
+    } while (plan_waits(&job->given, &code, error));
+    return code;
 }
 
 enum exit_code job_begin(struct job *job, struct error *error)
@@ -471,11 +483,10 @@ enum exit_code job_begin(struct job *job, struct error *error)
     }
     code = check_traced(job, error);
     code = code == EXIT_CODE_OK ? open_here(job, error) : code;
-    if (code == EXIT_CODE_OK && !job->plan.is_follower) {
+    if (code == EXIT_CODE_OK && !job->plan->is_follower) {
         code = prepare_tables(job, error);
     }
-    code =
-        ranks_agree(job->ranks, code, client_version(&job->plan, version, sizeof version), error);
+    code = ranks_agree(job->ranks, code, client_version(job->plan, version, sizeof version), error);
     if (code != EXIT_CODE_OK) {
         return code;
     }
@@ -519,7 +530,7 @@ static void on_progress(void *context, const struct sampler_progress *now)
 {
     struct job *job = context;
     metrics_update(job->metrics, now);
-    if (job->search != NULL || job->plan.is_quiet) {
+    if (job->search != NULL || job->plan->is_quiet) {
         return;
     }
     struct recorder_snapshot total = *now->total;
@@ -588,7 +599,7 @@ static void end_trace(struct job *job)
     if (job->tracer != NULL) {
         const struct trace_counters before = sum->before;
         struct trace_counters after;
-        server_count_io(&job->setup, &job->plan, &after);
+        server_count_io(&job->setup, job->plan, &after);
         trace_end(job->tracer, sum);
         sum->before = before;
         sum->after = after;
@@ -622,11 +633,11 @@ static bool tells_directory(const struct setup *setup, const struct plan *plan)
 /* Runs the sessions, and measures while they live. */
 static enum exit_code load(struct job *job, struct error *error)
 {
-    const struct plan *plan = &job->plan;
+    const struct plan *plan = job->plan;
     const struct setup *setup = &job->setup;
     struct result *result = job->result;
     const int64_t start_ns = ranks_agree_start(job->ranks);
-    job->plan.on_wait = NULL; /* ranks hear of each other all the time now */
+    job->setup.ranks = NULL; /* ranks hear of each other all the time now */
     if (start_ns == 0) {
         return ranks_explain(job->ranks, error);
     }
@@ -727,7 +738,7 @@ static void find_limits(struct job *job)
         return;
     }
     if (evidence_lacks_settings(job->result) &&
-        setup_inquire(&asked, &job->plan, &error) == EXIT_CODE_OK) {
+        setup_inquire(&asked, job->plan, NULL, &error) == EXIT_CODE_OK) {
         job->evidence->server_after = asked.server;
         job->evidence->has_server_after = true;
     } /* who does not answer now will not be verified either */
@@ -749,12 +760,12 @@ static struct judge_context judge_by(const struct job *job)
     return (struct judge_context){
         .is_embedded = setup->connection.is_embedded,
         .is_local = !setup->is_remote,
-        .rate_rows_per_s = job->search == NULL ? (double)job->plan.rate_rows_per_s : 0,
-        .out_folder = job->plan.out_folder,
-        .has_script = job->plan.script != NULL,
-        .keeps_nothing = (job->plan.adapter->flags & ADAPTER_DISCARDS) != 0,
-        .max_failed = job->plan.max_failed,
-        .max_failed_percent = job->plan.max_failed_percent,
+        .rate_rows_per_s = job->search == NULL ? (double)job->plan->rate_rows_per_s : 0,
+        .out_folder = job->plan->out_folder,
+        .has_script = job->plan->script != NULL,
+        .keeps_nothing = (job->plan->adapter->flags & ADAPTER_DISCARDS) != 0,
+        .max_failed = job->plan->max_failed,
+        .max_failed_percent = job->plan->max_failed_percent,
         .traced =
             trace == NULL || trace->level == IO_TRACE_OFF ? NULL : io_trace_words[trace->level],
         .untraced = all_traced == 0 ? all_counted : 0,
@@ -766,7 +777,7 @@ static struct judge_context judge_by(const struct job *job)
 /* Of what this rank alone came to. */
 static void judge_rank(const struct job *job, struct result *result)
 {
-    const struct plan *plan = &job->plan;
+    const struct plan *plan = job->plan;
     struct judge_context context = judge_by(job);
     const uint64_t *counters = result->totals.counters;
     const uint64_t missing = result->batches.not_sent + counters[RECORDER_SKIPPED] +
@@ -791,7 +802,7 @@ static void note_connection(struct job *job)
         job->result->hosts[i].settings = setup->hosts[i].settings;
     }
     job->result->connection = setup->connection;
-    setup_describe_removal(setup, &job->plan, job->result->removal, sizeof job->result->removal);
+    setup_describe_removal(setup, job->plan, job->result->removal, sizeof job->result->removal);
     memcpy(job->result->engine, setup->own->table.engine, sizeof job->result->engine);
 }
 
@@ -809,7 +820,7 @@ static void judge(struct job *job, const char *why_not)
         verify_not(result, why_not);
     } else {
         job->setup.cut = &job->cut;
-        verify_result(&job->setup, &job->plan, result);
+        verify_result(&job->setup, job->plan, result);
         result->sessions_ended = job->cut.ended;
     }
     const struct judge_context context = judge_by(job);
@@ -830,7 +841,7 @@ static void judge(struct job *job, const char *why_not)
     /* what the user wrote into the run's folder meanwhile */
     error_clear(&error);
     event_list_fini(&result->events); /* read before, when the run is judged again */
-    if (events_read(&result->events, job->plan.out_folder, result->started_wall_ns, &error) !=
+    if (events_read(&result->events, job->plan->out_folder, result->started_wall_ns, &error) !=
         STATUS_OK) {
         snprintf(result->events.note, sizeof result->events.note, "%.190s", error.text);
     }
@@ -850,7 +861,7 @@ static void note_files(struct job *job)
     }
     if (job->search == NULL) {
         result->problems[PROBLEM_EXPECTATION].code = EXIT_CODE_OK;
-        expectations_judge(&job->expectations, &job->plan, result);
+        expectations_judge(&job->expectations, job->plan, result);
         result->expectations = &job->expectations;
     }
 }
@@ -872,7 +883,7 @@ static void settle(struct job *job, bool was_interrupted, const char *text)
     if (job->is_told && before == result->exit_code && strcmp(reason, result->exit_reason) == 0) {
         return;
     }
-    const struct run_outcome outcome = {.plan = &job->plan,
+    const struct run_outcome outcome = {.plan = job->plan,
                                         .table = &job->setup.own->table,
                                         .result = result,
                                         .search = job->search};
@@ -953,7 +964,7 @@ static enum exit_code join_traces(struct job *job, struct error *error)
     if (number != 0) {
         run_files_mark_short(job->files, FILE_IO, number, machine);
     }
-    if (job->plan.io_trace != IO_TRACE_OFF && result->trace == NULL) {
+    if (job->plan->io_trace != IO_TRACE_OFF && result->trace == NULL) {
         result->trace = calloc(1, sizeof *result->trace);
         if (result->trace == NULL) {
             error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the I/O trace's figures");
@@ -977,7 +988,7 @@ static enum exit_code join_ranks(struct job *job, struct error *error)
         error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the result of this rank");
         buffer_fini(&bytes);
     } else {
-        code = together_merge(job->ranks, &job->plan, job->result, &bytes, &whole, error);
+        code = together_merge(job->ranks, job->plan, job->result, &bytes, &whole, error);
     }
     if (code == EXIT_CODE_OK) {
         result_free(job->result);
@@ -1007,15 +1018,17 @@ static enum exit_code leave(const struct job *job)
 }
 
 /* A rank that follows rank 0: from the plan that it is given until its result is taken. */
-static enum exit_code follow(struct job *job)
+static enum exit_code follow(struct job *job, enum command command)
 {
-    struct plan *plan = &job->plan;
     struct error error = {.kind = ERROR_NONE};
     struct buffer bytes = {0};
-    enum exit_code code = together_take_plan(&job->together, job->ranks, plan, &error);
-    ranks_attend(job->ranks, plan);
+    struct plan_lead lead;
+    enum exit_code code = together_take_words(&job->together, job->ranks, &lead, &error);
+    if (code == EXIT_CODE_OK) {
+        code = plan_follow(&job->given, &job->facts, command, &lead, &error);
+    }
     if (code == EXIT_CODE_OK && job->search == NULL) {
-        code = ranks_share_out(job->ranks, plan, &error);
+        code = ranks_share_out(job->ranks, job->plan, &job->facts, &error);
     }
     if (code != EXIT_CODE_OK) {
         ranks_agree(job->ranks, code, NULL, &error);
@@ -1062,7 +1075,7 @@ static enum exit_code follow(struct job *job)
                        "rank %u on %.60s: its result is not part of the whole: its files stay in "
                        "%.200s",
                        ranks_number(job->ranks),
-                       ranks_machine(job->ranks, ranks_number(job->ranks)), plan->out_folder);
+                       ranks_machine(job->ranks, ranks_number(job->ranks)), job->plan->out_folder);
 }
 
 /* The page shows the files, so they are written before it; a page or a JUnit file tells of all
@@ -1071,7 +1084,7 @@ static enum exit_code conclude(struct job *job)
 {
     static const char late[] = "interrupted after the sessions had ended";
     static const char no_output[] = "standard output cannot be written: %s";
-    const struct plan *plan = &job->plan;
+    const struct plan *plan = job->plan;
     struct result *result = job->result;
     const bool are_ended = ranks_may_signal(job->ranks);
     if (job->ranks != NULL && interrupt_requested()) {
@@ -1151,10 +1164,9 @@ enum exit_code job_finish(struct job *job, enum exit_code code, struct error *er
     }
     if (job->junit != NULL) {
         /* an empty file is no valid one either, and the run has failed already */
-        (void)close_named(&job->junit,
-                          junit_write_error(job->junit, &job->plan, code, error->text));
+        (void)close_named(&job->junit, junit_write_error(job->junit, job->plan, code, error->text));
     }
-    return command_refuse(job->plan.is_json, code, error);
+    return command_refuse(job->plan->is_json, code, error);
 }
 
 static void release(struct job *job)
@@ -1176,12 +1188,9 @@ static void release(struct job *job)
     free(job->cut.entries);
     setup_fini(&job->setup);
     if (job->has_library) {
-        setup_stop_library(job->library, &job->plan);
+        setup_stop_library(job->plan);
     }
-    if (is_in_use) {
-        job->plan.script = NULL; /* stays */
-    }
-    plan_fini(&job->plan);
+    (is_in_use ? plan_fini_in_use : plan_fini)(&job->given);
     together_fini(&job->together);
 }
 
@@ -1193,12 +1202,12 @@ enum exit_code job_do(struct job *job, enum command command, int argc, char **ar
     enum exit_code code = ranks_begin(&ranks, &error);
     bool is_merged = false;
     job->ranks = ranks;
-    job->plan.command = command;
+    job->plan = &job->given;
     if (code != EXIT_CODE_OK) {
         code = error.text[0] == '\0' ? EXIT_CODE_OK : command_fail(code, &error);
     } else {
         const bool follows = ranks_follows(ranks);
-        code = follows ? follow(job) : lead(job, argc, argv);
+        code = follows ? follow(job, command) : lead(job, argc, argv);
         is_merged = !follows && job->is_joined;
         release(job);
     }

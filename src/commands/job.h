@@ -19,18 +19,21 @@
 #include "limits/limits.h"
 #include "load/fleet.h"
 #include "load/setup.h"
+#include "plan/facts.h"
 #include "report/text.h"
 #include "trace/trace.h"
 
 /* All zero but the plan and the members of a search at first. job_do ends it, however far it
  * came. */
 struct job {
-    struct ranks *ranks;             /* borrowed; NULL: there is this process alone */
-    struct together together;        /* of a rank that follows, and what all keep until the end */
-    struct plan plan;                /* owned; job_begin completes it, then it stays as it is */
-    struct container container;      /* of the server, when the plan names one */
-    struct adapter_library *library; /* owned; NULL for adapters that load none */
-    bool has_library;                /* it was begun */
+    struct ranks *ranks;        /* borrowed; NULL: there is this process alone */
+    struct together together;   /* of a rank that follows, and what all keep until the end */
+    struct plan given;          /* owned; the command line's, from plan_make on const */
+    struct plan bounded;        /* of a search: the same with as many sessions as can be */
+    const struct plan *plan;    /* the one that holds: `given`, at first */
+    struct facts facts;         /* of both; settled before the first session */
+    struct container container; /* of the server, when the plan names one */
+    bool has_library;           /* facts.library was begun */
     struct setup setup;
     struct cut_list cut; /* entries owned */
     struct generator *generator;
@@ -60,6 +63,9 @@ struct job {
     void (*on_level)(void *context, const struct level *level, const struct level *own);
 };
 
+/* plan_make for the options in job->given; other ranks hear of this one while it waits. */
+enum exit_code job_make_plan(struct job *job, struct error *error);
+
 /* Everything that can fail before the first session of a plan that was made: files, limits, server,
  * table, memory. Else than OK: *error says why, for job_finish. */
 enum exit_code job_begin(struct job *job, struct error *error);
@@ -87,7 +93,7 @@ enum exit_code job_begin_trace(struct tracer **tracer, const struct plan *plan, 
 
 /* For check, too: the server's container is found and the adapter's library is begun. On OK the
  * caller ends that with setup_stop_library. */
-enum exit_code job_begin_client(struct container *container, struct adapter_library **library,
-                                struct plan *plan, struct error *error);
+enum exit_code job_begin_client(struct container *container, const struct plan *plan,
+                                struct facts *facts, struct error *error);
 
 #endif

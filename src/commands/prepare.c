@@ -4,16 +4,16 @@
 #include "base/process.h"
 #include "commands/command.h"
 #include "commands/job.h"
+#include "plan/facts.h"
 
 enum {
     LINE_BYTES = 4096
 };
 
-static enum exit_code prepare(struct plan *plan, char *line, struct error *error)
+static enum exit_code prepare(const struct plan *plan, char *line, struct error *error)
 {
     struct setup setup;
-    enum exit_code code = setup_name_table(plan, error);
-    code = code == EXIT_CODE_OK ? setup_prepare(&setup, plan, error) : code;
+    const enum exit_code code = setup_prepare(&setup, plan, NULL, error);
     if (code == EXIT_CODE_OK) {
         setup_describe_made(&setup, plan, line, LINE_BYTES);
         setup_fini(&setup);
@@ -21,37 +21,37 @@ static enum exit_code prepare(struct plan *plan, char *line, struct error *error
     return code;
 }
 
-static enum exit_code clean_up(struct plan *plan, char *line, struct error *error)
+static enum exit_code clean_up(const struct plan *plan, char *line, struct error *error)
 {
     return setup_cleanup(plan, line, LINE_BYTES, error);
 }
 
 /* Runs `work` on the database that the words name; what it did is a line on standard output. */
 static enum exit_code work_on(enum command command, int argc, char **argv,
-                              enum exit_code (*work)(struct plan *plan, char *line,
+                              enum exit_code (*work)(const struct plan *plan, char *line,
                                                      struct error *error))
 {
     struct plan plan;
     struct container container;
-    struct adapter_library *library;
+    struct facts facts;
     struct error error = {.kind = ERROR_NONE};
-    enum exit_code code;
-    if (!command_begin(&plan, command, argc, argv, &code)) {
+    enum exit_code code = options_parse(&plan, command_form(command), argc, argv, &error);
+    if (command_is_done(&plan, &code, &error)) {
         return code;
     }
     interrupt_install();
-    code = plan_make(&plan, &error);
+    code = plan_make(&plan, &facts, &error);
     if (code != EXIT_CODE_OK) {
         return command_refuse(plan.is_json, code, &error);
     }
-    code = job_begin_client(&container, &library, &plan, &error);
+    code = job_begin_client(&container, &plan, &facts, &error);
     if (code == EXIT_CODE_OK) {
         char line[LINE_BYTES] = "";
         code = work(&plan, line, &error);
         if (line[0] != '\0') {
             puts(line);
         }
-        setup_stop_library(library, &plan);
+        setup_stop_library(&plan);
     }
     code =
         code == EXIT_CODE_OK ? command_finish_output() : command_refuse(plan.is_json, code, &error);

@@ -150,12 +150,12 @@ static enum status make_report(const struct report *report, const struct plan *p
 enum exit_code command_report(int argc, char **argv)
 {
     struct plan plan;
-    enum exit_code code;
-    if (!command_begin(&plan, COMMAND_REPORT, argc, argv, &code)) {
+    struct error error = {0};
+    enum exit_code code = options_parse(&plan, command_form(COMMAND_REPORT), argc, argv, &error);
+    if (command_is_done(&plan, &code, &error)) {
         return code;
     }
     struct report report;
-    struct error error = {0};
     if (plan.is_text_charts && plan.is_json) {
         code =
             usage_refuse(&error, "--text and --json both want standard output: give one of them");

@@ -8,23 +8,22 @@
 /* Alone, or rank 0 of several. */
 static enum exit_code lead(struct job *job, int argc, char **argv)
 {
-    struct plan *plan = &job->plan;
+    const struct plan *plan = job->plan;
     struct error error = {.kind = ERROR_NONE};
-    enum exit_code code;
-    if (!command_begin(plan, COMMAND_RUN, argc, argv, &code)) {
+    enum exit_code code = options_parse(&job->given, command_form(COMMAND_RUN), argc, argv, &error);
+    if (command_is_done(plan, &code, &error)) {
         return code;
     }
     interrupt_install();
-    ranks_attend(job->ranks, plan);
     code = plan->is_plan_only ? EXIT_CODE_OK : job_open_junit(job, true, &error);
     if (code == EXIT_CODE_OK) {
-        code = plan_make(plan, &error);
+        code = job_make_plan(job, &error);
     }
     if (code == EXIT_CODE_OK && expectations_parse(&job->expectations, plan, &error) != STATUS_OK) {
         code = EXIT_CODE_USAGE;
     }
     if (code == EXIT_CODE_OK) {
-        code = ranks_share_out(job->ranks, plan, &error);
+        code = ranks_share_out(job->ranks, plan, &job->facts, &error);
     }
     if (code == EXIT_CODE_OK && plan->is_plan_only) {
         plan_print(plan, stdout);

@@ -27,6 +27,7 @@
 #include "commands/together.h"
 #include "figures/saved.h"
 #include "load/setup.h"
+#include "plan/facts.h"
 #include "report/csv.h"
 #include "report/expectations.h"
 #include "report/files.h"
@@ -83,6 +84,7 @@ struct sweep {
     struct saved_sweep results; /* folder, lists, runs; read back when the sweep resumes; owned */
     struct plan given;          /* of a sweep that resumes: what it was started with */
     struct plan plan;           /* of the first run; owned */
+    struct facts facts;         /* of that plan */
     /* Where it connects to is in part known from its folder only: how that is given again. */
     const char *place;
     json_t *words;                  /* options but those of this call alone, "--batch=50"; owned */
@@ -903,7 +905,8 @@ static enum exit_code make_plans(struct sweep *sweep, struct error *error)
             plan->sets.texts[plan->sets.count++] =
                 variants->texts[i / sessions->count / records->count];
         }
-        const enum exit_code code = plan_make(plan, error);
+        struct facts facts;
+        const enum exit_code code = plan_make(plan, i == 0 ? &sweep->facts : &facts, error);
         if (i > 0) {
             plan_fini(plan);
         }
@@ -995,7 +998,7 @@ static enum exit_code ask(struct sweep *sweep, struct error *error)
     if (expectations_parse(&expectations, &sweep->plan, error) != STATUS_OK) {
         return EXIT_CODE_USAGE;
     }
-    code = ranks_share_out(sweep->ranks, &sweep->plan, error);
+    code = ranks_share_out(sweep->ranks, &sweep->plan, &sweep->facts, error);
     code = code == EXIT_CODE_OK ? together_allow(sweep->ranks, &sweep->plan, error) : code;
     if (code != EXIT_CODE_OK) {
         return code;
@@ -1050,8 +1053,7 @@ static enum exit_code choose_table(struct sweep *sweep, struct error *error)
         return EXIT_CODE_OK;
     }
     struct setup_found found = {.is_there = false};
-    struct adapter_library *library;
-    enum exit_code code = setup_start_library(&library, &plan, error);
+    enum exit_code code = setup_start_library(&sweep->facts, &plan, error);
     if (code == EXIT_CODE_OK) {
         const size_t count = script == NULL ? 1 : script->dataset_count;
         for (size_t i = 0; i < count && !found.is_there && code == EXIT_CODE_OK; i++) {
@@ -1060,7 +1062,7 @@ static enum exit_code choose_table(struct sweep *sweep, struct error *error)
                 code = setup_find_table(&plan, &found, error);
             }
         }
-        setup_stop_library(library, &plan);
+        setup_stop_library(&plan);
     }
     if (code != EXIT_CODE_OK) {
         return code;
@@ -1611,12 +1613,15 @@ enum exit_code command_sweep(int argc, char **argv)
     } else if (ranks_follows(sweep->ranks)) {
         sweep->given.is_quiet = true;
         follow(sweep);
-    } else if (command_begin(&sweep->given, COMMAND_SWEEP, argc, argv, &code)) {
-        interrupt_install();
-        notice_init(&sweep->notice, STDERR_FILENO);
-        const locale_t before = units_use_point();
-        code = sweep_all(sweep);
-        uselocale(before);
+    } else {
+        code = options_parse(&sweep->given, command_form(COMMAND_SWEEP), argc, argv, &error);
+        if (!command_is_done(&sweep->given, &code, &error)) {
+            interrupt_install();
+            notice_init(&sweep->notice, STDERR_FILENO);
+            const locale_t before = units_use_point();
+            code = sweep_all(sweep);
+            uselocale(before);
+        }
     }
     json_decref(sweep->words);
     json_decref(sweep->changes);

@@ -10,6 +10,7 @@
 
 #include "base/file.h"
 #include "base/process.h"
+#include "plan/facts.h"
 #include "plan/options.h"
 
 enum {
@@ -91,7 +92,7 @@ enum exit_code together_give_plan(struct ranks *ranks, const struct plan *plan, 
     struct buffer text = {0};
     char seed[UNITS_TEXT_BYTES];
     const bool has_file = plan->workload != NULL && script_is_file(plan->workload);
-    snprintf(seed, sizeof seed, "%" PRIu64, plan->seed);
+    snprintf(seed, sizeof seed, "%" PRIu64, plan->facts->seed);
     add_text(&text, plan->out_folder);
     add_text(&text, seed);
     add_text(&text, plan->target.url == NULL ? plan->adapter->name : ""); /* a port was asked */
@@ -125,22 +126,8 @@ static bool keep_script(struct together *together, const char *text)
     return fd >= 0;
 }
 
-/* Leaves out what rank 0 does for all. */
-static void follow(struct plan *plan)
-{
-    plan->is_follower = true;
-    plan->is_recreate = false;
-    plan->is_quiet = true;
-    plan->is_json = plan->is_report = false;
-    plan->junit = plan->ycsb = NULL;
-    plan->expected.count = 0;
-    plan->verify_mode = VERIFY_COUNT;
-    plan->progress_ns = 0;
-    plan->schema_file = NULL;
-}
-
-enum exit_code together_take_plan(struct together *together, struct ranks *ranks, struct plan *plan,
-                                  struct error *error)
+enum exit_code together_take_words(struct together *together, struct ranks *ranks,
+                                   struct plan_lead *lead, struct error *error)
 {
     struct buffer *text = &together->text;
     if (!ranks_give_text(ranks, text)) {
@@ -160,27 +147,22 @@ enum exit_code together_take_plan(struct together *together, struct ranks *ranks
         together->words[i] = at;
         at += strlen(at) + 1;
     }
-    char **fixed = together->words, **words = together->words + FIXED_TEXTS;
+    char **fixed = together->words;
     const size_t room = strlen(fixed[0]) + 24;
-    const struct command_form form = {.command = plan->command, .usage = "append"};
-    enum exit_code code = options_parse(plan, &form, (int)(count - FIXED_TEXTS), words, error);
+    const bool has_script = fixed[3][0] != '\0';
     together->out = malloc(room);
-    if (code == EXIT_CODE_OK &&
-        (together->out == NULL || (fixed[3][0] != '\0' && !keep_script(together, fixed[3])))) {
+    if (together->out == NULL || (has_script && !keep_script(together, fixed[3]))) {
         error_set(error, ERROR_SYSTEM, errno, NULL, "the plan cannot be kept: %s", strerror(errno));
         return EXIT_CODE_CLIENT_LIMIT;
     }
-    if (code == EXIT_CODE_OK) {
-        snprintf(together->out, room, "%s.rank%u", fixed[0], ranks_number(ranks));
-        follow(plan);
-        plan->out = together->out;
-        plan->seed = strtoull(fixed[1], NULL, 10);
-        plan->is_seed_given = true;
-        plan->adapter_name = fixed[2][0] == '\0' ? plan->adapter_name : fixed[2];
-        plan->workload = fixed[3][0] == '\0' ? plan->workload : together->script_path;
-        code = plan_make(plan, error);
-    }
-    return code;
+    snprintf(together->out, room, "%s.rank%u", fixed[0], ranks_number(ranks));
+    *lead = (struct plan_lead){.count = (int)(count - FIXED_TEXTS),
+                               .words = fixed + FIXED_TEXTS,
+                               .seed = strtoull(fixed[1], NULL, 10),
+                               .adapter_name = fixed[2][0] == '\0' ? NULL : fixed[2],
+                               .workload = has_script ? together->script_path : NULL,
+                               .out = together->out};
+    return EXIT_CODE_OK;
 }
 
 bool together_pack(struct buffer *bytes, const struct together *together,

@@ -30,10 +30,11 @@ enum exit_code together_allow(const struct ranks *ranks, const struct plan *plan
 enum exit_code together_give_plan(struct ranks *ranks, const struct plan *plan, int argc,
                                   char *const *argv, struct error *error);
 
-/* The others: the same plan, without what is for rank 0 to print or write. Else than OK: *error
- * says why, and is for rank 0 to be told (ranks_agree); its text is empty when rank 0 has ended. */
-enum exit_code together_take_plan(struct together *together, struct ranks *ranks, struct plan *plan,
-                                  struct error *error);
+/* The others: what the same plan is made of, by plan_follow; *lead borrows from *together. Else
+ * than OK: *error says why, and is for rank 0 to be told (ranks_agree); its text is empty when rank
+ * 0 has ended. */
+enum exit_code together_take_words(struct together *together, struct ranks *ranks,
+                                   struct plan_lead *lead, struct error *error);
 
 /* This rank's part, to be given away or merged. False: out of memory. */
 bool together_pack(struct buffer *bytes, const struct together *together,

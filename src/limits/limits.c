@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "measure/procfs.h"
 #include "measure/server_process.h"
+#include "plan/facts.h"
 
 void limits_ask(struct limits_question *question, const struct plan *plan,
                 const struct connection_info *connection, const struct server_limits *server)
@@ -32,14 +33,15 @@ void limits_ask(struct limits_question *question, const struct plan *plan,
     *question = (struct limits_question){
         .sessions = plan_sessions_all(plan),
         .in_other_processes = plan_sessions_all(plan) - (share.count + share.idle),
-        .on_other_machines = plan->ranks > 0 ? plan_sessions_all(plan) - plan->machine_sessions : 0,
+        .on_other_machines =
+            plan->facts->ranks > 0 ? plan_sessions_all(plan) - plan->facts->machine_sessions : 0,
         .hosts = plan->host_policy == HOST_FIRST ? 1 : (unsigned)plan->host_count,
         .stack_bytes = plan->stack_bytes,
         .files_per_session = files,
         .is_embedded = connection == NULL ? is_embedded : connection->is_embedded,
         .has_script = plan->script != NULL,
-        .server_pid = plan->server_pid,
-        .server_cgroup = plan->server_cgroup,
+        .server_pid = plan->facts->server_pid,
+        .server_cgroup = plan->facts->server_cgroup,
         .server = server,
         .other_files = LIMITS_SAMPLER_FILES + opening * plan->connect_concurrency,
         .other_threads = LIMITS_OTHER_THREADS + ((adapter->flags & ADAPTER_WATCHED) != 0 ? 1U : 0U),

@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "load/line.h"
 #include "load/table_mark.h"
+#include "plan/facts.h"
 
 #define TICK_NS (50 * MONO_NS_PER_MS)
 
@@ -668,7 +669,7 @@ static enum status check_script(const struct datasets_place *place, struct datas
     const struct plan *plan = place->plan;
     const struct script *script = plan->script;
     const struct script_place words = {.sessions = plan->sessions,
-                                       .seed = plan->seed,
+                                       .seed = plan->facts->seed,
                                        .dialect = place->setup->connection.dialect};
     const size_t count = script->statement_count;
     datasets->statements = calloc(count + 1, sizeof *datasets->statements);
@@ -747,7 +748,7 @@ enum status datasets_examine(const struct datasets_place *place, struct datasets
             continue;
         }
         const struct script_place words = {
-            .sessions = 1, .seed = plan->seed, .dialect = setup->connection.dialect};
+            .sessions = 1, .seed = plan->facts->seed, .dialect = setup->connection.dialect};
         status = state == NULL ? script_state_create(&state, script, &words, error) : STATUS_OK;
         status = status == STATUS_OK ? try_rows(script, &datasets->works[i], state, error) : status;
     }
@@ -1300,7 +1301,7 @@ static void *hand_run(void *argument)
     const struct plan *plan = loader->plan;
     const struct script_place place = {.session = hand->index,
                                        .sessions = loader->count,
-                                       .seed = plan->seed,
+                                       .seed = plan->facts->seed,
                                        .dialect = loader->setup->connection.dialect};
     struct error error = {.kind = ERROR_NONE};
     struct target target = target_at(plan, loader->setup->host);
@@ -1381,7 +1382,7 @@ static void watch(struct loader *loader, struct hand *hands, unsigned count)
         uint64_t handed = 0;
         const struct timespec tick = mono_timespec(mono_now_ns() + TICK_NS);
         pthread_cond_timedwait(&loader->ended, &loader->lock, &tick);
-        plan_wait(plan);
+        ranks_beat(loader->setup->ranks);
         const int64_t now_ns = mono_now_ns();
         if (cut_ns == INT64_MAX && interrupt_requested()) {
             cut_ns = now_ns + GRACE_NS;

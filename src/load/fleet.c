@@ -1096,7 +1096,7 @@ static void await_server(struct fleet *fleet)
             if (fleet->capacity > 0) {
                 fleet_start(fleet); /* without a thread: again after the pause */
             } else {
-                is_back = setup_inquire(&asked, plan, &error) == EXIT_CODE_OK;
+                is_back = setup_inquire(&asked, plan, NULL, &error) == EXIT_CODE_OK;
             }
         }
     }

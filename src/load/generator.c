@@ -17,6 +17,7 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "base/value_text.h"
+#include "plan/facts.h"
 
 /*
  * Text like that of real logs: host names and messages.
@@ -661,8 +662,8 @@ enum status generator_create(struct generator **generator, const struct plan *pl
     }
     g->rows = (struct fill_rows){.text = &g->text,
                                  .sessions = plan->sessions,
-                                 .run_hash = random_mix(~plan->seed),
-                                 .run_tag = plan->run_tag};
+                                 .run_hash = random_mix(~plan->facts->seed),
+                                 .run_tag = plan->facts->run_tag};
     g->is_constant = plan->data_mode == DATA_CONSTANT;
     text_source_init(&g->text);
     pthread_mutex_init(&g->lock, NULL);
@@ -683,7 +684,7 @@ enum status generator_create(struct generator **generator, const struct plan *pl
             generator_destroy(g);
             return status;
         }
-        fill->key = random_mix(plan->seed ^ random_mix(c + 1));
+        fill->key = random_mix(plan->facts->seed ^ random_mix(c + 1));
         fill->values_offset = g->buffer_bytes;
         fill->text_offset = align(fill->values_offset + g->buffer_rows * fill->value_bytes);
         g->buffer_bytes = align(fill->text_offset + g->buffer_rows * fill->text_bytes);

@@ -8,6 +8,7 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "measure/procfs.h"
+#include "plan/facts.h"
 
 /* A batch that begins so long after its intended moment is late. */
 #define LATE_NS (100 * MONO_NS_PER_MS)
@@ -77,7 +78,7 @@ static enum status open_connection(struct session *session, enum cause_phase pha
 static unsigned first_host(const struct session *session)
 {
     const struct plan *plan = session->load->plan;
-    const uint64_t drawn = random_mix(random_mix(plan->seed) + session->index);
+    const uint64_t drawn = random_mix(random_mix(plan->facts->seed) + session->index);
     const uint64_t number = plan->host_policy == HOST_FIRST    ? 0
                             : plan->host_policy == HOST_RANDOM ? drawn
                                                                : session->index;
@@ -376,8 +377,8 @@ static enum status reconnect_after_loss(struct session *session)
     const unsigned hosts = (unsigned)plan->host_count;
     unsigned next = plan->host_policy == HOST_FIRST ? 0 : session->host + 1;
     while (session->tries < plan->reconnect_tries) {
-        const int64_t pause_ns =
-            reconnect_pause_ns(plan->seed, session->index, session->tries, session->tries_total);
+        const int64_t pause_ns = reconnect_pause_ns(plan->facts->seed, session->index,
+                                                    session->tries, session->tries_total);
         if (!gate_sleep_until(&load->gate, mono_now_ns() + pause_ns, &session->is_leaving)) {
             return STATUS_REJECTED;
         }

@@ -20,27 +20,21 @@
 #include "load/table_mark.h"
 #include "load/task.h"
 
-enum {
-    SCRIPT_NAME_SHOWN = 60
-};
-
-enum exit_code setup_start_library(struct adapter_library **library, struct plan *plan,
+enum exit_code setup_start_library(struct facts *facts, const struct plan *plan,
                                    struct error *error)
 {
     const struct adapter *adapter = plan->adapter;
-    *library = NULL;
-    if (adapter->start != NULL &&
-        adapter->start(plan->target.client_lib, library, error) != STATUS_OK) {
-        return task_exit_code(error);
-    }
-    plan->target.library = *library;
-    return EXIT_CODE_OK;
+    facts->library = NULL;
+    return adapter->start == NULL ||
+                   adapter->start(plan->target.client_lib, &facts->library, error) == STATUS_OK
+               ? EXIT_CODE_OK
+               : task_exit_code(error);
 }
 
-void setup_stop_library(struct adapter_library *library, const struct plan *plan)
+void setup_stop_library(const struct plan *plan)
 {
     if (plan->adapter->stop != NULL) {
-        plan->adapter->stop(library);
+        plan->adapter->stop(plan->facts->library);
     }
 }
 
@@ -292,8 +286,8 @@ static void inspect(struct setup *setup, struct adapter_conn *conn, const struct
     setup->nothing.sql = ask_words(connection)->nothing;
     /* a container has an address of its own, which is none of this machine's */
     const char *there = connection->address[0] != '\0' ? connection->address : connection->host;
-    setup->is_remote = !connection->is_embedded && plan->server_pid == 0 &&
-                       plan->server_cgroup == NULL && !address_is_local(there);
+    setup->is_remote = !connection->is_embedded && plan->facts->server_pid == 0 &&
+                       plan->facts->server_cgroup == NULL && !address_is_local(there);
     if (address_is_local(there) != address_is_local(connection->host) &&
         strstr(connection->note, there) == NULL) {
         const size_t length = strlen(connection->note);
@@ -314,49 +308,6 @@ static enum status ask_limits(struct setup *setup, struct adapter_conn *conn,
         memset(&setup->server, 0, sizeof setup->server);
     }
     return status;
-}
-
-/* The first dataset of the script without columns, from number `first`; NULL: there is none. */
-static const struct script_dataset *find_named(const struct script *script, size_t first)
-{
-    for (size_t i = first; script != NULL && i < script->dataset_count; i++) {
-        if (!script->datasets[i].is_declared) {
-            return &script->datasets[i];
-        }
-    }
-    return NULL;
-}
-
-/* Of a path that is too long for a message, what tells the file. */
-static const char *end_of_name(const struct script *script)
-{
-    const size_t length = strlen(script->name);
-    return script->name + (length > SCRIPT_NAME_SHOWN ? length - SCRIPT_NAME_SHOWN : 0);
-}
-
-enum exit_code setup_name_table(struct plan *plan, struct error *error)
-{
-    const struct script *const script = plan->script;
-    const struct script_dataset *const named = find_named(script, 0);
-    if (named == NULL) {
-        return EXIT_CODE_OK;
-    }
-    const struct script_dataset *other = find_named(script, (size_t)(named - script->datasets) + 1);
-    if (other != NULL) {
-        return usage_refuse(error,
-                            "%s:%d: dataset '%.60s' has no columns, as '%.60s': no more than "
-                            "one can be without",
-                            end_of_name(script), other->line, other->name, named->name);
-    }
-    plan->table_name = named->name;
-    plan->is_default_table = strcmp(named->name, PLAN_DEFAULT_TABLE) == 0;
-    if (plan->owned_path != NULL && !plan->is_default_table) {
-        return usage_refuse(error,
-                            "%s:%d: dataset '%.60s' has no columns, so its table has to be "
-                            "there: name a TARGET that has it",
-                            end_of_name(script), named->line, named->name);
-    }
-    return EXIT_CODE_OK;
 }
 
 enum exit_code setup_make_room(struct setup *setup, const struct plan *plan, struct error *error)
@@ -395,11 +346,11 @@ static enum status prepare_table(struct task *task, struct setup *setup, struct 
     struct buffer sql = {0};
     enum status status =
         find_or_create(conn, plan, &setup->connection, table, &setup->has_made_table, error);
-    const struct script_dataset *const named = find_named(plan->script, 0);
+    const struct script_dataset *const named = plan_find_undeclared(plan->script, 0);
     if (status != STATUS_OK && error->kind == ERROR_NOT_FOUND && named != NULL) {
         const struct error inner = *error;
         snprintf(error->text, sizeof error->text, "%s:%d: dataset '%.40s' has no columns: %.110s",
-                 end_of_name(plan->script), named->line, named->name, inner.text);
+                 plan_script_shown(plan->script), named->line, named->name, inner.text);
     }
     inspect(setup, conn, plan); /* it knows more about the server by now */
     if (status == STATUS_OK && plan->engine != NULL && !is_engine(plan->engine, table->engine)) {
@@ -460,7 +411,8 @@ static enum status prepare(struct task *task, struct adapter_conn *conn, struct 
         status = datasets_examine(&place, &preparation->datasets, error);
         inspect(setup, conn, plan);
     }
-    if (status == STATUS_OK && (plan->script == NULL || find_named(plan->script, 0) != NULL)) {
+    if (status == STATUS_OK &&
+        (plan->script == NULL || plan_find_undeclared(plan->script, 0) != NULL)) {
         status = prepare_table(task, setup, conn, error);
     }
     if (status == STATUS_OK && plan->script != NULL) {
@@ -512,6 +464,7 @@ static enum exit_code load_datasets(struct preparation *preparation, const struc
             .plan = plan,
             .open = TASK_AGAIN,
             .work = undo,
+            .setup = preparation->setup,
             .context = preparation,
             .what = "an answer while tables were dropped",
             .notice = "waiting for the server to drop the tables",
@@ -598,9 +551,10 @@ static enum exit_code prepare_hosts(struct setup *setup, const struct plan *plan
     return task_conclude(STATUS_OK, "the first session", error);
 }
 
-enum exit_code setup_prepare(struct setup *setup, const struct plan *plan, struct error *error)
+enum exit_code setup_prepare(struct setup *setup, const struct plan *plan, struct ranks *ranks,
+                             struct error *error)
 {
-    memset(setup, 0, sizeof *setup);
+    *setup = (struct setup){.ranks = ranks};
     struct preparation preparation = {.setup = setup};
     struct task task = {
         .plan = plan,
@@ -638,7 +592,7 @@ enum exit_code setup_prepare(struct setup *setup, const struct plan *plan, struc
 
 void setup_tell(const struct setup *setup, const struct plan *plan, struct buffer *text)
 {
-    buffer_add_format(text, "%" PRIu64, plan->seed);
+    buffer_add_format(text, "%" PRIu64, plan->facts->seed);
     for (size_t i = 0; i < setup->host_count; i++) {
         buffer_add_format(text, " %d", setup->hosts[i].is_known ? 1 : 0);
         for (size_t t = 0; t < setup->table_count; t++) {
@@ -650,10 +604,10 @@ void setup_tell(const struct setup *setup, const struct plan *plan, struct buffe
     }
 }
 
-void setup_learn(struct setup *setup, struct plan *plan, const char *text)
+void setup_learn(struct setup *setup, struct facts *facts, const char *text)
 {
     char *at;
-    plan_set_seed(plan, strtoull(text, &at, 10));
+    facts_set_seed(facts, strtoull(text, &at, 10));
     for (size_t i = 0; i < setup->host_count; i++) {
         setup->hosts[i].is_known = strtoull(at, &at, 10) != 0;
         for (size_t t = 0; t < setup->table_count; t++) {
@@ -769,7 +723,8 @@ void setup_describe_removal(const struct setup *setup, const struct plan *plan, 
         /* only an empty table, or --verify rows, proves that no row had the tag before */
         const bool is_unsure = setup_had_rows(setup) && plan->verify_mode != VERIFY_ROWS;
         snprintf(text, size, "delete from %.200s where n1 = %d%s", buffer_text(&table),
-                 plan->run_tag, is_unsure ? " /* if no row had this n1 before the run */" : "");
+                 plan->facts->run_tag,
+                 is_unsure ? " /* if no row had this n1 before the run */" : "");
     } else {
         snprintf(text, size, "nothing tells them from the other rows of %.200s", plan->table_name);
     }
@@ -836,15 +791,17 @@ static enum status inquire(struct task *task, struct adapter_conn *conn, struct 
     return ask_limits(task->context, conn, task->plan->adapter, error);
 }
 
-enum exit_code setup_inquire(struct setup *setup, const struct plan *plan, struct error *error)
+enum exit_code setup_inquire(struct setup *setup, const struct plan *plan, struct ranks *ranks,
+                             struct error *error)
 {
-    memset(setup, 0, sizeof *setup);
+    *setup = (struct setup){.ranks = ranks};
     inspect(setup, NULL, plan);
     struct task task = {
         .plan = plan,
         .open = TASK_FIRST,
         .makes_nothing = true,
         .work = inquire,
+        .setup = setup,
         .context = setup,
         .what = "its limits",
         .notice = "waiting for the server to tell its limits",

@@ -14,7 +14,9 @@
 #include "base/text.h"
 #include "load/storage.h"
 #include "measure/result.h"
+#include "plan/facts.h"
 #include "plan/plan.h"
+#include "ranks/ranks.h"
 
 /* A table of the run: the plan's own, or one of its script. */
 struct setup_table {
@@ -50,7 +52,9 @@ struct setup_host {
 };
 
 struct setup {
-    size_t table_count;         /* 1, or with a script as many as it has, perhaps none */
+    struct ranks *ranks; /* that hear of this one while it waits, before the run; NULL: none have
+                            to */
+    size_t table_count;  /* 1, or with a script as many as it has, perhaps none */
     struct setup_table *tables; /* by number, and an empty one; owned */
     struct setup_table *own;  /* the one whose columns the database says, not the script; the empty
                                  one where every table has its columns in the script */
@@ -71,7 +75,8 @@ struct setup {
 /* Asks a server to which nobody may have connected yet about its limits. Makes nothing. Fills only
  * `server`, `connection` and `is_remote`: nothing is owned. Else than OK: *error is the line to
  * print, and the latter two are as far as they are known without a connection. */
-enum exit_code setup_inquire(struct setup *setup, const struct plan *plan, struct error *error);
+enum exit_code setup_inquire(struct setup *setup, const struct plan *plan, struct ranks *ranks,
+                             struct error *error);
 
 /* What is found of a table before any run. */
 struct setup_found {
@@ -85,11 +90,6 @@ struct setup_found {
 enum exit_code setup_find_table(const struct plan *plan, struct setup_found *found,
                                 struct error *error);
 
-/* The table without columns in the plan's script, if there is one, becomes the plan's: it has to be
- * there, or is made as the built-in one. Else than OK: there are several; *error is the line to
- * print. */
-enum exit_code setup_name_table(struct plan *plan, struct error *error);
-
 /* The first step of setup_prepare: makes room for the tables of the plan and its hosts. Else than
  * OK: out of memory; setup_fini frees what there is. */
 enum exit_code setup_make_room(struct setup *setup, const struct plan *plan, struct error *error);
@@ -102,7 +102,8 @@ enum exit_code setup_make_room(struct setup *setup, const struct plan *plan, str
  * Of several hosts the first that answers is set up. Each of the others that answers is looked at
  * afterwards: where the table is missing, or has rows after --recreate, it is a database of its
  * own, and the table is made there, too. Tables of a script are not. */
-enum exit_code setup_prepare(struct setup *setup, const struct plan *plan, struct error *error);
+enum exit_code setup_prepare(struct setup *setup, const struct plan *plan, struct ranks *ranks,
+                             struct error *error);
 void setup_fini(struct setup *setup);
 
 /* The rows that a table had before the run, where it was set up. */
@@ -118,7 +119,7 @@ bool setup_had_rows(const struct setup *setup);
 /* What other ranks of the run have to know of it, and their taking it over: the seed, the rows that
  * are there before the run, and the sessions that others have. */
 void setup_tell(const struct setup *setup, const struct plan *plan, struct buffer *text);
-void setup_learn(struct setup *setup, struct plan *plan, const char *text);
+void setup_learn(struct setup *setup, struct facts *facts, const char *text);
 
 /* What prepare did, in a line. */
 void setup_describe_made(const struct setup *setup, const struct plan *plan, char *line,
@@ -133,18 +134,19 @@ void setup_describe_removal(const struct setup *setup, const struct plan *plan, 
  * *error does, too. A database file that does not exist is not made. */
 enum exit_code setup_cleanup(const struct plan *plan, char *line, size_t size, struct error *error);
 
-/* Before the first connection: starts the adapter's client library, for plan->target. On OK the
+/* Before the first connection: starts the adapter's client library, as facts->library. On OK the
  * caller stops it after the last one. */
-enum exit_code setup_start_library(struct adapter_library **library, struct plan *plan,
+enum exit_code setup_start_library(struct facts *facts, const struct plan *plan,
                                    struct error *error);
-void setup_stop_library(struct adapter_library *library, const struct plan *plan);
+void setup_stop_library(const struct plan *plan);
 
 /* verify.c */
 
 /* For --verify rows, between the set-up and the generator: rows that carry this run's tag already
- * would be taken for its own. Then the plan gets another seed, or, when the user gave that, the run
- * is refused. Also refused: a table whose rows cannot be told apart. */
-enum exit_code verify_prepare(const struct setup *setup, struct plan *plan, struct error *error);
+ * would be taken for its own. Then the run gets another seed, or, when the user gave that, it is
+ * refused. Also refused: a table whose rows cannot be told apart. */
+enum exit_code verify_prepare(const struct setup *setup, const struct plan *plan,
+                              struct facts *facts, struct error *error);
 
 /* When the sessions have left: counts the rows again, settles the acknowledged ones against it, and
  * reads them back with --verify rows. Fills result->verification, result->row_verification and what

@@ -80,7 +80,7 @@ static enum status open_connection(struct task *task, struct adapter_conn **conn
     uint64_t tries = 0; /* as sessions make them: the server may be starting again */
     const int64_t timeout_s =
         (task->plan->timeout_ns + MONO_NS_PER_S - 1) / MONO_NS_PER_S; /* 0: none */
-    struct target target = task->plan->target;
+    struct target target = target_at(task->plan, task->host);
     target.makes_nothing = task->makes_nothing;
     if (is_first && target.host != NULL && adapter->recognise != NULL) {
         target.is_another = look_for_another;
@@ -110,7 +110,7 @@ static enum status open_connection(struct task *task, struct adapter_conn **conn
             mono_sleep(ROOM_PAUSE_NS);
         } else if (may_restart && status == STATUS_LOST && !interrupt_requested() &&
                    tries < task->plan->reconnect_tries) {
-            mono_sleep(reconnect_pause_ns(task->plan->seed, 0, (unsigned)tries, tries));
+            mono_sleep(reconnect_pause_ns(task->plan->facts->seed, 0, (unsigned)tries, tries));
             tries++;
         } else if (status != STATUS_LOST || task->open != TASK_PATIENTLY ||
                    !target_wait(task->plan, error)) {
@@ -196,6 +196,7 @@ static void *task_thread(void *argument)
 
 enum status task_run(struct task *task, struct error *error)
 {
+    struct ranks *const ranks = task->setup == NULL ? NULL : task->setup->ranks;
     const int64_t start_ns = mono_now_ns();
     int64_t interrupt_ns = INT64_MAX; /* when it is interrupted next */
     bool is_told = task->plan->is_quiet;
@@ -215,7 +216,7 @@ enum status task_run(struct task *task, struct error *error)
     while (rc == 0 && !task->has_ended) {
         const struct timespec tick = mono_timespec(mono_now_ns() + TICK_NS);
         pthread_cond_timedwait(&task->ended, &task->lock, &tick);
-        plan_wait(task->plan);
+        ranks_beat(ranks);
         const int64_t now_ns = mono_now_ns();
         if (task->has_ended) {
             break;
@@ -225,7 +226,7 @@ enum status task_run(struct task *task, struct error *error)
             is_told = true;
         }
         if (interrupt_ns == INT64_MAX && interrupt_requested()) {
-            interrupt_ns = now_ns + (task->plan->on_wait == NULL ? GRACE_NS : RANK_GRACE_NS);
+            interrupt_ns = now_ns + (ranks == NULL ? GRACE_NS : RANK_GRACE_NS);
         }
         if (atomic_exchange_explicit(&task->has_answered, false, memory_order_relaxed)) {
             line_begin_call(&task->line);

@@ -19,6 +19,7 @@
 #include "base/text.h"
 #include "load/gate.h"
 #include "load/session.h"
+#include "plan/facts.h"
 
 /* Pauses before a transaction is tried again: up to the first, doubled with each try to the most
  * ("full jitter"). */
@@ -567,7 +568,7 @@ enum status transactions_begin(struct session *session, struct error *error)
                                      .is_stopped = is_stopped};
     const struct script_place place = {.session = session->index,
                                        .sessions = load->plan->sessions,
-                                       .seed = load->plan->seed,
+                                       .seed = load->plan->facts->seed,
                                        .dialect = load->setup->connection.dialect,
                                        .host = &own->host};
     struct script_state *state = NULL;
@@ -885,7 +886,7 @@ static bool tries_again(struct transactions *own, enum try_end *end)
     }
     const int64_t most_ns = own->tried < 8 ? RETRY_FIRST_NS << own->tried : RETRY_MOST_NS;
     const uint64_t mixed =
-        random_mix(random_mix(plan->seed + session->index) + session->turn + own->tried);
+        random_mix(random_mix(plan->facts->seed + session->index) + session->turn + own->tried);
     const int64_t pause_ns = 1 + (int64_t)(mixed % (uint64_t)MIN(most_ns, RETRY_MOST_NS));
     if (!gate_sleep_until(&session->load->gate, mono_now_ns() + pause_ns, &session->is_leaving)) {
         *end = TRY_CUT;

@@ -20,6 +20,7 @@ enum {
 /* Rows of a run are known by run tag, session and row number (n1, n2, n3, see load/generator.h).
  * One scan of the table, row by row; one bit of memory for each row that was sent. */
 struct scan {
+    const struct setup *setup;
     struct buffer sql;
     struct result *result;
     struct row_map *map; /* NULL: tags are read */
@@ -57,6 +58,7 @@ static enum status read_table(const struct plan *plan, struct scan *scan, unsign
         .host = host,
         .is_of_host = is_of_host,
         .work = read_numbers,
+        .setup = scan->setup,
         .context = scan,
         .what = "the rows",
         .notice = notice,
@@ -65,7 +67,8 @@ static enum status read_table(const struct plan *plan, struct scan *scan, unsign
     return task_run(&task, error);
 }
 
-enum exit_code verify_prepare(const struct setup *setup, struct plan *plan, struct error *error)
+enum exit_code verify_prepare(const struct setup *setup, const struct plan *plan,
+                              struct facts *facts, struct error *error)
 {
     enum {
         TRIES = 50 * TAGS /* finds a single free tag but once in e^50 times */
@@ -89,10 +92,10 @@ enum exit_code verify_prepare(const struct setup *setup, struct plan *plan, stru
     if (!setup_had_rows(setup)) {
         return EXIT_CODE_OK;
     }
-    struct scan scan = {.map = NULL};
+    struct scan scan = {.setup = setup};
     enum status status = STATUS_FATAL;
     ask_write(&scan.sql, ask_words(&setup->connection)->tags, &setup->connection,
-              setup->own->table.name, &setup->own->table, plan->run_tag);
+              setup->own->table.name, &setup->own->table, facts->run_tag);
     if (buffer_failed(&scan.sql)) {
         error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for a statement");
     } else {
@@ -106,16 +109,16 @@ enum exit_code verify_prepare(const struct setup *setup, struct plan *plan, stru
     }
     buffer_fini(&scan.sql);
     const enum exit_code code = task_conclude(status, "the first session", error);
-    if (code == EXIT_CODE_OK && plan->is_seed_given && scan.is_used[plan->run_tag]) {
+    if (code == EXIT_CODE_OK && plan->is_seed_given && scan.is_used[facts->run_tag]) {
         return usage_refuse(error,
                             "--verify rows: table '%.100s' has rows of --seed %" PRIu64
                             " already (n1 = %d): use another --seed, or --recreate",
-                            plan->table_name, plan->seed, plan->run_tag);
+                            plan->table_name, facts->seed, facts->run_tag);
     }
-    for (int i = 0; code == EXIT_CODE_OK && scan.is_used[plan->run_tag] && i < TRIES; i++) {
-        plan_set_seed(plan, random_seed());
+    for (int i = 0; code == EXIT_CODE_OK && scan.is_used[facts->run_tag] && i < TRIES; i++) {
+        facts_set_seed(facts, random_seed());
     }
-    if (code == EXIT_CODE_OK && scan.is_used[plan->run_tag]) {
+    if (code == EXIT_CODE_OK && scan.is_used[facts->run_tag]) {
         return usage_refuse(
             error, "--verify rows: table '%.100s' has rows of every run tag (n1): use --recreate",
             plan->table_name);
@@ -162,11 +165,11 @@ static void verify_rows(const struct setup *setup, const struct plan *plan, stru
     for (size_t i = 0; i < result->session_count; i++) {
         lacks_exceptions = lacks_exceptions || result->session_list[i].lacks_exceptions;
     }
-    struct scan scan = {.result = result};
+    struct scan scan = {.setup = setup, .result = result};
     scan.map = row_map_create(result->session_list, result->session_count);
     /* rows whose session or number is NULL are another writer's; -1 is no session's number */
     ask_write(&scan.sql, ask_words(&setup->connection)->rows, &setup->connection,
-              setup->own->table.name, &setup->own->table, plan->run_tag);
+              setup->own->table.name, &setup->own->table, plan->facts->run_tag);
     if (scan.map == NULL || buffer_failed(&scan.sql) || lacks_exceptions) {
         error_set(&error, ERROR_MEMORY, 0, NULL,
                   "out of memory for what is known of each row (1 bit a row)");

@@ -13,12 +13,14 @@
 #include "base/mono.h"
 #include "base/random.h"
 #include "base/text.h"
+#include "plan/facts.h"
 #include "plan/options.h"
 
 enum {
     SCHEMA_FILE_BYTES_MAX = 1 << 20,
     SEARCH_FIRST_SESSIONS = 10,
     QUOTAS_SHOWN_MAX = 20,
+    SCRIPT_NAME_SHOWN = 60,
 };
 
 #define NAME_BYTES "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
@@ -75,6 +77,51 @@ static enum exit_code check_given(const struct plan *plan, struct error *error)
                                 "are those of the script",
                                 entry->name, is_rows ? " rows" : "", script->name);
         }
+    }
+    return EXIT_CODE_OK;
+}
+
+const struct script_dataset *plan_find_undeclared(const struct script *script, size_t first)
+{
+    for (size_t i = first; script != NULL && i < script->dataset_count; i++) {
+        if (!script->datasets[i].is_declared) {
+            return &script->datasets[i];
+        }
+    }
+    return NULL;
+}
+
+const char *plan_script_shown(const struct script *script)
+{
+    const size_t length = strlen(script->name);
+    return script->name + (length > SCRIPT_NAME_SHOWN ? length - SCRIPT_NAME_SHOWN : 0);
+}
+
+/* The table without columns in the script, if there is one, becomes the plan's: it has to be there,
+ * or is made as the built-in one. */
+static enum exit_code choose_table(struct plan *plan, struct error *error)
+{
+    const struct script *const script = plan->script;
+    const struct script_dataset *const named = plan_find_undeclared(script, 0);
+    if (named == NULL ||
+        (plan->command & (COMMAND_RUN | COMMAND_FIND_MAX | COMMAND_PREPARE)) == 0) {
+        return EXIT_CODE_OK;
+    }
+    const struct script_dataset *other =
+        plan_find_undeclared(script, (size_t)(named - script->datasets) + 1);
+    if (other != NULL) {
+        return usage_refuse(error,
+                            "%s:%d: dataset '%.60s' has no columns, as '%.60s': no more than "
+                            "one can be without",
+                            plan_script_shown(script), other->line, other->name, named->name);
+    }
+    plan->table_name = named->name;
+    plan->is_default_table = strcmp(named->name, PLAN_DEFAULT_TABLE) == 0;
+    if (plan->owned_path != NULL && !plan->is_default_table) {
+        return usage_refuse(error,
+                            "%s:%d: dataset '%.60s' has no columns, so its table has to be "
+                            "there: name a TARGET that has it",
+                            plan_script_shown(script), named->line, named->name);
     }
     return EXIT_CODE_OK;
 }
@@ -346,45 +393,124 @@ static enum exit_code choose_folder(struct plan *plan, struct error *error)
     return EXIT_CODE_OK;
 }
 
-void plan_set_seed(struct plan *plan, uint64_t seed)
+void facts_set_seed(struct facts *facts, uint64_t seed)
 {
-    plan->seed = seed;
-    plan->run_tag = (int16_t)(1 + random_mix(seed) % INT16_MAX);
+    facts->seed = seed;
+    facts->run_tag = (int16_t)(1 + random_mix(seed) % INT16_MAX);
 }
 
-enum exit_code plan_make(struct plan *plan, struct error *error)
+enum exit_code plan_try(struct plan *plan, struct facts *facts, struct error *error)
 {
     static enum exit_code (*const steps[])(struct plan *, struct error *) = {
-        plan_load_script, settle_counts, target_resolve, check_options,
-        choose_method,    choose_schema, choose_folder,  target_settle_path};
+        plan_load_script, settle_counts, target_resolve,     check_options, choose_method,
+        choose_schema,    choose_folder, target_settle_path, choose_table};
     enum exit_code code = EXIT_CODE_OK;
-    plan_set_seed(plan, plan->is_seed_given ? plan->seed : random_seed());
-    plan->wait_until_ns = mono_now_ns() + plan->wait_ns;
-    for (size_t i = 0; i < COUNT_OF(steps) && code == EXIT_CODE_OK; i++) {
-        code = steps[i](plan, error);
+    if (plan->steps == 0) {
+        plan->seed = plan->is_seed_given ? plan->seed : random_seed();
+        plan->wait_until_ns = mono_now_ns() + plan->wait_ns;
     }
-    if (code != EXIT_CODE_OK) {
-        plan_fini(plan);
-    } else if (plan->stack_bytes == 0) {
+    while (plan->steps < COUNT_OF(steps) && code == EXIT_CODE_OK) {
+        code = steps[plan->steps](plan, error);
+        plan->steps += code == EXIT_CODE_OK ? 1 : 0;
+    }
+    if (code == EXIT_CODE_OK && plan->stack_bytes == 0) {
         plan->stack_bytes =
             plan->adapter->stack_bytes + (plan->script != NULL ? SCRIPT_STACK_BYTES : 0);
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
         plan->stack_bytes += 512 * 1024; /* frames are several times as large */
 #endif
     }
+    plan->facts = facts;
+    *facts = (struct facts){.server_pid = plan->server_pid, .server_cgroup = plan->server_cgroup};
+    facts_set_seed(facts, plan->seed);
+    memcpy(facts->target, plan->display_target, sizeof facts->target);
     return code;
+}
+
+bool plan_waits(struct plan *plan, enum exit_code *code, struct error *error)
+{
+    if (*code == EXIT_CODE_SERVER && error->kind != ERROR_UNSUPPORTED && target_wait(plan, error)) {
+        error_clear(error);
+        return true;
+    }
+    if (*code == EXIT_CODE_SERVER && interrupt_requested()) {
+        error_clear(error);
+        error_set(error, ERROR_SYSTEM, 0, NULL, "interrupted before the first session");
+        *code = EXIT_CODE_INTERRUPTED;
+    }
+    if (*code != EXIT_CODE_OK) {
+        plan_fini(plan);
+    }
+    return false;
+}
+
+enum exit_code plan_make(struct plan *plan, struct facts *facts, struct error *error)
+{
+    enum exit_code code;
+    do {
+        code = plan_try(plan, facts, error);
+    } while (plan_waits(plan, &code, error));
+    return code;
+}
+
+/* Leaves out what rank 0 does for all. */
+static void leave_to_rank_0(struct plan *plan)
+{
+    plan->is_follower = true;
+    plan->is_recreate = false;
+    plan->is_quiet = true;
+    plan->is_json = plan->is_report = false;
+    plan->junit = plan->ycsb = NULL;
+    plan->expected.count = 0;
+    plan->verify_mode = VERIFY_COUNT;
+    plan->progress_ns = 0;
+    plan->schema_file = NULL;
+}
+
+enum exit_code plan_follow(struct plan *plan, struct facts *facts, enum command command,
+                           const struct plan_lead *lead, struct error *error)
+{
+    const struct command_form form = {.command = command, .usage = "append"};
+    const enum exit_code code = options_parse(plan, &form, lead->count, lead->words, error);
+    if (code != EXIT_CODE_OK) {
+        return code;
+    }
+    leave_to_rank_0(plan);
+    plan->out = lead->out;
+    plan->seed = lead->seed;
+    plan->is_seed_given = true;
+    plan->adapter_name = lead->adapter_name == NULL ? plan->adapter_name : lead->adapter_name;
+    plan->workload = lead->workload == NULL ? plan->workload : lead->workload;
+    return plan_make(plan, facts, error);
+}
+
+void plan_with_sessions(const struct plan *plan, unsigned sessions, struct plan *copy)
+{
+    *copy = *plan;
+    copy->sessions = sessions;
 }
 
 void plan_fini(struct plan *plan)
 {
+    script_destroy(plan->script);
+    plan_fini_in_use(plan);
+}
+
+void plan_fini_in_use(struct plan *plan)
+{
     free(plan->url_text);
     free(plan->owned_path);
     free(plan->ddl_text);
-    script_destroy(plan->script);
     plan->script = NULL;
     plan->url_text = NULL;
     plan->owned_path = NULL;
     plan->ddl_text = NULL;
+}
+
+struct plan_share plan_share(const struct plan *plan)
+{
+    const struct plan_share all = {0, plan->sessions, plan->sessions, plan->idle_sessions};
+    return plan->facts->ranks > 0 ? plan->facts->share : all;
 }
 
 uint64_t plan_quota(const struct plan *plan, unsigned session)
@@ -493,7 +619,7 @@ void plan_print(const struct plan *plan, FILE *stream)
         fprintf(stream, "rate: %s %s/s\n", UNITS_COUNT(plan->rate_rows_per_s),
                 plan->script == NULL ? "rows" : "transactions");
     }
-    fprintf(stream, "seed: %" PRIu64 ", run tag (n1) %d\n", plan->seed, plan->run_tag);
+    fprintf(stream, "seed: %" PRIu64 ", run tag (n1) %d\n", plan->seed, plan->facts->run_tag);
     fprintf(stream, "stack: %zu KiB a session\n", plan->stack_bytes / 1024);
     fprintf(stream, "files: %s\n", plan->out_folder);
 }

@@ -2,7 +2,8 @@
  * The plan of a call: what the command line asks for, resolved and checked as a whole.
  *
  * options_parse writes what was given, plan_make adds what follows from it. From then on the plan
- * is shared by all threads. Strings that are not owned point into argv.
+ * is const and shared by all threads; what is learned later are its facts (plan/facts.h). Strings
+ * that are not owned point into argv.
  */
 #ifndef PLAN_PLAN_H
 #define PLAN_PLAN_H
@@ -26,6 +27,7 @@ enum {
     PLAN_BATCH_ROWS_MAX = 1000000,
     PLAN_PATH_BYTES = 1024,
     PLAN_HOST_BYTES = 256,
+    PLAN_TARGET_BYTES = 640,
     PLAN_TEXTS_MAX = 64,
     PLAN_BOUNDS_MAX = 32,
     SWEEP_LIST_MAX = 100,
@@ -117,7 +119,11 @@ struct plan_share {
     unsigned first_idle, idle;
 };
 
+struct facts; /* plan/facts.h */
+
 struct plan {
+    const struct facts *facts; /* what is learned later; the command's */
+    size_t steps;              /* of plan_try, that are done */
     enum command command;
     struct given_option given[PLAN_GIVEN_MAX];
     size_t given_count;
@@ -131,8 +137,8 @@ struct plan {
     size_t host_count;                    /* of a list of hosts in the URL, else 0 */
     struct url_host hosts[URL_HOSTS_MAX]; /* the first is target.host and target.port, too */
     enum host_policy host_policy;
-    char display_target[640]; /* for reports: without the password */
-    char password[256];       /* of --password-file; "": not given */
+    char display_target[PLAN_TARGET_BYTES]; /* as asked for, without the password */
+    char password[256];                     /* of --password-file; "": not given */
     int64_t connect_timeout_ns;
     unsigned connect_concurrency;
     int64_t timeout_ns;             /* that one call may take; 0 = any time */
@@ -145,9 +151,8 @@ struct plan {
     const char *read_sql;
     uint64_t read_every; /* batches */
     enum data_mode data_mode;
-    uint64_t seed;
+    uint64_t seed; /* drawn when it is not given; facts.seed is the one of the run's rows */
     bool is_seed_given;
-    int16_t run_tag;          /* of the seed */
     uint64_t rate_rows_per_s; /* with a script, transactions; 0 = as fast as it goes */
     int64_t duration_ns;      /* at most; 0 = until the rows are in */
 
@@ -190,14 +195,9 @@ struct plan {
     bool is_unchecked;      /* go on although a limit is certain to be hit */
     size_t stack_bytes;     /* of a session's thread */
 
-    unsigned ranks;                 /* that share the run; 0: there is this process alone */
-    struct plan_share share;        /* of this rank */
-    unsigned machine_sessions;      /* of the ranks on its machine */
-    bool is_follower;               /* rank 0 prepares the tables and counts them */
-    const char *weights;            /* "2,1,1", of the ranks; NULL: alike */
-    struct plan_texts sample_only;  /* machines whose ranks carry no sessions */
-    void (*on_wait)(void *context); /* main thread, all the while that it waits; NULL: none */
-    void *wait_context;
+    bool is_follower;              /* rank 0 prepares the tables and counts them */
+    const char *weights;           /* "2,1,1", of the ranks; NULL: alike */
+    struct plan_texts sample_only; /* machines whose ranks carry no sessions */
 
     bool is_search;          /* `sessions` is the most there may be, duration_ns the longest time */
     unsigned first_sessions; /* lowest level */
@@ -246,11 +246,38 @@ struct plan {
     char *url_text, *owned_path, *ddl_text;
 };
 
-/* Completes what options_parse read. On anything but EXIT_CODE_OK the error has the one line to
- * print and `plan` owns nothing. A target that is only a port is recognised by asking the server
- * that listens there. The plan must stay where it is: it points into itself. */
-enum exit_code plan_make(struct plan *plan, struct error *error);
+/* Completes what options_parse read, and begins the facts that the plan points to. On anything but
+ * EXIT_CODE_OK the error has the one line to print and `plan` owns nothing. A target that is only a
+ * port is recognised by asking the server that listens there, with --wait until it answers. The
+ * plan must stay where it is: it points into itself. */
+enum exit_code plan_make(struct plan *plan, struct facts *facts, struct error *error);
+
+/* The same for whoever has more to do while it waits: plan_try asks the server once; while
+ * plan_waits returns true, after a pause, it is to be tried again. */
+enum exit_code plan_try(struct plan *plan, struct facts *facts, struct error *error);
+bool plan_waits(struct plan *plan, enum exit_code *code, struct error *error);
+
+/* A rank that follows rank 0: reads rank 0's words and makes the same plan, without what rank 0
+ * does for all. The texts are borrowed. */
+struct plan_lead {
+    int count;
+    char **words;             /* of the command line, from argv[0] on */
+    uint64_t seed;            /* rank 0's */
+    const char *adapter_name; /* that rank 0 found out; NULL: the words say it */
+    const char *workload;     /* file that holds the script; NULL: the words say it */
+    const char *out;          /* folder of this rank's own files */
+};
+enum exit_code plan_follow(struct plan *plan, struct facts *facts, enum command command,
+                           const struct plan_lead *lead, struct error *error);
+
+/* Copies a plan that was made, with another number of sessions. The copy owns nothing, and is good
+ * as long as the original. */
+void plan_with_sessions(const struct plan *plan, unsigned sessions, struct plan *copy);
+
 void plan_fini(struct plan *plan);
+
+/* Does the same but for the script, which threads that were left behind may still use. */
+void plan_fini_in_use(struct plan *plan);
 
 /* The part of plan_make that comes first: loads the script of --workload, and refuses the options
  * that do not go with it, or without one. */
@@ -260,11 +287,19 @@ enum exit_code plan_load_script(struct plan *plan, struct error *error);
  * script. */
 bool plan_has_own_rows(const struct plan *plan);
 
+/* The first dataset of the script without columns, from number `first`; NULL: there is none. The
+ * script may be NULL. */
+const struct script_dataset *plan_find_undeclared(const struct script *script, size_t first);
+
+/* The end of the script's name, which tells its file where a path is too long for a message. */
+const char *plan_script_shown(const struct script *script);
+
 /* From --adapter, TARGET and the connection options: fills plan->adapter, plan->display_target, and
  * in plan->target what no option said. With only a port, asks who listens there. */
 enum exit_code target_resolve(struct plan *plan, struct error *error);
 
-/* Where a connection to a host goes: plan->target, or of several hosts the one of that number. */
+/* Where a connection to a host goes: plan->target, or of several hosts the one of that number; with
+ * the client library. */
 struct target target_at(const struct plan *plan, unsigned host);
 
 /* "a:5432", "[::1]:5432", "/run/x:5432". */
@@ -290,13 +325,6 @@ enum exit_code target_settle_path(struct plan *plan, struct error *error);
  * The adapter's inspect may know better. */
 void target_fill_connection(const struct plan *plan, struct connection_info *connection);
 
-/* Lets reports show where the connections really go: host, user and database may have been the
- * client library's choice. */
-void target_show_connection(struct plan *plan, const struct connection_info *place);
-
-/* Sets the seed, and the tag that marks the rows of a run with it: a hash of it, 1 … 32,767. */
-void plan_set_seed(struct plan *plan, uint64_t seed);
-
 /* For people, --plan. */
 void plan_print(const struct plan *plan, FILE *stream);
 
@@ -306,19 +334,8 @@ static inline unsigned plan_sessions_all(const struct plan *plan)
     return plan->sessions + plan->idle_sessions;
 }
 
-static inline void plan_wait(const struct plan *plan)
-{
-    if (plan->on_wait != NULL) {
-        plan->on_wait(plan->wait_context);
-    }
-}
-
 /* The share of this process: its rank's, or all. */
-static inline struct plan_share plan_share(const struct plan *plan)
-{
-    const struct plan_share all = {0, plan->sessions, plan->sessions, plan->idle_sessions};
-    return plan->ranks > 0 ? plan->share : all;
-}
+struct plan_share plan_share(const struct plan *plan);
 
 /* Rows that session 0 … sessions-1 appends: the records spread evenly, the first ones take one of
  * the remainder each. UINT64_MAX where no number of records is asked for. */

@@ -1,3 +1,4 @@
+#include "plan/facts.h"
 #include "plan/plan.h"
 
 #include <stdlib.h>
@@ -157,12 +158,12 @@ static enum exit_code resolve_place(struct plan *plan, const char *host, size_t 
     if (port == 0) {
         return usage_refuse(error, "port '%.100s' is not in 1 … 65535", plan->target_given);
     }
-    if (is_other_port || (length > 0 && target->host != NULL)) {
+    if (is_other_port || (length > 0 && target->host != plan->url_text)) {
         return usage_refuse(error, "--%s contradicts the target '%.100s': leave one out",
                             is_other_port ? "port" : "host", plan->target_given);
     }
     target->port = port;
-    if (length > 0) {
+    if (length > 0 && plan->url_text == NULL) {
         plan->url_text = strndup(host, length);
         if (plan->url_text == NULL) {
             error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the target");
@@ -172,19 +173,14 @@ static enum exit_code resolve_place(struct plan *plan, const char *host, size_t 
     } else if (target->host == NULL) {
         target->host = "127.0.0.1";
     }
-    enum exit_code code = EXIT_CODE_OK;
     if (plan->adapter_name != NULL) {
-        code = choose_by_name(plan, plan->adapter_name, error);
+        const enum exit_code code = choose_by_name(plan, plan->adapter_name, error);
         return code != EXIT_CODE_OK || plan->adapter->default_port != 0
                    ? code
                    : usage_refuse(error, "%s has no port: write %s:...", plan->adapter->name,
                                   plan->adapter->name);
     }
-    while ((code = recognise_once(plan, error)) == EXIT_CODE_SERVER &&
-           error->kind != ERROR_UNSUPPORTED && target_wait(plan, error)) {
-        plan_wait(plan);
-        error_clear(error);
-    }
+    const enum exit_code code = recognise_once(plan, error);
     if (interrupt_requested()) {
         error_clear(error);
         error_set(error, ERROR_SYSTEM, 0, NULL, "interrupted before the first session");
@@ -299,6 +295,7 @@ static enum exit_code resolve_url(struct plan *plan, struct error *error)
 struct target target_at(const struct plan *plan, unsigned host)
 {
     struct target target = plan->target;
+    target.library = plan->facts->library;
     if (host < plan->host_count) {
         target.host = plan->hosts[host].name;
         target.port = plan->hosts[host].port;
@@ -351,7 +348,8 @@ void target_fill_connection(const struct plan *plan, struct connection_info *con
     copy_text(connection->dialect, sizeof connection->dialect, adapter->name);
 }
 
-void target_show_connection(struct plan *plan, const struct connection_info *place)
+/* Writes "scheme://user@host:port/database" where the target has such parts; else nothing. */
+static void show_place(const struct plan *plan, const struct connection_info *place, char *text)
 {
     const bool is_ipv6 = place->host[0] != '/' && strchr(place->host, ':') != NULL;
     char port[8] = "";
@@ -361,10 +359,15 @@ void target_show_connection(struct plan *plan, const struct connection_info *pla
     if (place->port != 0) {
         snprintf(port, sizeof port, ":%u", place->port);
     }
-    snprintf(plan->display_target, sizeof plan->display_target, "%s://%s%s%s%s%s%s%s%s",
-             plan->adapter->name, place->user, place->user[0] == '\0' ? "" : "@",
-             is_ipv6 ? "[" : "", place->host, is_ipv6 ? "]" : "", port,
-             place->database[0] == '\0' ? "" : "/", place->database);
+    snprintf(text, PLAN_TARGET_BYTES, "%s://%s%s%s%s%s%s%s%s", plan->adapter->name, place->user,
+             place->user[0] == '\0' ? "" : "@", is_ipv6 ? "[" : "", place->host, is_ipv6 ? "]" : "",
+             port, place->database[0] == '\0' ? "" : "/", place->database);
+}
+
+void facts_set_target(struct facts *facts, const struct plan *plan,
+                      const struct connection_info *place)
+{
+    show_place(plan, place, facts->target);
 }
 
 static void describe_target(struct plan *plan)
@@ -382,7 +385,7 @@ static void describe_target(struct plan *plan)
         struct connection_info place;
         target_fill_connection(plan, &place);
         place.port = target->port;
-        target_show_connection(plan, &place);
+        show_place(plan, &place, out);
     }
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/mono.h"
 #include "base/random.h"
+#include "plan/facts.h"
 #include "ranks/merge.h"
 #include "ranks/module.h"
 
@@ -422,12 +423,10 @@ static bool wait_on(struct ranks *ranks, struct wait *wait)
            (ranks->limit_ns == 0 || now_ns < ranks->limit_ns);
 }
 
-/* Before the run. */
-static void beat(void *context)
+void ranks_beat(struct ranks *ranks)
 {
-    struct ranks *ranks = context;
     const int64_t now_ns = mono_now_ns();
-    if (now_ns - ranks->told_ns >= SLOW_BEAT_NS) {
+    if (ranks != NULL && now_ns - ranks->told_ns >= SLOW_BEAT_NS) {
         ranks->told_ns = now_ns;
         if (ranks->number > 0) {
             post(ranks, 0, KIND_BEAT, &now_ns, sizeof now_ns);
@@ -436,12 +435,6 @@ static void beat(void *context)
         }
         look(ranks);
     }
-}
-
-void ranks_attend(struct ranks *ranks, struct plan *plan)
-{
-    plan->on_wait = ranks == NULL ? NULL : beat;
-    plan->wait_context = ranks;
 }
 
 /* Before the run: it does not beat. */
@@ -473,7 +466,7 @@ static struct message *wait_for(struct ranks *ranks, enum kind kind)
         }
         /* the whole is written, and runs of a sweep go on, for as long as they do */
         if (kind != KIND_END && !ranks->is_of_runs) {
-            beat(ranks);
+            ranks_beat(ranks);
             lose_mute(ranks);
         }
     }
@@ -883,7 +876,8 @@ unsigned ranks_sessions_here(struct ranks *ranks, unsigned sessions, bool of_mac
     return here;
 }
 
-enum exit_code ranks_share_out(struct ranks *ranks, struct plan *plan, struct error *error)
+enum exit_code ranks_share_out(struct ranks *ranks, const struct plan *plan, struct facts *facts,
+                               struct error *error)
 {
     if (ranks == NULL) {
         return plan->weights == NULL && plan->sample_only.count == 0
@@ -898,8 +892,8 @@ enum exit_code ranks_share_out(struct ranks *ranks, struct plan *plan, struct er
         return code;
     }
     struct plan_share next = {.first_idle = plan->sessions};
-    plan->ranks = ranks->count;
-    plan->machine_sessions = 0;
+    facts->ranks = ranks->count;
+    facts->machine_sessions = 0;
     share(ranks, plan->idle_sessions);
     for (unsigned i = 0; i < ranks->count; i++) {
         ranks->peers[i].share.idle = ranks->peers[i].part;
@@ -912,9 +906,9 @@ enum exit_code ranks_share_out(struct ranks *ranks, struct plan *plan, struct er
         share->first_idle = next.first_idle;
         next.first += share->count;
         next.first_idle += share->idle;
-        plan->machine_sessions += is_here(ranks, i) ? share->count + share->idle : 0;
+        facts->machine_sessions += is_here(ranks, i) ? share->count + share->idle : 0;
     }
-    plan->share = ranks->peers[ranks->number].share;
+    facts->share = ranks->peers[ranks->number].share;
     if (plan->script != NULL) {
         script_share(plan->script, ranks->number, ranks->count);
     }

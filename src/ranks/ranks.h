@@ -23,6 +23,7 @@
 #include "measure/levels.h"
 #include "measure/recorder.h"
 #include "measure/result.h"
+#include "plan/facts.h"
 #include "plan/plan.h"
 
 enum {
@@ -76,9 +77,10 @@ const char *ranks_machine(const struct ranks *ranks, unsigned rank);
 /* The first of the ranks on the machine of this one. */
 bool ranks_is_first_here(const struct ranks *ranks);
 
-/* Shares the sessions of the plan out, in proportion to its --weights: fills plan->share, and
- * plan->machine_sessions. USAGE: *error says what is wrong with the options. */
-enum exit_code ranks_share_out(struct ranks *ranks, struct plan *plan, struct error *error);
+/* Shares the sessions of the plan out, in proportion to its --weights: fills facts->share and
+ * facts->machine_sessions. USAGE: *error says what is wrong with the options. */
+enum exit_code ranks_share_out(struct ranks *ranks, const struct plan *plan, struct facts *facts,
+                               struct error *error);
 struct plan_share ranks_share(const struct ranks *ranks, unsigned rank); /* when that is done */
 
 /* When that is done: what of `sessions` is this rank's, or of the ranks on its machine. With more
@@ -95,8 +97,8 @@ unsigned ranks_agree_most(struct ranks *ranks, unsigned most, struct limit *limi
 bool ranks_give_text(struct ranks *ranks, struct buffer *text);
 
 /* Until the run begins, who is not heard of for a minute is lost: whoever waits for long calls
- * plan->on_wait meanwhile, by which the others hear of it. */
-void ranks_attend(struct ranks *ranks, struct plan *plan);
+ * this meanwhile, by which the others hear of it. */
+void ranks_beat(struct ranks *ranks);
 
 /* What was waited for before the run did not come: *error says which rank was lost, or that there
  * was a signal; the text is empty where rank 0 says it. */

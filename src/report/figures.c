@@ -6,6 +6,7 @@
 
 #include "base/mono.h"
 #include "base/text.h"
+#include "plan/facts.h"
 #include "plan/options.h"
 #include "trace/trace.h"
 
@@ -279,7 +280,7 @@ void figures_of_result(struct figure_set *set, const struct plan *plan, const st
 
     const struct finding *first = result->findings.count > 0 ? &result->findings.entries[0] : NULL;
     mono_format_utc(result->started_wall_ns, set->started_utc, sizeof set->started_utc);
-    FILL(set, TEXT(ADAPTER, plan->adapter->name), TEXT(TARGET, plan->display_target),
+    FILL(set, TEXT(ADAPTER, plan->adapter->name), TEXT(TARGET, plan->facts->target),
          COUNT(SESSIONS, plan->sessions), COUNT_IF(RECORDS, plan->records > 0, plan->records),
          COUNT(IDLE_SESSIONS, plan->idle_sessions), TEXT(METHOD, result->connection.method),
          TEXT(ENGINE, result->engine), TEXT(NOTE, result->connection.note),

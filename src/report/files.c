@@ -13,6 +13,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "plan/facts.h"
 #include "report/csv.h"
 #include "report/figures.h"
 #include "report/text.h"
@@ -139,7 +140,7 @@ static int open_files(struct run_files *files, const struct plan *plan)
         const bool is_of_hosts = file == CSV_HOSTS || file == CSV_HOSTS_INTERVALS;
         const bool is_of_ranks = file == CSV_RANKS || file == CSV_RANKS_SAMPLES;
         const bool is_wanted =
-            is_of_ranks ? plan->ranks > 0 && !plan->is_follower
+            is_of_ranks ? plan->facts->ranks > 0 && !plan->is_follower
             : file >= FILE_IO_HGRM
                 ? trace_histogram(NULL, plan->io_trace, (size_t)(file - FILE_IO_HGRM), histogram) !=
                       NULL

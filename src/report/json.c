@@ -1,3 +1,4 @@
+#include "plan/facts.h"
 #include "report/text.h"
 #include "trace/trace.h"
 
@@ -91,7 +92,7 @@ static void add_plan(struct tree root, const struct plan *plan)
     const struct tree tree = tree_object(root, "plan");
     tree_text(tree, "adapter", plan->adapter->name);
     const struct tree target = tree_object(tree, "target");
-    tree_text(target, "display", plan->display_target);
+    tree_text(target, "display", plan->facts->target);
     /* a connection string may hold the password too */
     tree_text(target, "path",
               (plan->adapter->flags & ADAPTER_STRING) != 0 ? NULL : plan->target.path);
@@ -116,9 +117,13 @@ static void add_plan(struct tree root, const struct plan *plan)
     tree_text(tree, "read_sql", plan->read_sql);
     /* As text: most readers of JSON hold numbers in 53 bits, and a seed has 64. */
     char seed[24];
-    snprintf(seed, sizeof seed, "%" PRIu64, plan->seed);
+    snprintf(seed, sizeof seed, "%" PRIu64, plan->facts->seed);
     tree_text(tree, "seed", seed);
-    tree_put(tree, "run_tag", json_integer(plan->run_tag));
+    if (plan->container != NULL) { /* what it was found to have */
+        tree_count(tree, "server_pid", (uint64_t)plan->facts->server_pid);
+        tree_text(tree, "server_cgroup", plan->facts->server_cgroup);
+    }
+    tree_put(tree, "run_tag", json_integer(plan->facts->run_tag));
     tree_count_if(tree, "tries", plan->tries != UINT64_MAX, plan->tries);
     tree_count_if(tree, "max_failed", plan->workload != NULL && plan->max_failed_percent == 0,
                   plan->max_failed);

@@ -1,3 +1,4 @@
+#include "plan/facts.h"
 #include "report/text.h"
 
 #include <errno.h>
@@ -108,7 +109,7 @@ static bool write_suite(FILE *stream, const struct plan *plan, struct suite *sui
         "      <property name=\"target\" value=\"%\"/>\n"
         "      <property name=\"folder\" value=\"%\"/>\n"
         "    </properties>\n",
-        plan->display_target, plan->out_folder);
+        plan->facts->target, plan->out_folder);
     buffer_add_text(&buffer, buffer_text(&suite->cases));
     buffer_add_text(&buffer, "  </testsuite>\n</testsuites>\n");
     const bool is_whole = !buffer_failed(&buffer) && !buffer_failed(&suite->cases);

@@ -1,3 +1,4 @@
+#include "plan/facts.h"
 #include "report/text.h"
 
 #include <arpa/inet.h>
@@ -44,7 +45,7 @@ static void add_info(struct buffer *buffer, const struct plan *plan)
 {
     const char *const labels[][2] = {{"{version=\"", APPEND_VERSION},
                                      {",adapter=\"", plan->adapter->name},
-                                     {",target=\"", plan->display_target},
+                                     {",target=\"", plan->facts->target},
                                      {",table=\"", plan->table_name}};
     struct buffer clean = {0};
     add_head(buffer, "append_info", "gauge", "The program and what it loads, in labels.");

@@ -9,6 +9,7 @@
 
 #include "base/mono.h"
 #include "base/text.h"
+#include "plan/facts.h"
 #include "report/expectations.h"
 #include "report/figures.h"
 #include "report/screen.h"
@@ -139,7 +140,7 @@ static void put_target(struct screen *out, const struct plan *plan, const struct
     snprintf(shown, sizeof shown, "%.*s", version_length(version), version);
     const char *const parts[] = {shown, result->connection.method, result->engine};
     const char *separator = " (";
-    say(out, "%s", plan->display_target);
+    say(out, "%s", plan->facts->target);
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         if (parts[i] != NULL && parts[i][0] != '\0') {
             say(out, "%s%s", separator, parts[i]);

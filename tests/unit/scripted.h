@@ -14,6 +14,7 @@
 
 #include "base/mono.h"
 #include "load/fleet.h"
+#include "plan/facts.h"
 
 enum step {
     STEP_OPEN,
@@ -215,7 +216,9 @@ static const struct adapter scripted = {
 
 static inline struct plan make_plan(void)
 {
-    return (struct plan){.adapter = &scripted,
+    static const struct facts facts; /* of a process alone */
+    return (struct plan){.facts = &facts,
+                         .adapter = &scripted,
                          .sessions = SESSIONS,
                          .records = SESSIONS * ROWS_A_SESSION,
                          .batch_rows = BATCH,

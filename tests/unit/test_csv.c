@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/mono.h"
+#include "plan/facts.h"
 #include "report/csv.h"
 #include "report/figures.h"
 #include "unit/memory_stream.h"
@@ -146,6 +147,7 @@ enum {
 static const struct adapter adapter = {.name = "postgresql"};
 static struct result result; /* too large for a stack */
 static struct histogram histograms[OPERATIONS];
+static struct facts facts;
 static struct plan plan;
 
 static int set_up(void **state)
@@ -159,7 +161,8 @@ static int set_up(void **state)
     plan.adapter = &adapter;
     plan.sessions = 1000;
     plan.records = 10000000;
-    snprintf(plan.display_target, sizeof plan.display_target, "a,\"b\"\r\nc");
+    plan.facts = &facts;
+    snprintf(facts.target, sizeof facts.target, "a,\"b\"\r\nc");
     result.started_wall_ns = INT64_C(1769903999123000000);
     result.elapsed_ns = INT64_C(105012345678);
     result.append_ns = INT64_C(102601000000);

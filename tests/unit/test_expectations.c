@@ -6,12 +6,14 @@
 #include "unit/unit.h"
 
 #include "base/mono.h"
+#include "plan/facts.h"
 #include "report/csv.h"
 #include "report/expectations.h"
 #include "unit/recorded.h"
 
 static const struct adapter adapter = {.name = "null"};
 static struct result *result;
+static struct facts facts;
 static struct plan *plan;
 static struct expectations expectations;
 
@@ -25,6 +27,7 @@ static int set_up(void **state)
     assert_non_null(result);
     assert_non_null(plan);
     plan->adapter = &adapter;
+    plan->facts = &facts;
     result->elapsed_ns = INT64_C(2000000000);
     result->throughput_rows_per_s = 49999.96; /* 50000.0 in summary.csv */
     result->resources.max_server_memory_bytes = -1;

@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "plan/facts.h"
 #include "report/files.h"
 
 enum {
@@ -27,6 +28,7 @@ static const struct interval interval = {.end_ns = 1000000000, .sessions_alive =
 static const struct sample sample = {.end_ns = 3000000000, .sessions_alive = 3};
 static struct result result; /* too large for a stack */
 static struct table table;
+static struct facts facts;
 static struct plan plan;
 static char base[512];
 static char text[TEXT_BYTES];
@@ -90,7 +92,8 @@ static int set_up(void **state)
     plan.table_name = "t";
     plan.sessions = 3;
     plan.records = 30;
-    snprintf(plan.display_target, sizeof plan.display_target, "null:");
+    plan.facts = &facts;
+    snprintf(facts.target, sizeof facts.target, "null:");
     snprintf(plan.out_folder, sizeof plan.out_folder, "%s/runs/one", base);
     snprintf(result.verdict_reason, sizeof result.verdict_reason, "said \"no\", twice");
     result.resources.memory_source = MEMORY_UNKNOWN;

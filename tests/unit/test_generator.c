@@ -5,6 +5,7 @@
 #include "unit/unit.h"
 
 #include "load/generator.h"
+#include "plan/facts.h"
 
 enum {
     ROWS = 100
@@ -46,7 +47,9 @@ static void make_table(struct table *table, const struct column *columns, size_t
 
 static struct plan make_plan(uint64_t seed)
 {
-    return (struct plan){.sessions = 10, .batch_rows = ROWS, .seed = seed, .run_tag = 77};
+    static struct facts facts[10];
+    facts[seed] = (struct facts){.seed = seed, .run_tag = 77};
+    return (struct plan){.facts = &facts[seed], .sessions = 10, .batch_rows = ROWS};
 }
 
 static struct generator *make_generator(const struct plan *plan, const struct table *table)

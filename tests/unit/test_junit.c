@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan/facts.h"
 #include "unit/memory_stream.h"
 
 #include "report/expectations.h"
@@ -11,12 +12,14 @@ static const struct adapter adapter = {.name = "null"};
 
 static struct plan *make_plan(void)
 {
+    static struct facts facts;
     struct plan *plan = calloc(1, sizeof *plan);
     assert_non_null(plan);
     plan->adapter = &adapter;
+    plan->facts = &facts;
     plan->sessions = 2;
     plan->records = 10;
-    snprintf(plan->display_target, sizeof plan->display_target, "null:<&>");
+    snprintf(facts.target, sizeof facts.target, "null:<&>");
     snprintf(plan->out_folder, sizeof plan->out_folder, "out");
     return plan;
 }

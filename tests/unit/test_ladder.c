@@ -7,6 +7,7 @@
 
 #include "base/mono.h"
 #include "load/fleet.h"
+#include "plan/facts.h"
 
 enum {
     NO_LIMIT = 1 << 30,
@@ -234,7 +235,9 @@ static void search(struct asked asked, unsigned bound, struct outcome *outcome)
                                             {.name = "n1", .type = COLUMN_INT16},
                                             {.name = "n2", .type = COLUMN_INT32},
                                             {.name = "n3", .type = COLUMN_INT64}};
-    const struct plan plan = {.adapter = &limited,
+    const struct facts facts = {.ranks = 0};
+    const struct plan plan = {.facts = &facts,
+                              .adapter = &limited,
                               .sessions = bound,
                               .batch_rows = 2,
                               .read_mode = server.has_two_hosts ? READ_COUNT : READ_NONE,

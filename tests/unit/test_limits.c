@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "limits/limits.h"
+#include "plan/facts.h"
 #include "report/text.h"
 
 static const struct limit *find(const struct limit_list *list, enum limit_id id)
@@ -80,7 +81,9 @@ static void test_watched_connects(void **state)
     (void)state;
     const struct adapter plain = {.files_per_session = 1};
     const struct adapter watched = {.files_per_session = 1, .flags = ADAPTER_WATCHED};
-    struct plan plan = {.adapter = &plain, .sessions = 7, .connect_concurrency = 3};
+    const struct facts facts = {.ranks = 0};
+    struct plan plan = {
+        .facts = &facts, .adapter = &plain, .sessions = 7, .connect_concurrency = 3};
     struct limits_question without, with;
     limits_ask(&without, &plan, NULL, NULL);
     plan.adapter = &watched;

@@ -13,6 +13,7 @@
 
 #include "base/mono.h"
 #include "limits/limits.h"
+#include "plan/facts.h"
 #include "report/text.h"
 #include "unit/recorded.h"
 
@@ -21,6 +22,7 @@ _Static_assert((int)LIMITS_METRICS_FILES == (int)METRICS_HTTP_FILES_MAX, "what t
 static const struct adapter adapter = {.name = "null"};
 static struct recorder_snapshot total;
 static struct histogram histograms[OPERATIONS];
+static struct facts facts;
 static struct plan plan;
 
 static int set_up(void **state)
@@ -46,7 +48,8 @@ static void check_has(const struct buffer *text, const char *line)
 static void test_text(void **state)
 {
     (void)state;
-    snprintf(plan.display_target, sizeof plan.display_target, "a\"b\\c\nd\xff");
+    plan.facts = &facts;
+    snprintf(facts.target, sizeof facts.target, "a\"b\\c\nd\xff");
     total.counters[RECORDER_ROWS_ACKNOWLEDGED] = UINT64_C(10000000000000000001);
     total.counters[RECORDER_ROWS_IN_DOUBT] = 7;
     const int64_t values[] = {0,       (1 << 14) - 1,    1 << 14,

@@ -6,8 +6,11 @@
 #include "base/mono.h"
 #include "base/text.h"
 #include "base/url.h"
+#include "plan/facts.h"
 #include "plan/options.h"
 #include "script/script.h"
+
+static struct facts facts;
 
 static struct plan ask(unsigned sessions, uint64_t records)
 {
@@ -25,7 +28,7 @@ static const char *refuse(const struct plan *asked, enum exit_code code)
     static struct error error;
     struct plan plan = *asked;
     error_clear(&error);
-    assert_int_equal(plan_make(&plan, &error), code);
+    assert_int_equal(plan_make(&plan, &facts, &error), code);
     assert_true(error_is_set(&error));
     return error.text;
 }
@@ -37,7 +40,7 @@ static void test_quotas_lose_no_row(void **state)
                                         {7, 7},   {64, 100}, {999, 1000000007}};
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
         struct plan plan = ask((unsigned)cases[c][0], cases[c][1]);
-        assert_int_equal(plan_make(&plan, NULL), EXIT_CODE_OK);
+        assert_int_equal(plan_make(&plan, &facts, NULL), EXIT_CODE_OK);
         uint64_t sum = 0, least = UINT64_MAX, most = 0;
         for (unsigned s = 0; s < plan.sessions; s++) {
             const uint64_t quota = plan_quota(&plan, s);
@@ -55,7 +58,7 @@ static void test_quotas_of_seven_sessions(void **state)
 {
     (void)state;
     struct plan plan = ask(7, 100);
-    assert_int_equal(plan_make(&plan, NULL), EXIT_CODE_OK);
+    assert_int_equal(plan_make(&plan, &facts, NULL), EXIT_CODE_OK);
     static const uint64_t expected[] = {15, 15, 14, 14, 14, 14, 14};
     for (unsigned s = 0; s < 7; s++) {
         assert_int_equal(plan_quota(&plan, s), expected[s]);
@@ -68,17 +71,17 @@ static void test_duration_has_no_quota(void **state)
     (void)state;
     struct plan plan = ask(5, 0);
     plan.duration_ns = MONO_NS_PER_S;
-    assert_int_equal(plan_make(&plan, NULL), EXIT_CODE_OK);
+    assert_int_equal(plan_make(&plan, &facts, NULL), EXIT_CODE_OK);
     assert_true(plan_quota(&plan, 4) == UINT64_MAX);
     plan_fini(&plan);
     plan = ask(5, 15); /* beside a duration they have a quota */
     plan.duration_ns = MONO_NS_PER_S;
-    assert_int_equal(plan_make(&plan, NULL), EXIT_CODE_OK);
+    assert_int_equal(plan_make(&plan, &facts, NULL), EXIT_CODE_OK);
     assert_int_equal(plan_quota(&plan, 4), 3);
     plan_fini(&plan);
     plan = ask(5, 4);
     plan.duration_ns = MONO_NS_PER_S;
-    assert_int_equal(plan_make(&plan, NULL), EXIT_CODE_USAGE);
+    assert_int_equal(plan_make(&plan, &facts, NULL), EXIT_CODE_USAGE);
 }
 
 static void test_refusals(void **state)
@@ -130,8 +133,8 @@ static void test_seed_decides_run_tag(void **state)
         struct plan plan = ask(1, 1);
         plan.is_seed_given = true;
         plan.seed = seeds[i];
-        assert_int_equal(plan_make(&plan, NULL), EXIT_CODE_OK);
-        tags[i] = plan.run_tag;
+        assert_int_equal(plan_make(&plan, &facts, NULL), EXIT_CODE_OK);
+        tags[i] = facts.run_tag;
         plan_fini(&plan);
     }
     assert_int_equal(tags[0], tags[1]);
@@ -259,7 +262,8 @@ static void test_hosts_of_a_plan(void **state)
 {
     (void)state;
     char name[64];
-    struct plan plan = {.target_given = "postgresql://u@a,[::1]:7/d", .connect_timeout_ns = 1};
+    struct plan plan = {
+        .facts = &facts, .target_given = "postgresql://u@a,[::1]:7/d", .connect_timeout_ns = 1};
     assert_int_equal(target_resolve(&plan, NULL), EXIT_CODE_OK);
     assert_int_equal(plan.host_count, 2);
     assert_string_equal(plan.display_target, "postgresql://u@a,[::1]:7/d");
@@ -272,12 +276,14 @@ static void test_hosts_of_a_plan(void **state)
     plan_fini(&plan);
 
     /* options win: a host over the list, a port over those in it */
-    plan = (struct plan){.target_given = "postgresql://a:1,b:2/d", .target = {.port = 9}};
+    plan = (struct plan){
+        .facts = &facts, .target_given = "postgresql://a:1,b:2/d", .target = {.port = 9}};
     assert_int_equal(target_resolve(&plan, NULL), EXIT_CODE_OK);
     assert_int_equal(target_at(&plan, 0).port, 9);
     assert_int_equal(target_at(&plan, 1).port, 9);
     plan_fini(&plan);
-    plan = (struct plan){.target_given = "postgresql://a:1,b:2/d", .target = {.host = "c"}};
+    plan = (struct plan){
+        .facts = &facts, .target_given = "postgresql://a:1,b:2/d", .target = {.host = "c"}};
     assert_int_equal(target_resolve(&plan, NULL), EXIT_CODE_OK);
     assert_int_equal(plan.host_count, 0);
     assert_string_equal(plan.target.host, "c");
@@ -419,7 +425,7 @@ static void test_workloads_are_loaded(void **state)
         plan.duration_ns = MONO_NS_PER_S;
         plan.workload = cases[i].workload;
         plan.sets = (struct plan_texts){.texts = {cases[i].set}, .count = 1};
-        if (plan_make(&plan, &error) != EXIT_CODE_OK) {
+        if (plan_make(&plan, &facts, &error) != EXIT_CODE_OK) {
             fail_msg("%s, %s: %s", cases[i].workload, cases[i].set, error.text);
         }
         assert_int_equal(plan.target.prepared_statements, cases[i].prepared);
@@ -432,7 +438,7 @@ static void test_workloads_are_loaded(void **state)
         plan.duration_ns = MONO_NS_PER_S;
         plan.workload = cases[i].workload;
         plan.is_unprepared = true;
-        assert_int_equal(plan_make(&plan, &error), EXIT_CODE_OK);
+        assert_int_equal(plan_make(&plan, &facts, &error), EXIT_CODE_OK);
         assert_int_equal(plan.target.prepared_statements, 0);
         plan_fini(&plan);
     }
@@ -480,7 +486,7 @@ static void test_options_beside_a_workload(void **state)
                 fail_msg("%s, not %s", text, cases[i].wrong);
             }
         } else {
-            assert_int_equal(plan_make(&plan, NULL), EXIT_CODE_OK);
+            assert_int_equal(plan_make(&plan, &facts, NULL), EXIT_CODE_OK);
             plan_fini(&plan);
         }
     }
@@ -488,7 +494,7 @@ static void test_options_beside_a_workload(void **state)
     plan.workload = "oltp";
     assert_non_null(strstr(refuse(&plan, EXIT_CODE_USAGE), "nothing ends --workload oltp"));
     plan.transactions = 3;
-    assert_int_equal(plan_make(&plan, NULL), EXIT_CODE_OK);
+    assert_int_equal(plan_make(&plan, &facts, NULL), EXIT_CODE_OK);
     assert_non_null(strstr(plan.out_folder, "-null-oltp-4x3"));
     plan_fini(&plan);
 }

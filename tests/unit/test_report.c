@@ -12,6 +12,7 @@
 
 #include "base/mono.h"
 #include "base/text.h"
+#include "plan/facts.h"
 #include "report/screen.h"
 #include "report/text.h"
 #include "unit/recorded.h"
@@ -29,6 +30,7 @@ static const struct adapter adapter = {.name = "postgresql",
                                        .client_version = write_client_version};
 static struct result result; /* too large for a stack */
 static struct histogram histograms[OPERATIONS];
+static struct facts facts;
 static struct plan plan;
 static struct table table;
 static struct column columns[2];
@@ -46,8 +48,8 @@ static void fill_plan(void)
 {
     memset(&plan, 0, sizeof plan);
     plan.adapter = &adapter;
-    snprintf(plan.display_target, sizeof plan.display_target,
-             "postgresql://bench@127.0.0.1:5432/test");
+    plan.facts = &facts;
+    snprintf(facts.target, sizeof facts.target, "postgresql://bench@127.0.0.1:5432/test");
     plan.target = (struct target){.scheme = "postgresql",
                                   .url = "postgresql://bench:secret@127.0.0.1/test",
                                   .host = "127.0.0.1",
@@ -61,7 +63,7 @@ static void fill_plan(void)
     plan.records = 10000000;
     plan.batch_rows = 100;
     plan.read_every = 1;
-    plan.seed = UINT64_MAX;
+    facts.seed = UINT64_MAX;
     plan.table_name = "syslog_table";
     plan.sample_interval_ns = 3 * MONO_NS_PER_S;
     snprintf(plan.out_folder, sizeof plan.out_folder,
@@ -289,7 +291,7 @@ static void test_worst_text_is_whole(void **state)
     plan.batch_rows = PLAN_BATCH_ROWS_MAX;
     plan.read_every = UINT64_MAX;
     plan.rate_rows_per_s = UINT64_MAX;
-    memset(plan.display_target, 'x', sizeof plan.display_target - 1);
+    memset(facts.target, 'x', sizeof facts.target - 1);
     memset(plan.out_folder, 'd', sizeof plan.out_folder - 1);
     memset(result.verdict_reason, 'w', sizeof result.verdict_reason - 1);
     memset(result.resources.server_note, '\x1b', sizeof result.resources.server_note - 1);
@@ -332,7 +334,7 @@ static void test_worst_text_is_whole(void **state)
     check_screen(text);
     check_contains(text, result.verdict_reason);
     check_contains(text, shortage);
-    check_contains(text, plan.display_target);
+    check_contains(text, facts.target);
     check_contains(text, "\nDEGRADED  wwww");
     check_contains(text, "\nFiles     dddd");
     check_contains(text, "other causes");

@@ -10,17 +10,20 @@
 
 #include "base/mono.h"
 #include "base/text.h"
+#include "plan/facts.h"
 #include "report/screen.h"
 #include "report/text.h"
 
 static const struct adapter server = {.name = "postgresql"};
 static struct result result; /* too large for a stack */
+static struct facts facts;
 static struct plan plan;
 
 static int set_up(void **state)
 {
     (void)state;
     memset(&plan, 0, sizeof plan);
+    plan.facts = &facts;
     memset(&result, 0, sizeof result);
     plan.adapter = &server;
     plan.sessions = 2;
@@ -257,7 +260,7 @@ static void test_long_texts_are_whole(void **state)
              "PostgreSQL 15.20 (Debian 15.20-0+deb12u1)");
     result.connection.method = "copy";
     snprintf(result.engine, sizeof result.engine, "heap");
-    snprintf(plan.display_target, sizeof plan.display_target,
+    snprintf(facts.target, sizeof facts.target,
              "postgresql://somebody@database.example.org:5432/application");
     snprintf(result.resources.server_note, sizeof result.resources.server_note,
              "the memory of 12 processes could not be read, and was taken from others in the ratio "
