@@ -914,11 +914,11 @@ enum exit_code command_compare(int argc, char **argv)
     if (command_is_done(&plan, &code, &error)) {
         return code;
     }
-    struct comparison comparison = {.threshold = plan.threshold};
-    const bool is_compared =
-        read_sides(&comparison, plan.folders, &error) == STATUS_OK &&
-        compare(&comparison, &error) == STATUS_OK &&
-        check_bounds(&comparison, plan.fail_if, plan.fail_if_count, &error) == STATUS_OK;
+    struct comparison comparison = {.threshold = plan.compare.threshold};
+    const bool is_compared = read_sides(&comparison, plan.folders, &error) == STATUS_OK &&
+                             compare(&comparison, &error) == STATUS_OK &&
+                             check_bounds(&comparison, plan.compare.fail_if,
+                                          plan.compare.fail_if_count, &error) == STATUS_OK;
     if (comparison.has_failed) {
         error_clear(&error);
         error_set(&error, ERROR_MEMORY, 0, NULL, "out of memory for the comparison");

@@ -107,7 +107,7 @@ static enum exit_code find_bound(struct job *job, struct error *error)
         code = find_room(job, most, &fits, &limit, error);
     }
     most = fits;
-    if (code == EXIT_CODE_OK && most > 0 && most < asked && plan->max_sessions == 0) {
+    if (code == EXIT_CODE_OK && most > 0 && most < asked && plan->search.max_sessions == 0) {
         /* nobody asked for a million: advice for twice as many as there can be */
         code = find_room(job, most < asked / 2 ? 2 * most : asked, &fits, &limit, error);
     }
@@ -118,9 +118,9 @@ static enum exit_code find_bound(struct job *job, struct error *error)
     if (most == 0 && limit.name[0] == '\0') {
         return ranks_explain(ranks, error);
     }
-    search->bound_by = most < asked             ? BOUND_CLIENT
-                       : plan->max_sessions > 0 ? BOUND_USER
-                                                : BOUND_PROGRAM;
+    search->bound_by = most < asked                    ? BOUND_CLIENT
+                       : plan->search.max_sessions > 0 ? BOUND_USER
+                                                       : BOUND_PROGRAM;
     search->bound_limit = limit;
     if (ranks != NULL) {
         snprintf(search->bound_limit.where, sizeof search->bound_limit.where,
@@ -143,12 +143,12 @@ static void bound_rows(struct job *job)
 {
     const struct plan *plan = job->plan;
     struct search *search = job->search;
-    search->hold_ns = plan->hold_ns;
-    search->p99_bound_ns = plan->p99_bound_ns;
+    search->hold_ns = plan->search.hold_ns;
+    search->p99_bound_ns = plan->search.p99_bound_ns;
     const bool is_kept = (plan->adapter->flags & ADAPTER_DISCARDS) == 0;
     const uint64_t usual_bytes = is_kept ? USUAL_MAX_BYTES : 0;
-    const uint64_t max_bytes = plan->max_bytes > 0 ? plan->max_bytes : usual_bytes;
-    search->max_rows = plan->max_rows;
+    const uint64_t max_bytes = plan->search.max_bytes > 0 ? plan->search.max_bytes : usual_bytes;
+    search->max_rows = plan->search.max_rows;
     if (job->generator == NULL) {
         /* how long the rows of a script are, and whether it appends any, is not known */
         setup_describe_removal(&job->setup, plan, search->removal, sizeof search->removal);

@@ -96,7 +96,7 @@ static enum status make_report(const struct report *report, const struct plan *p
                                struct error *error)
 {
     enum status status = STATUS_OK;
-    if (plan->is_text_charts) {
+    if (plan->charts.is_text) {
         struct buffer text = {0};
         status = report_add_text(&text, report, text_columns(), error);
         fputs(status == STATUS_OK ? buffer_text(&text) : "", stdout);
@@ -113,13 +113,13 @@ static enum status make_report(const struct report *report, const struct plan *p
                      REPORT_PATH_BYTES - 1);
         status = STATUS_REJECTED;
     }
-    if (status == STATUS_OK && plan->is_png_charts) { /* first: they need gnuplot */
+    if (status == STATUS_OK && plan->charts.is_png) { /* first: they need gnuplot */
         const size_t length = strlen(path);
         const bool is_html = length > 5 && strcmp(path + length - 5, ".html") == 0;
         snprintf(png, sizeof png, "%.*s", (int)(length - (is_html ? 5 : 0)), path);
         status = report_write_pictures(report, png, &png_count, error);
     }
-    const bool has_page = !plan->is_text_charts || plan->out != NULL;
+    const bool has_page = !plan->charts.is_text || plan->out != NULL;
     if (status == STATUS_OK && has_page) {
         status = report_write_page(report, path, &page_bytes, error);
     }
@@ -156,13 +156,13 @@ enum exit_code command_report(int argc, char **argv)
         return code;
     }
     struct report report;
-    if (plan.is_text_charts && plan.is_json) {
+    if (plan.charts.is_text && plan.is_json) {
         code =
             usage_refuse(&error, "--text and --json both want standard output: give one of them");
         return command_refuse(plan.is_json, code, &error);
     }
     if (report_read(&report, (const char *const *)plan.folders, plan.folder_count,
-                    plan.is_all_charts, plan.x_axis == AXIS_ROWS, &error) != STATUS_OK) {
+                    plan.charts.is_all, plan.charts.x_axis == AXIS_ROWS, &error) != STATUS_OK) {
         code = error.kind == ERROR_MEMORY ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_USAGE;
         return command_refuse(plan.is_json, code, &error);
     }

@@ -648,7 +648,7 @@ static enum exit_code ask_again(struct sweep *sweep, struct error *error)
 {
     struct saved_sweep *results = &sweep->results;
     const struct plan now = sweep->given;
-    if (saved_sweep_read(results, now.resume, error) != STATUS_OK) {
+    if (saved_sweep_read(results, now.sweep.resume, error) != STATUS_OK) {
         return error->kind == ERROR_MEMORY ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_USAGE;
     }
     if (!results->is_own) {
@@ -744,14 +744,14 @@ static enum exit_code ask_again(struct sweep *sweep, struct error *error)
 static enum exit_code take_over(struct sweep *sweep, struct error *error)
 {
     struct saved_sweep *results = &sweep->results;
-    const struct sweep_list *sessions = &sweep->given.sweep_sessions;
-    const struct sweep_list *records = &sweep->given.sweep_records;
+    const struct sweep_list *sessions = &sweep->given.sweep.sessions;
+    const struct sweep_list *records = &sweep->given.sweep.records;
     const char *table = saved_text(sweep, "table", "");
     int known = 0;
     while (known < TABLES && strcmp(table, tables[known].name) != 0) {
         known++;
     }
-    if (known == TABLES || results->repeat != sweep->given.sweep_repeat ||
+    if (known == TABLES || results->repeat != sweep->given.sweep.repeat ||
         results->sessions_count != sessions->count || results->records_count != records->count ||
         memcmp(&results->variants, &sweep->variants, sizeof results->variants) != 0 ||
         memcmp(results->sessions, sessions->values, sessions->count * sizeof(uint64_t)) != 0 ||
@@ -773,7 +773,7 @@ static enum exit_code take_over(struct sweep *sweep, struct error *error)
         char path[PATH_BYTES];
         path_of(sweep, run, "/summary.csv", path);
         const bool is_gone = run->state == SAVED_DONE && (!run->has_row || access(path, R_OK) != 0);
-        const bool is_retried = run->state == SAVED_FAILED && sweep->given.is_retrying_failed;
+        const bool is_retried = run->state == SAVED_FAILED && sweep->given.sweep.is_retrying_failed;
         if (is_gone || is_retried || run->state == SAVED_PENDING) {
             run->state = SAVED_PENDING;
             run->has_row = false;
@@ -800,7 +800,7 @@ static bool is_given(const struct plan_texts *texts, size_t count, const char *n
 static enum exit_code take_varied(struct saved_variants *variants, const struct plan *given,
                                   struct error *error)
 {
-    const struct plan_texts *const varied = &given->varied;
+    const struct plan_texts *const varied = &given->sweep.varied;
     static const char allowed[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.+-=,";
     variants->count = 1;
@@ -850,10 +850,10 @@ static enum exit_code check_variants(struct sweep *sweep, struct error *error)
     const struct saved_variants *variants = &sweep->variants;
     char hashes[SAVED_SWEEP_LIST_MAX][sizeof((const struct script *)NULL)->hash];
     uint64_t shape = 0;
-    if (given->varied.count > 0 && given->sets.count == PLAN_TEXTS_MAX) {
+    if (given->sweep.varied.count > 0 && given->sets.count == PLAN_TEXTS_MAX) {
         return usage_refuse(error, "with --vary --set can be given %d times", PLAN_TEXTS_MAX - 1);
     }
-    for (size_t i = 0; i < variants->count && given->varied.count > 0; i++) {
+    for (size_t i = 0; i < variants->count && given->sweep.varied.count > 0; i++) {
         struct plan plan = *given;
         /* what --set gives again would win */
         plan.sets.texts[plan.sets.count++] = plan.sets.texts[0];
@@ -879,7 +879,7 @@ static enum exit_code check_variants(struct sweep *sweep, struct error *error)
             }
         }
     }
-    return given->is_keeping_rows && sweep->other_shape > 0
+    return given->sweep.is_keeping_rows && sweep->other_shape > 0
                ? usage_refuse(error,
                               "--keep-rows: the tables of %.60s are others with %s than with %s: "
                               "--recreate makes them again before each run",
@@ -892,7 +892,7 @@ static enum exit_code check_variants(struct sweep *sweep, struct error *error)
 static enum exit_code make_plans(struct sweep *sweep, struct error *error)
 {
     const struct plan *given = &sweep->given;
-    const struct sweep_list *sessions = &given->sweep_sessions, *records = &given->sweep_records;
+    const struct sweep_list *sessions = &given->sweep.sessions, *records = &given->sweep.records;
     const struct saved_variants *variants = &sweep->variants;
     for (size_t i = 0; i < sessions->count * records->count * variants->count; i++) {
         struct plan other = *given, *plan = i == 0 ? &sweep->plan : &other;
@@ -901,7 +901,7 @@ static enum exit_code make_plans(struct sweep *sweep, struct error *error)
         plan->adapter_name = i == 0 ? given->adapter_name : sweep->plan.adapter->name;
         plan->sessions = (unsigned)sessions->values[i % sessions->count];
         plan->records = records->values[i / sessions->count % records->count];
-        if (given->varied.count > 0) {
+        if (given->sweep.varied.count > 0) {
             plan->sets.texts[plan->sets.count++] =
                 variants->texts[i / sessions->count / records->count];
         }
@@ -930,11 +930,11 @@ static enum exit_code make_plans(struct sweep *sweep, struct error *error)
     }
     const char *before = saved_text(sweep, "target_given", "");
     const char *adapter_before = saved_text(sweep, "adapter", "?");
-    if (sweep->given.resume != NULL && strcmp(adapter_before, adapter) != 0) {
+    if (sweep->given.sweep.resume != NULL && strcmp(adapter_before, adapter) != 0) {
         return usage_refuse(error, "the sweep was started on %.40s, this is %s", adapter_before,
                             adapter);
     }
-    if (sweep->given.resume != NULL && strcmp(before, sweep->target) != 0) {
+    if (sweep->given.sweep.resume != NULL && strcmp(before, sweep->target) != 0) {
         return usage_refuse(error, "target %.80s is not that of the sweep (%.80s): leave it out",
                             sweep->target, before);
     }
@@ -950,24 +950,24 @@ static enum exit_code ask(struct sweep *sweep, struct error *error)
         return usage_refuse(error,
                             "this folder cannot be named: it is gone, or its path is too long");
     }
-    enum exit_code code = given->resume == NULL ? EXIT_CODE_OK : ask_again(sweep, error);
+    enum exit_code code = given->sweep.resume == NULL ? EXIT_CODE_OK : ask_again(sweep, error);
     if (code != EXIT_CODE_OK) {
         return code;
     }
-    if (given->workload != NULL && given->sweep_records.count == 0) {
-        sweep->given.sweep_records.count = 1; /* of 0: something else ends the runs */
+    if (given->workload != NULL && given->sweep.records.count == 0) {
+        sweep->given.sweep.records.count = 1; /* of 0: something else ends the runs */
     }
     const struct {
         bool is_wrong;
         const char *what;
     } wrongs[] = {
-        {given->resume == NULL && given->is_retrying_failed,
+        {given->sweep.resume == NULL && given->sweep.is_retrying_failed,
          "--retry-failed goes with --resume DIR only"},
-        {given->sweep_sessions.count == 0 || given->sweep_records.count == 0,
+        {given->sweep.sessions.count == 0 || given->sweep.records.count == 0,
          "a sweep needs --sessions N,N,... and --records N,N,... or --workload NAME, or --resume "
          "DIR: see append sweep --help"},
-        {given->is_keeping_rows && given->is_recreate, "--keep-rows contradicts --recreate"},
-        {given->is_keeping_rows && given->is_seed_given && given->verify_mode == VERIFY_ROWS,
+        {given->sweep.is_keeping_rows && given->is_recreate, "--keep-rows contradicts --recreate"},
+        {given->sweep.is_keeping_rows && given->is_seed_given && given->verify_mode == VERIFY_ROWS,
          "--seed gives all runs the same rows, which --verify rows cannot tell apart with "
          "--keep-rows: leave --seed out"},
     };
@@ -1009,7 +1009,7 @@ static enum exit_code ask(struct sweep *sweep, struct error *error)
     if (!can_keep) {
         return usage_refuse(error, "the target is not UTF-8, and cannot be kept for --resume");
     }
-    if (sweep->given.resume != NULL) {
+    if (sweep->given.sweep.resume != NULL) {
         return take_over(sweep, error);
     }
     /* the runs of a sweep that begins, in a folder that without --out has the name that a run would
@@ -1024,12 +1024,12 @@ static enum exit_code ask(struct sweep *sweep, struct error *error)
     if (strlen(results->folder) >= room) {
         return usage_refuse(error, "--out must be a path of 1 to %zu bytes", room - 1);
     }
-    results->sessions_count = given->sweep_sessions.count;
-    results->records_count = given->sweep_records.count;
+    results->sessions_count = given->sweep.sessions.count;
+    results->records_count = given->sweep.records.count;
     results->variants = sweep->variants;
-    results->repeat = (unsigned)given->sweep_repeat;
-    memcpy(results->sessions, given->sweep_sessions.values, sizeof results->sessions);
-    memcpy(results->records, given->sweep_records.values, sizeof results->records);
+    results->repeat = (unsigned)given->sweep.repeat;
+    memcpy(results->sessions, given->sweep.sessions.values, sizeof results->sessions);
+    memcpy(results->records, given->sweep.records.values, sizeof results->records);
     mono_format_utc(mono_wall_ns(), sweep->started_utc, sizeof sweep->started_utc);
     return saved_sweep_make_runs(results, error) == STATUS_OK ? EXIT_CODE_OK
                                                               : EXIT_CODE_CLIENT_LIMIT;
@@ -1043,12 +1043,13 @@ static enum exit_code choose_table(struct sweep *sweep, struct error *error)
     const bool has_none = (plan.adapter->flags & ADAPTER_DISCARDS) != 0;
     if (has_none || plan.owned_path != NULL) {
         sweep->table = has_none ? TABLE_NONE : TABLE_OWN;
-        return sweep->given.is_keeping_rows ? usage_refuse(error, "--keep-rows does not apply: %s",
-                                                           tables[sweep->table].phrase)
-                                            : EXIT_CODE_OK;
+        return sweep->given.sweep.is_keeping_rows
+                   ? usage_refuse(error, "--keep-rows does not apply: %s",
+                                  tables[sweep->table].phrase)
+                   : EXIT_CODE_OK;
     }
     const struct script *script = plan_has_own_rows(&plan) ? NULL : plan.script;
-    if (script != NULL && (sweep->given.varied.count == 0 || script->dataset_count == 0)) {
+    if (script != NULL && (sweep->given.sweep.varied.count == 0 || script->dataset_count == 0)) {
         sweep->table = sweep->given.is_recreate ? TABLE_RECREATED : TABLE_SCRIPT;
         return EXIT_CODE_OK;
     }
@@ -1067,9 +1068,9 @@ static enum exit_code choose_table(struct sweep *sweep, struct error *error)
     if (code != EXIT_CODE_OK) {
         return code;
     }
-    sweep->table = sweep->given.is_recreate       ? TABLE_RECREATED
-                   : sweep->given.is_keeping_rows ? TABLE_KEPT
-                                                  : TABLE_MADE;
+    sweep->table = sweep->given.is_recreate             ? TABLE_RECREATED
+                   : sweep->given.sweep.is_keeping_rows ? TABLE_KEPT
+                                                        : TABLE_MADE;
     sweep->has_marks = found.has_marks;
     /* only a table that the sweep makes itself may be recreated; once begun, it is its own */
     const bool can_make = script != NULL || plan.is_default_table || plan.ddl != NULL;
@@ -1389,7 +1390,7 @@ static enum exit_code run_one(struct sweep *sweep, size_t index, struct error *e
     if (is_recreate) {
         argv[count++] = name_recreated(sweep, &recreate) ? buffer_text(&recreate) : "--recreate";
     }
-    if (sweep->given.varied.count > 0) {
+    if (sweep->given.sweep.varied.count > 0) {
         argv[count++] = set;
     }
     argv[count++] = "--";
@@ -1518,14 +1519,14 @@ static enum exit_code sweep_all(struct sweep *sweep)
     const struct saved_sweep *results = &sweep->results;
     struct error error = {0};
     enum exit_code code = ask(sweep, &error);
-    if (code == EXIT_CODE_OK && sweep->given.resume != NULL) {
+    if (code == EXIT_CODE_OK && sweep->given.sweep.resume != NULL) {
         code = lock_folder(sweep, &error);
     }
     const size_t left = saved_sweep_count(results, SAVED_PENDING);
     if (code == EXIT_CODE_OK && left > 0) {
         code = choose_table(sweep, &error);
     }
-    if (code == EXIT_CODE_OK && sweep->given.resume == NULL) {
+    if (code == EXIT_CODE_OK && sweep->given.sweep.resume == NULL) {
         code = create_files(sweep, &error);
     }
     if (code != EXIT_CODE_OK) {

@@ -1129,7 +1129,7 @@ static void climb_all(struct fleet *fleet)
     struct load *load = fleet->load;
     struct search *search = fleet->search;
     while (!fleet->is_over) {
-        const unsigned next = ladder_next(search, load->plan->first_sessions);
+        const unsigned next = ladder_next(search, load->plan->search.first);
         search->end_note[0] = '\0';
         if (next == 0) {
             end_search(fleet, search->failed == 0 ? SEARCH_BOUND : SEARCH_FOUND);
@@ -1162,13 +1162,13 @@ static void climb_all(struct fleet *fleet)
 static enum status search_sessions(struct fleet *fleet, struct error *error)
 {
     struct load *load = fleet->load;
-    const uint64_t limit_bytes = load->plan->max_memory_bytes;
+    const uint64_t limit_bytes = load->plan->search.max_memory_bytes;
     uint64_t total = 0;
     fleet->memory.base_bytes = memory_used(&total);
     fleet->memory.limit_bytes = total == 0        ? UINT64_MAX
                                 : limit_bytes > 0 ? limit_bytes
                                                   : total / 10 * 9;
-    fleet->deadline_ns = load->start_ns + load->plan->max_time_ns;
+    fleet->deadline_ns = load->start_ns + load->plan->search.max_time_ns;
     fleet->rest_at_rows = UINT64_MAX;
     fleet->max_rows = fleet->search->max_rows;
     if (load->ranks != NULL && fleet->max_rows > 0) {

@@ -365,7 +365,7 @@ static enum exit_code store_threshold(const struct option_entry *entry, struct p
         !(percent < 100)) {
         return refuse(entry, value, "a share above 0 and below 100 % (5%)", error);
     }
-    plan->threshold = percent / 100;
+    plan->compare.threshold = percent / 100;
     return EXIT_CODE_OK;
 }
 
@@ -384,11 +384,11 @@ static enum exit_code store_fail_if(const struct option_entry *entry, struct pla
                                 "--%s: bound '%s': a ratio of B to A has no unit (throughput<0.95)",
                                 entry->name, bound.text);
         }
-        if (plan->fail_if_count == PLAN_BOUNDS_MAX) {
+        if (plan->compare.fail_if_count == PLAN_BOUNDS_MAX) {
             return usage_refuse(error, "--%s: bound '%s' is one too many: there may be %d",
                                 entry->name, bound.text, PLAN_BOUNDS_MAX);
         }
-        plan->fail_if[plan->fail_if_count++] = bound;
+        plan->compare.fail_if[plan->compare.fail_if_count++] = bound;
     }
     return EXIT_CODE_OK;
 }
@@ -480,19 +480,19 @@ enum {
 };
 
 const struct option_entry option_table[] = {
-    {SWEEP, "sessions", "N,N,...", "sessions of the runs, down the tables", OTHER(sweep_sessions),
+    {SWEEP, "sessions", "N,N,...", "sessions of the runs, down the tables", OTHER(sweep.sessions),
      .max = PLAN_SESSIONS_MAX, .store = store_list, OF(SWEEP), .letter = 'c', .group = "The sweep"},
-    {SWEEP, "records", "N,N,...", "rows of the runs, across the tables", OTHER(sweep_records),
+    {SWEEP, "records", "N,N,...", "rows of the runs, across the tables", OTHER(sweep.records),
      .max = PLAN_RECORDS_MAX, .store = store_list, OF(SWEEP)},
-    {SWEEP, "vary", "NAME=A,B,...", "a run for each value of the script's parameter", TEXTS(varied),
-     OF(SWEEP), WITH_SCRIPT},
+    {SWEEP, "vary", "NAME=A,B,...", "a run for each value of the script's parameter",
+     TEXTS(sweep.varied), OF(SWEEP), WITH_SCRIPT},
     {SWEEP, "repeat", "N", "runs of each size: median and spread (1)",
-     COUNT(sweep_repeat, SWEEP_LIST_MAX), .usual = 1, OF(SWEEP)},
-    {SWEEP, "keep-rows", NULL, "append to the rows of earlier runs", FLAG(is_keeping_rows),
+     COUNT(sweep.repeat, SWEEP_LIST_MAX), .usual = 1, OF(SWEEP)},
+    {SWEEP, "keep-rows", NULL, "append to the rows of earlier runs", FLAG(sweep.is_keeping_rows),
      OF(SWEEP)},
-    {SWEEP, "resume", "DIR", "resume the interrupted sweep in DIR", TEXT(resume), OF(CALL)},
-    {SWEEP, "retry-failed", NULL, "with --resume: also rerun failed runs", FLAG(is_retrying_failed),
-     OF(CALL)},
+    {SWEEP, "resume", "DIR", "resume the interrupted sweep in DIR", TEXT(sweep.resume), OF(CALL)},
+    {SWEEP, "retry-failed", NULL, "with --resume: also rerun failed runs",
+     FLAG(sweep.is_retrying_failed), OF(CALL)},
 
     {ALL, "adapter", "NAME", "database behind a port (found by asking it)", TEXT(adapter_name),
      .group = "Connection"},
@@ -593,22 +593,22 @@ const struct option_entry option_table[] = {
     {RUN, "churn", "N", "reconnect after every N batches (off)", COUNT(churn_batches, UINT32_MAX),
      SHOWN("churn_batches", "Churn, batches"), WITHOUT_SCRIPT},
 
-    {SEARCH, "first", "N", "sessions of the first level (10)", SESSIONS(first_sessions),
+    {SEARCH, "first", "N", "sessions of the first level (10)", SESSIONS(search.first),
      SHOWN("first", "First level, sessions"), .group = "The search"},
-    {SEARCH, "hold", "T", "how long a level is held (5)", TIME(hold_ns, 0, DAY_NS),
+    {SEARCH, "hold", "T", "how long a level is held (5)", TIME(search.hold_ns, 0, DAY_NS),
      .usual = 5 * SECOND, SHOWN("hold_s", "Hold, s")},
-    {SEARCH, "max-sessions", "N", "most sessions (what this machine holds)", SESSIONS(max_sessions),
-     SHOWN("max_sessions", "Sessions, at most")},
+    {SEARCH, "max-sessions", "N", "most sessions (what this machine holds)",
+     SESSIONS(search.max_sessions), SHOWN("max_sessions", "Sessions, at most")},
     {SEARCH, "max-time", "T", "end the search after a time (10m)",
-     TIME(max_time_ns, 0, 30 * DAY_NS), .usual = 600 * SECOND, .key = "max_time_s"},
+     TIME(search.max_time_ns, 0, 30 * DAY_NS), .usual = 600 * SECOND, .key = "max_time_s"},
     {SEARCH, "max-memory", "SIZE", "most memory of this machine in use (90 %)",
-     BYTES(max_memory_bytes, UINT64_C(1) << 50), .key = "max_memory_bytes"},
-    {SEARCH, "max-rows", "N", "end the search after N rows", COUNT(max_rows, PLAN_RECORDS_MAX),
-     SHOWN("max_rows", "Rows, at most")},
+     BYTES(search.max_memory_bytes, UINT64_C(1) << 50), .key = "max_memory_bytes"},
+    {SEARCH, "max-rows", "N", "end the search after N rows",
+     COUNT(search.max_rows, PLAN_RECORDS_MAX), SHOWN("max_rows", "Rows, at most")},
     {SEARCH, "max-bytes", "SIZE", "end it when the values of its rows reach SIZE (2G)",
-     BYTES(max_bytes, UINT64_C(1) << 50), .key = "max_bytes"},
+     BYTES(search.max_bytes, UINT64_C(1) << 50), .key = "max_bytes"},
     {SEARCH, "p99", "T", "name the level where append's p99 passes T",
-     TIME(p99_bound_ns, 0, DAY_NS), SHOWN("p99_s", "Bound of append's p99, s")},
+     TIME(search.p99_bound_ns, 0, DAY_NS), SHOWN("p99_s", "Bound of append's p99, s")},
 
     {RUN, "expect", "BOUNDS", "exit 5 unless met: 'throughput>=50k, lost==0'", TEXTS(expected),
      .key = "expect", .group = "Expectations"},
@@ -616,9 +616,9 @@ const struct option_entry option_table[] = {
      .key = "junit"},
     {RUN_ALONE, "ycsb-out", "FILE", "what YCSB prints of a run", TEXT(ycsb), OF(CALL),
      .key = "ycsb_out", WITH_SCRIPT},
-    {COMPARE, "fail-if", "BOUNDS", "exit 5 when B/A is: 'throughput<0.95'", OTHER(fail_if),
+    {COMPARE, "fail-if", "BOUNDS", "exit 5 when B/A is: 'throughput<0.95'", OTHER(compare.fail_if),
      .store = store_fail_if},
-    {COMPARE, "threshold", "N%", "smaller differences do not count (5%)", OTHER(threshold),
+    {COMPARE, "threshold", "N%", "smaller differences do not count (5%)", OTHER(compare.threshold),
      .store = store_threshold},
 
     {RUN, "sample-interval", "T", "CPU and memory, a sample every T (3)",
@@ -662,11 +662,11 @@ const struct option_entry option_table[] = {
 
     {RUN_ALONE | SWEEP, "report", NULL, "write report.html with charts at the end", FLAG(is_report),
      OF(CALL), .key = "report", .group = "Charts and report"},
-    {REPORT, "text", NULL, "charts as text on standard output, no page", FLAG(is_text_charts)},
-    {REPORT, "png", NULL, "also each chart as a PNG file beside the page", FLAG(is_png_charts)},
+    {REPORT, "text", NULL, "charts as text on standard output, no page", FLAG(charts.is_text)},
+    {REPORT, "png", NULL, "also each chart as a PNG file beside the page", FLAG(charts.is_png)},
     {REPORT, "x-axis", "time|rows", "what charts over time are drawn against (time)",
-     CHOICE(x_axis, axis_words)},
-    {REPORT, "all", NULL, "with several runs, also the charts of each", FLAG(is_all_charts)},
+     CHOICE(charts.x_axis, axis_words)},
+    {REPORT, "all", NULL, "with several runs, also the charts of each", FLAG(charts.is_all)},
     {.name = NULL},
 };
 
@@ -709,7 +709,7 @@ void options_init(struct plan *plan, enum command command)
                           .table_name = PLAN_DEFAULT_TABLE,
                           .reconnect_tries = 20,
                           .tries = UINT64_MAX,
-                          .threshold = 0.05};
+                          .compare.threshold = 0.05};
     for (const struct option_entry *entry = option_table; entry->name != NULL; entry++) {
         if (entry->usual != 0) {
             set_number(entry, plan, entry->usual);

@@ -154,23 +154,24 @@ enum exit_code plan_load_script(struct plan *plan, struct error *error)
 static enum exit_code settle_counts(struct plan *plan, struct error *error)
 {
     if (plan->is_search) { /* it takes them from other options */
-        if (plan->max_sessions > 0 && plan->first_sessions > plan->max_sessions) {
+        if (plan->search.max_sessions > 0 && plan->search.first > plan->search.max_sessions) {
             return usage_refuse(error, "--first %u is more than --max-sessions %u",
-                                plan->first_sessions, plan->max_sessions);
+                                plan->search.first, plan->search.max_sessions);
         }
-        if (plan->hold_ns > plan->max_time_ns) {
+        if (plan->search.hold_ns > plan->search.max_time_ns) {
             return usage_refuse(error, "--hold (%s) is longer than --max-time (%s)",
-                                UNITS_NS(plan->hold_ns), UNITS_NS(plan->max_time_ns));
+                                UNITS_NS(plan->search.hold_ns), UNITS_NS(plan->search.max_time_ns));
         }
-        plan->sessions = plan->max_sessions > 0 ? plan->max_sessions : PLAN_SESSIONS_MAX;
-        if (plan->first_sessions == 0) {
-            plan->first_sessions =
+        plan->sessions =
+            plan->search.max_sessions > 0 ? plan->search.max_sessions : PLAN_SESSIONS_MAX;
+        if (plan->search.first == 0) {
+            plan->search.first =
                 plan->sessions < SEARCH_FIRST_SESSIONS ? plan->sessions : SEARCH_FIRST_SESSIONS;
         }
-        plan->duration_ns = plan->max_time_ns;
+        plan->duration_ns = plan->search.max_time_ns;
         plan->is_unchecked = true; /* to run into limits is what a search is for */
         if (plan->sample_interval_ns == 0) {
-            const int64_t half_ns = plan->hold_ns / 2;
+            const int64_t half_ns = plan->search.hold_ns / 2;
             plan->sample_interval_ns = half_ns > SEARCH_SAMPLE_NS         ? SEARCH_SAMPLE_NS
                                        : half_ns < SEARCH_SAMPLE_LEAST_NS ? SEARCH_SAMPLE_LEAST_NS
                                                                           : half_ns;

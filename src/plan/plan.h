@@ -113,6 +113,43 @@ struct given_option {
     const char *value;                /* NULL: it takes none */
 };
 
+/* find-max */
+struct search_options {
+    unsigned first;            /* sessions of the lowest level */
+    unsigned max_sessions;     /* never more; 0 = what this machine allows */
+    int64_t hold_ns;           /* how long a level is held */
+    int64_t max_time_ns;       /* the search ends then */
+    uint64_t max_memory_bytes; /* of this machine in use, never more; 0 = all but 10 % */
+    uint64_t max_rows;         /* the search ends when it wrote so many; 0 = any number */
+    uint64_t max_bytes;        /* or so many bytes of values; 0 = what is usual */
+    int64_t p99_bound_ns;      /* append p99 that is still good; 0 = none given */
+};
+
+/* sweep */
+struct sweep_options {
+    struct sweep_list sessions, records;
+    struct plan_texts varied; /* --vary: "name=value,value" */
+    uint64_t repeat;
+    bool is_keeping_rows, is_retrying_failed;
+    const char *resume; /* folder of a sweep to go on with; NULL = none */
+};
+
+/* report */
+struct chart_options {
+    bool is_text, is_png, is_all;
+    enum chart_axis {
+        AXIS_TIME,
+        AXIS_ROWS,
+    } x_axis;
+};
+
+/* compare */
+struct compare_options {
+    struct bound fail_if[PLAN_BOUNDS_MAX]; /* on ratios; what holds is a failure */
+    size_t fail_if_count;
+    double threshold; /* a share of 1; what differs by less does not matter */
+};
+
 /* The sessions of one of several ranks, by their numbers in the whole run. */
 struct plan_share {
     unsigned first, count;
@@ -199,16 +236,6 @@ struct plan {
     const char *weights;           /* "2,1,1", of the ranks; NULL: alike */
     struct plan_texts sample_only; /* machines whose ranks carry no sessions */
 
-    bool is_search;          /* `sessions` is the most there may be, duration_ns the longest time */
-    unsigned first_sessions; /* lowest level */
-    unsigned max_sessions;   /* never more; 0 = what this machine allows */
-    int64_t hold_ns;         /* how long a level is held */
-    int64_t max_time_ns;     /* the search ends then */
-    uint64_t max_memory_bytes; /* of this machine in use, never more; 0 = all but 10 % */
-    uint64_t max_rows;         /* the search ends when it wrote so many; 0 = any number */
-    uint64_t max_bytes;        /* or so many bytes of values; 0 = what is usual */
-    int64_t p99_bound_ns;      /* append p99 that is still good; 0 = none given */
-
     struct mark marks[PLAN_TEXTS_MAX]; /* events that are known beforehand */
     size_t mark_count;
     struct plan_texts mark_texts;
@@ -227,20 +254,11 @@ struct plan {
     const char *ycsb;  /* file for the figures in YCSB's words; NULL: none */
     struct plan_texts expected; /* --expect */
 
-    bool is_text_charts, is_png_charts, is_all_charts; /* report */
-    enum plan_axis {
-        AXIS_TIME,
-        AXIS_ROWS,
-    } x_axis;
-    struct bound fail_if[PLAN_BOUNDS_MAX]; /* compare: on ratios; what holds is a failure */
-    size_t fail_if_count;
-    double threshold; /* compare: a share of 1; what differs by less does not matter */
-
-    struct sweep_list sweep_sessions, sweep_records;
-    struct plan_texts varied; /* --vary: "name=value,value" */
-    uint64_t sweep_repeat;
-    bool is_keeping_rows, is_retrying_failed;
-    const char *resume; /* folder of a sweep to go on with; NULL = none */
+    bool is_search; /* `sessions` is the most there may be, duration_ns the longest time */
+    struct search_options search;
+    struct sweep_options sweep;
+    struct chart_options charts;
+    struct compare_options compare;
 
     /* Owned: the URL taken apart, the database file in the run's folder, the schema file. */
     char *url_text, *owned_path, *ddl_text;

@@ -75,14 +75,14 @@ static void check_ranges(const struct plan *plan)
     check_range(plan->churn_batches, 0, UINT32_MAX);
     check_range(plan->min_sessions, 0, PLAN_SESSIONS_MAX);
     check_range(plan->min_percent, 0, 100);
-    check_range(plan->first_sessions, 0, PLAN_SESSIONS_MAX);
-    check_range(plan->max_sessions, 0, PLAN_SESSIONS_MAX);
-    check_range((uint64_t)plan->hold_ns, 1, (uint64_t)day);
-    check_range((uint64_t)plan->max_time_ns, 1, (uint64_t)(30 * day));
-    check_range((uint64_t)plan->p99_bound_ns, 0, (uint64_t)day);
-    check_range(plan->max_memory_bytes, 0, UINT64_C(1) << 50);
-    check_range(plan->max_rows, 0, PLAN_RECORDS_MAX);
-    check_range(plan->max_bytes, 0, UINT64_C(1) << 50);
+    check_range(plan->search.first, 0, PLAN_SESSIONS_MAX);
+    check_range(plan->search.max_sessions, 0, PLAN_SESSIONS_MAX);
+    check_range((uint64_t)plan->search.hold_ns, 1, (uint64_t)day);
+    check_range((uint64_t)plan->search.max_time_ns, 1, (uint64_t)(30 * day));
+    check_range((uint64_t)plan->search.p99_bound_ns, 0, (uint64_t)day);
+    check_range(plan->search.max_memory_bytes, 0, UINT64_C(1) << 50);
+    check_range(plan->search.max_rows, 0, PLAN_RECORDS_MAX);
+    check_range(plan->search.max_bytes, 0, UINT64_C(1) << 50);
     check_range(plan->stack_bytes, 0, UINT64_C(1) << 30);
     check_range(plan->read_mode, READ_COUNT, READ_QUERY);
     fuzz_require((plan->read_mode == READ_QUERY) <= (plan->read_sql != NULL), "a query has a text");
@@ -142,7 +142,7 @@ static void check_accepted(const struct plan *plan, int count, char *const *word
                                  plan->target.user,   plan->target.database, plan->table_name,
                                  plan->target.schema, plan->schema_file,     plan->engine,
                                  plan->target.method, plan->read_sql,        plan->out,
-                                 plan->server_cgroup, plan->resume};
+                                 plan->server_cgroup, plan->sweep.resume};
     check_password(plan);
     if (plan->is_help || plan->is_version) {
         return;
@@ -156,9 +156,9 @@ static void check_accepted(const struct plan *plan, int count, char *const *word
     fuzz_require((plan->sessions > 0) ==
                      (plan->command != COMMAND_FIND_MAX && plan->command != COMMAND_SWEEP),
                  "sessions are given where they are not searched for");
-    check_list(&plan->sweep_sessions, PLAN_SESSIONS_MAX);
-    check_list(&plan->sweep_records, PLAN_RECORDS_MAX);
-    check_range(plan->sweep_repeat, 1, SWEEP_LIST_MAX);
+    check_list(&plan->sweep.sessions, PLAN_SESSIONS_MAX);
+    check_list(&plan->sweep.records, PLAN_RECORDS_MAX);
+    check_range(plan->sweep.repeat, 1, SWEEP_LIST_MAX);
     const bool is_run = plan->command == COMMAND_RUN;
     fuzz_require(is_run ? plan->records > 0 || plan->duration_ns > 0 : plan->records == 0,
                  "a run has rows or a duration");

@@ -247,9 +247,9 @@ static void search(struct asked asked, unsigned bound, struct outcome *outcome)
                               .duration_ns = 1,
                               .connect_concurrency = server.connecting,
                               .is_search = true,
-                              .first_sessions = asked.first,
-                              .max_time_ns = asked.max_time_ns,
-                              .max_memory_bytes = asked.max_memory_bytes,
+                              .search.first = asked.first,
+                              .search.max_time_ns = asked.max_time_ns,
+                              .search.max_memory_bytes = asked.max_memory_bytes,
                               .stack_bytes = 512 * 1024};
     struct setup setup = {0};
     struct generator *generator = NULL;

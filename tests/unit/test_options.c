@@ -60,7 +60,7 @@ static void test_lists(void **state)
     error_clear(&error);
     options_init(&plan, COMMAND_SWEEP);
     const struct option_entry *entry = entry_of("sessions", COMMAND_SWEEP);
-    const struct sweep_list *list = &plan.sweep_sessions;
+    const struct sweep_list *list = &plan.sweep.sessions;
     assert_int_equal(option_take(&plan, entry, "4000,2k,1", &error), EXIT_CODE_OK);
     assert_int_equal(list->count, 3);
     assert_int_equal(list->values[0], 4000);

@@ -79,7 +79,7 @@ static void test_variants(void **state)
 {
     (void)state;
     const struct plan given = {
-        .varied = {.texts = {"table=normal,compressed", "batch=1,10"}, .count = 2}};
+        .sweep.varied = {.texts = {"table=normal,compressed", "batch=1,10"}, .count = 2}};
     static const char *const expected[] = {
         "1000x10000000-table=normal,batch=1-1",     "2000x10000000-table=normal,batch=1-1",
         "1000x10000000-table=normal,batch=10-1",    "2000x10000000-table=normal,batch=10-1",
