@@ -492,7 +492,7 @@ enum exit_code job_begin(struct job *job, struct error *error)
     }
     code = share_tables(job, error);
     code = code == EXIT_CODE_OK ? make_memory(job, error) : code;
-    /* takes a while; in this program it has to leave out the sampler's thread */
+    /* takes a while; in this program it has to leave out the measuring thread */
     if (code == EXIT_CODE_OK && !job->setup.connection.is_embedded) {
         code = begin_trace(job, error);
     }
@@ -502,11 +502,10 @@ enum exit_code job_begin(struct job *job, struct error *error)
     return ranks_agree(job->ranks, code, NULL, error);
 }
 
-/* The sampler's thread. */
+/* The measuring thread. */
 
-static void on_interval(void *context, const struct interval *interval)
+static void add_interval(struct job *job, const struct interval *interval)
 {
-    struct job *job = context;
     if (job->ranks != NULL) {
         merge_keep_interval(&job->together.intervals, interval);
     }
@@ -517,25 +516,23 @@ static void on_interval(void *context, const struct interval *interval)
     }
 }
 
-static void on_sample(void *context, const struct sample *sample)
+static void add_sample(struct job *job, const struct sample *sample)
 {
-    struct job *job = context;
     if (job->ranks != NULL) {
         merge_keep_sample(&job->together.samples, sample);
     }
     run_files_add(job->files, CSV_SAMPLES, sample);
 }
 
-static void on_progress(void *context, const struct sampler_progress *now)
+static void show(struct job *job, const struct progress_state *now)
 {
-    struct job *job = context;
     metrics_update(job->metrics, now);
     if (job->search != NULL || job->plan->is_quiet) {
         return;
     }
     struct recorder_snapshot total = *now->total;
     struct interval interval = *now->interval;
-    struct sampler_progress all = *now;
+    struct progress_state all = *now;
     if (job->ranks != NULL) {
         ranks_add_others(job->ranks, total.counters, interval.counters);
         interval.sessions_alive = total.counters[RECORDER_CONNECTIONS_OPENED] -
@@ -545,6 +542,108 @@ static void on_progress(void *context, const struct sampler_progress *now)
     }
     progress_show(&job->progress, &all);
 }
+
+/* The size of the tables is asked for as soon as the sessions work: before the gate, its connection
+ * would take the place of a session. Progress comes last, so that it shows the sample that ended
+ * with the interval. */
+static void *measure(void *argument)
+{
+    struct job *job = argument;
+    struct sampler_turn turn;
+    struct sample sample = {.end_ns = 0};
+    do {
+        sampler_wait(job->sampler, &turn);
+        if (turn.has_begun || (turn.is_sample_due && turn.work_start_ns >= 0)) {
+            storage_watch_ask(job->storage);
+        }
+        if (turn.has_interval) {
+            add_interval(job, &turn.interval);
+        }
+        if (turn.is_sample_due && sampler_read(job->sampler, &sample)) {
+            sample.table_bytes = storage_watch_take(job->storage);
+            add_sample(job, &sample);
+        }
+        if (turn.has_interval) {
+            const struct progress_state now = {.interval = &turn.interval,
+                                               .sample = sample.end_ns > 0 ? &sample : NULL,
+                                               .total = turn.total,
+                                               .work_start_ns = turn.work_start_ns};
+            show(job, &now);
+        }
+    } while (!turn.is_last);
+    return NULL;
+}
+
+/* In all tables of the run. Hosts that show the same number count as one database. */
+static uint64_t rows_before(const struct setup *setup)
+{
+    uint64_t sum = 0, at_first = 0;
+    bool are_alike = true;
+    for (size_t h = 0; h < setup->host_count; h++) {
+        const struct setup_host *host = &setup->hosts[(setup->host + h) % setup->host_count];
+        uint64_t rows = 0;
+        for (size_t i = 0; i < setup->table_count && host->is_known; i++) {
+            rows += host->rows_before[i];
+        }
+        at_first = h == 0 ? rows : at_first;
+        are_alike = are_alike && (rows == at_first || !host->is_known);
+        sum += rows;
+    }
+    return are_alike ? at_first : sum;
+}
+
+/* Of several hosts the one that was asked may be on another machine. */
+static bool tells_directory(const struct setup *setup, const struct plan *plan)
+{
+    return setup->storage.directory[0] != '\0' &&
+           (plan->host_count == 0 || address_is_local(plan->hosts[setup->host].name));
+}
+
+/* Starts the measuring thread; `start_ns`: when the run of several ranks starts. Else than OK: it
+ * is to be ended all the same. */
+static enum exit_code begin_measuring(struct job *job, int64_t start_ns, struct error *error)
+{
+    const struct plan *plan = job->plan;
+    const struct setup *setup = &job->setup;
+    const struct sampler_config config = {
+        .sample_interval_ns = plan->sample_interval_ns,
+        .run_start_ns = job->ranks == NULL ? 0 : start_ns,
+        .server = select_server(job),
+        .recorder = job->recorder,
+        .directory = plan->data_directory != NULL   ? plan->data_directory
+                     : tells_directory(setup, plan) ? setup->storage.directory
+                                                    : NULL,
+        .is_where_it_works = setup->storage.is_where_it_works,
+        .rows_before = plan->is_follower ? 0 : rows_before(setup), /* each row once */
+    };
+    if (job->search == NULL && !plan->is_follower) {
+        job->storage = storage_watch_start(&setup->storage, plan, setup->host);
+    }
+    job->sampler = sampler_start(&config, error);
+    if (job->sampler == NULL) {
+        return EXIT_CODE_CLIENT_LIMIT;
+    }
+    const int failure = thread_start(&job->measuring, 0, measure, job);
+    job->is_measuring = failure == 0;
+    if (!job->is_measuring) {
+        error_set(error, ERROR_SYSTEM, failure, NULL, "the sampler cannot be started: %s",
+                  strerror(failure));
+    }
+    return job->is_measuring ? EXIT_CODE_OK : EXIT_CODE_CLIENT_LIMIT;
+}
+
+/* Takes the last interval and sample. */
+static void end_measuring(struct job *job)
+{
+    if (job->is_measuring) {
+        sampler_wake(job->sampler, SAMPLER_STOP);
+        pthread_join(job->measuring, NULL);
+        job->is_measuring = false;
+    }
+    sampler_end(job->sampler, &job->result->resources);
+}
+
+/* The main thread, while sessions live. */
 
 static void on_shortage(void *context)
 {
@@ -573,24 +672,6 @@ static void add_storage_note(struct io_description *of, const char *note)
     if (note[0] != '\0') {
         snprintf(of->note + used, sizeof of->note - used, "%s%s", used > 0 ? "; " : "", note);
     }
-}
-
-/* In all tables of the run. Hosts that show the same number count as one database. */
-static uint64_t rows_before(const struct setup *setup)
-{
-    uint64_t sum = 0, at_first = 0;
-    bool are_alike = true;
-    for (size_t h = 0; h < setup->host_count; h++) {
-        const struct setup_host *host = &setup->hosts[(setup->host + h) % setup->host_count];
-        uint64_t rows = 0;
-        for (size_t i = 0; i < setup->table_count && host->is_known; i++) {
-            rows += host->rows_before[i];
-        }
-        at_first = h == 0 ? rows : at_first;
-        are_alike = are_alike && (rows == at_first || !host->is_known);
-        sum += rows;
-    }
-    return are_alike ? at_first : sum;
 }
 
 static void end_trace(struct job *job)
@@ -623,13 +704,6 @@ static void on_done(void *context, int64_t done_ns)
     trace_note_done(job->tracer, done_ns);
 }
 
-/* Of several hosts the one that was asked may be on another machine. */
-static bool tells_directory(const struct setup *setup, const struct plan *plan)
-{
-    return setup->storage.directory[0] != '\0' &&
-           (plan->host_count == 0 || address_is_local(plan->hosts[setup->host].name));
-}
-
 /* Runs the sessions, and measures while they live. */
 static enum exit_code load(struct job *job, struct error *error)
 {
@@ -641,27 +715,6 @@ static enum exit_code load(struct job *job, struct error *error)
     if (start_ns == 0) {
         return ranks_explain(job->ranks, error);
     }
-    struct storage_watch *watch = job->search == NULL && !plan->is_follower
-                                      ? storage_watch_start(&setup->storage, plan, setup->host)
-                                      : NULL;
-    const struct sampler_config config = {
-        .sample_interval_ns = plan->sample_interval_ns,
-        .run_start_ns = job->ranks == NULL ? 0 : start_ns,
-        .server = select_server(job),
-        .recorder = job->recorder,
-        .directory = plan->data_directory != NULL   ? plan->data_directory
-                     : tells_directory(setup, plan) ? setup->storage.directory
-                                                    : NULL,
-        .is_where_it_works = setup->storage.is_where_it_works,
-        .rows_before = plan->is_follower ? 0 : rows_before(setup), /* each row once */
-        .ask_table_bytes = storage_watch_ask,
-        .take_table_bytes = storage_watch_take,
-        .table_context = watch,
-        .sink = {.context = job,
-                 .on_interval = on_interval,
-                 .on_sample = on_sample,
-                 .on_progress = on_progress},
-    };
     progress_init(&job->progress, STDERR_FILENO, plan);
     /* an engine without transactions knows how many rows it has */
     if (job->search == NULL && (plan->adapter->flags & ADAPTER_DISCARDS) == 0 &&
@@ -669,12 +722,14 @@ static enum exit_code load(struct job *job, struct error *error)
         progress_announce(&job->progress, *setup_rows_before(setup, setup->own),
                           setup->is_remote ? 0 : setup->count_ns);
     }
-    job->sampler = sampler_start(&config, error);
-    if (job->sampler == NULL ||
-        (setup->connection.is_embedded && begin_trace(job, error) != EXIT_CODE_OK)) {
-        sampler_stop(job->sampler, &result->resources);
-        storage_watch_stop(watch);
-        return EXIT_CODE_CLIENT_LIMIT;
+    enum exit_code code = begin_measuring(job, start_ns, error);
+    if (code == EXIT_CODE_OK && setup->connection.is_embedded) {
+        code = begin_trace(job, error);
+    }
+    if (code != EXIT_CODE_OK) {
+        end_measuring(job);
+        storage_watch_stop(job->storage);
+        return code;
     }
     trace_note_start(job->tracer, sampler_run_start_ns(job->sampler));
     int64_t left_ns;
@@ -703,9 +758,9 @@ static enum exit_code load(struct job *job, struct error *error)
         .on_level = job->on_level,
     };
     const enum status status = fleet_run(&load, result, error);
-    sampler_stop(job->sampler, &result->resources);
+    end_measuring(job);
     end_trace(job);
-    storage_watch_stop(watch);
+    storage_watch_stop(job->storage);
     add_storage_note(&result->resources.io_of, setup->storage.note);
     note_servers(&result->resources, job->ranks == NULL ? plan->host_count : job->place_count,
                  job->place_count); /* of several ranks the others may look at the others */

@@ -39,6 +39,9 @@ struct job {
     struct generator *generator;
     struct recorder *recorder;
     struct sampler *sampler;
+    pthread_t measuring;               /* its thread, */
+    bool is_measuring;                 /* … which was started, and not joined */
+    struct storage_watch *storage;     /* NULL: the size of the tables is not asked for */
     struct tracer *tracer;             /* NULL: nothing is traced */
     char trace_note[ERROR_TEXT_BYTES]; /* why not, though it was tried */
     struct run_files *files;

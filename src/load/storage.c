@@ -227,9 +227,8 @@ struct storage_watch *storage_watch_start(const struct storage *storage, const s
     return watch;
 }
 
-void storage_watch_ask(void *context)
+void storage_watch_ask(struct storage_watch *watch)
 {
-    struct storage_watch *watch = context;
     if (watch != NULL && watch->has_thread) {
         pthread_mutex_lock(&watch->lock);
         watch->is_wanted = watch->is_pending = true;
@@ -238,9 +237,8 @@ void storage_watch_ask(void *context)
     }
 }
 
-int64_t storage_watch_take(void *context)
+int64_t storage_watch_take(struct storage_watch *watch)
 {
-    struct storage_watch *watch = context;
     if (watch == NULL || !watch->has_thread) {
         return watch == NULL ? -1 : storage_read(watch->storage, watch->plan, NULL, NULL);
     }

@@ -34,13 +34,12 @@ struct storage_watch;
 struct storage_watch *storage_watch_start(const struct storage *storage, const struct plan *plan,
                                           unsigned host);
 
-/* Asks for the size, while the sessions work; any thread, does not wait. `context` is a struct
- * storage_watch, or NULL. */
-void storage_watch_ask(void *context);
+/* Asks for the size, while the sessions work; any thread, does not wait. Takes NULL. */
+void storage_watch_ask(struct storage_watch *watch);
 
 /* The size since it was asked for last; -1 = it is not known, or not yet after some milliseconds.
- */
-int64_t storage_watch_take(void *context);
+ * Takes NULL. */
+int64_t storage_watch_take(struct storage_watch *watch);
 
 /* Takes NULL. */
 void storage_watch_stop(struct storage_watch *watch);

@@ -48,8 +48,7 @@ struct hold {
 
 struct sampler {
     struct sampler_config config;
-    pthread_t thread;
-    pthread_mutex_t lock; /* guards events and hold; the rest is the thread's own */
+    pthread_mutex_t lock; /* guards events and hold; the rest is the measuring thread's own */
     pthread_cond_t wake;
     unsigned events; /* enum sampler_event */
     struct hold hold;
@@ -69,8 +68,10 @@ struct sampler {
     struct server_reading last_server;
     struct io_reading work_end; /* as of the last answer; until then the latest */
     bool is_work_done;
+    bool has_begun;           /* the measuring thread has taken a turn */
+    int64_t next_interval_ns; /* when it is due, as the next */
+    int64_t next_sample_ns;
     struct sample peaks;         /* of the current sample the gauges, at their highest */
-    struct sample sample;        /* the latest that is whole; end_ns 0 = none */
     struct cpu_shares short_max; /* of samples that are too short to set a maximum */
     struct cpu_shares short_at_max;
     int64_t asleep_ns;               /* what the machine had slept before */
@@ -107,14 +108,6 @@ static uint64_t rows_held(const struct sampler *sampler)
 {
     return sampler->config.rows_before +
            recorder_read(sampler->config.recorder, RECORDER_ROWS_ACKNOWLEDGED);
-}
-
-/* Before the gate it would take the place of a session. */
-static void ask_table_bytes(const struct sampler *sampler)
-{
-    if (sampler->config.ask_table_bytes != NULL && sampler->work_start_ns >= 0) {
-        sampler->config.ask_table_bytes(sampler->config.table_context);
-    }
 }
 
 /* Reads the server, memory and sessions, for the current sample. */
@@ -295,52 +288,6 @@ void sampler_end_hold(struct sampler *sampler, struct level *level)
     level->client_memory_bytes = hold.client_memory_bytes;
 }
 
-/* Ends the current sample now and begins the next; none when no time has passed. */
-static void take_sample(struct sampler *sampler)
-{
-    const struct sampler_sink *const sink = &sampler->config.sink;
-    const int64_t start_ns = sampler->config.run_start_ns;
-    struct resource_summary *const summary = &sampler->summary;
-    struct reading now;
-    ask_table_bytes(sampler);
-    read_all(sampler, &now);
-    struct sample sample = sampler->peaks;
-    sample.start_ns = MAX(sampler->last.taken_ns - start_ns, 0);
-    sample.end_ns = MAX(now.taken_ns - start_ns, 0);
-    if (sample.end_ns <= sample.start_ns) {
-        return;
-    }
-    sample.cpu = shares_of(sampler, &sampler->last, &now);
-    io_subtract(&sampler->last.io, &now.io, &sample.io);
-    sample.table_bytes = sampler->config.take_table_bytes == NULL
-                             ? -1
-                             : sampler->config.take_table_bytes(sampler->config.table_context);
-    sample.rows_held = rows_held(sampler);
-    if (sample.end_ns - sample.start_ns < SAMPLER_SHORT_NS) {
-        cpu_shares_raise(&sampler->short_max, &sampler->short_at_max, &sample.cpu);
-    } else {
-        cpu_shares_raise(&summary->max_cpu, &summary->cpu_at_max, &sample.cpu);
-        if (sampler->work_start_ns >= 0 && sample.end_ns > sampler->work_start_ns &&
-            !sampler->is_work_done) {
-            raise_busy(summary, &sample.io);
-        }
-    }
-    summary->max_client_memory_bytes =
-        MAX(summary->max_client_memory_bytes, sample.client_memory_bytes);
-    summary->max_server_memory_bytes =
-        MAX(summary->max_server_memory_bytes, sample.server_memory_bytes);
-    summary->max_server_processes = MAX(summary->max_server_processes, sample.server_processes);
-    sampler->last = now;
-    sampler->peaks = (struct sample){.server_memory_bytes = -1};
-    sampler->sample = sample;
-    pthread_mutex_lock(&sampler->lock);
-    add_to_hold(&sampler->hold, &sample);
-    pthread_mutex_unlock(&sampler->lock);
-    if (sink->on_sample != NULL) {
-        sink->on_sample(sink->context, &sampler->sample);
-    }
-}
-
 /* CLOCK_MONOTONIC stands still while the machine sleeps. */
 static int64_t machine_asleep_ns(void)
 {
@@ -422,98 +369,125 @@ static int64_t next_tick(const struct sampler *sampler, int64_t period_ns)
     return start_ns + (MAX(now_ns - start_ns, 0) / period_ns + 1) * period_ns;
 }
 
-/* The interval comes first: it is quick to take, and a sample of many processes is not. Progress
- * comes last, so that it shows the sample that ended with the interval. */
-static void take(struct sampler *sampler, bool is_interval_due, bool is_sample_due)
+/* The first turn. Thousands of runnable sessions would make readings late and long. On Linux this
+ * is the thread's own priority; an account that may not raise it goes without. */
+static void begin_turns(struct sampler *sampler)
 {
-    const struct sampler_sink *const sink = &sampler->config.sink;
-    struct interval interval;
-    const bool has_interval = is_interval_due && intervals_take(&sampler->intervals, &interval);
-    if (has_interval) {
-        note_sessions(sampler);
-        interval.rows_held =
-            sampler->config.rows_before +
-            intervals_total(&sampler->intervals)->counters[RECORDER_ROWS_ACKNOWLEDGED];
+    (void)setpriority(PRIO_PROCESS, 0, SAMPLER_NICE);
+    sampler->schedstat = procfs_open_thread();
+    sampler->next_interval_ns = next_tick(sampler, INTERVAL_NS);
+    sampler->next_sample_ns = next_tick(sampler, sampler->config.sample_interval_ns);
+    sampler->has_begun = true;
+}
+
+/* The work has begun, and is over already where both were told at once: then what was read before
+ * it began has to do. */
+static void begin_work(struct sampler *sampler, unsigned events)
+{
+    const bool is_over = (events & SAMPLER_WORK_DONE) != 0 && sampler->work_start_ns < 0;
+    struct reading now;
+    sampler->work_start_ns = mono_now_ns() - sampler->config.run_start_ns;
+    sampler->is_work_done = false;
+    if (!is_over) {
+        sampler->first_server.cpu_ns = -1;
     }
-    if (has_interval && sink->on_interval != NULL) {
-        sink->on_interval(sink->context, &interval);
-    }
-    if (is_sample_due) {
-        take_sample(sampler);
-    }
-    if (has_interval && sink->on_progress != NULL) {
-        const struct sampler_progress progress = {
-            .interval = &interval,
-            .sample = sampler->sample.end_ns > 0 ? &sampler->sample : NULL,
-            .total = intervals_total(&sampler->intervals),
-            .work_start_ns = sampler->work_start_ns,
-        };
-        sink->on_progress(sink->context, &progress);
+    read_all(sampler, is_over ? &now : &sampler->work);
+    sampler->is_work_done = is_over;
+}
+
+static void end_work(struct sampler *sampler)
+{
+    const int64_t before_ns = sampler->work.server.cpu_ns;
+    struct reading end;
+    read_all(sampler, &end);
+    sampler->is_work_done = true;
+    if (sampler->work_start_ns >= 0 && before_ns >= 0 && end.server.cpu_ns >= 0) {
+        sampler->summary.server_cpu_s = (double)(end.server.cpu_ns - before_ns) / MONO_NS_PER_S;
     }
 }
 
-static void *run_sampler(void *argument)
+/* The interval comes first: it is quick to take, and a sample of many processes is not. */
+void sampler_wait(struct sampler *sampler, struct sampler_turn *turn)
 {
-    struct sampler *const sampler = argument;
-    /* Thousands of runnable sessions would make readings late and long. On Linux this is the
-     * thread's own priority; an account that may not raise it goes without. */
-    (void)setpriority(PRIO_PROCESS, 0, SAMPLER_NICE);
-    sampler->schedstat = procfs_open_thread();
-    const int64_t sample_ns = sampler->config.sample_interval_ns;
-    int64_t next_interval_ns = next_tick(sampler, INTERVAL_NS);
-    int64_t next_sample_ns = next_tick(sampler, sample_ns);
-    unsigned events = 0;
-    while ((events & SAMPLER_STOP) == 0) {
-        const int64_t moment_ns = MIN(next_interval_ns, next_sample_ns);
-        pthread_mutex_lock(&sampler->lock);
-        while (sampler->events == 0 && mono_now_ns() < moment_ns) {
-            nap(sampler, moment_ns);
-        }
-        events = sampler->events;
-        sampler->events = 0;
-        pthread_mutex_unlock(&sampler->lock);
+    if (!sampler->has_begun) {
+        begin_turns(sampler);
+    }
+    const int64_t moment_ns = MIN(sampler->next_interval_ns, sampler->next_sample_ns);
+    pthread_mutex_lock(&sampler->lock);
+    while (sampler->events == 0 && mono_now_ns() < moment_ns) {
+        nap(sampler, moment_ns);
+    }
+    const unsigned events = sampler->events;
+    sampler->events = 0;
+    pthread_mutex_unlock(&sampler->lock);
+    const bool is_work_begun = (events & SAMPLER_WORK_BEGUN) != 0;
+    if ((events & SAMPLER_WORK_DONE) != 0 && !is_work_begun) { /* else it was missed */
+        end_work(sampler);
+    }
+    turn->is_last = (events & SAMPLER_STOP) != 0;
+    turn->has_begun = is_work_begun && !turn->is_last;
+    if (turn->has_begun) {
+        begin_work(sampler, events);
+    }
+    const int64_t now_ns = mono_now_ns();
+    const bool is_interval_due = turn->is_last || now_ns >= sampler->next_interval_ns;
+    turn->is_sample_due = turn->is_last || now_ns >= sampler->next_sample_ns;
+    turn->has_interval = is_interval_due && intervals_take(&sampler->intervals, &turn->interval);
+    turn->total = intervals_total(&sampler->intervals);
+    turn->work_start_ns = sampler->work_start_ns;
+    if (turn->has_interval) {
+        note_sessions(sampler);
+        turn->interval.rows_held =
+            sampler->config.rows_before + turn->total->counters[RECORDER_ROWS_ACKNOWLEDGED];
+    }
+    if (is_interval_due) {
+        sampler->next_interval_ns = next_tick(sampler, INTERVAL_NS);
+    }
+    /* A sample reads all that SAMPLER_READ asks for. */
+    if ((events & SAMPLER_READ) != 0 && !turn->is_sample_due) {
         struct server_reading server;
-        const bool is_work_begun = (events & SAMPLER_WORK_BEGUN) != 0;
-        if ((events & SAMPLER_WORK_DONE) != 0 && !is_work_begun) { /* else it was missed */
-            const int64_t before_ns = sampler->work.server.cpu_ns;
-            struct reading end;
-            read_all(sampler, &end);
-            server = end.server;
-            sampler->is_work_done = true;
-            if (sampler->work_start_ns >= 0 && before_ns >= 0 && server.cpu_ns >= 0) {
-                sampler->summary.server_cpu_s = (double)(server.cpu_ns - before_ns) / MONO_NS_PER_S;
-            }
-        }
-        const bool is_stopping = (events & SAMPLER_STOP) != 0;
-        if (is_work_begun && !is_stopping) {
-            /* of work that is over already, what was read before it began has to do */
-            const bool is_over = (events & SAMPLER_WORK_DONE) != 0 && sampler->work_start_ns < 0;
-            struct reading now;
-            sampler->work_start_ns = mono_now_ns() - sampler->config.run_start_ns;
-            sampler->is_work_done = false;
-            if (!is_over) {
-                sampler->first_server.cpu_ns = -1;
-            }
-            read_all(sampler, is_over ? &now : &sampler->work);
-            sampler->is_work_done = is_over;
-            ask_table_bytes(sampler); /* it connects for the samples to come */
-        }
-        const int64_t now_ns = mono_now_ns();
-        const bool is_interval_due = is_stopping || now_ns >= next_interval_ns;
-        const bool is_sample_due = is_stopping || now_ns >= next_sample_ns;
-        take(sampler, is_interval_due, is_sample_due);
-        /* A sample reads all that SAMPLER_READ asks for. */
-        if ((events & SAMPLER_READ) != 0 && !is_sample_due) {
-            read_gauges(sampler, &server);
-        }
-        if (is_interval_due) {
-            next_interval_ns = next_tick(sampler, INTERVAL_NS);
-        }
-        if (is_sample_due) {
-            next_sample_ns = next_tick(sampler, sample_ns);
+        read_gauges(sampler, &server);
+    }
+}
+
+bool sampler_read(struct sampler *sampler, struct sample *taken)
+{
+    const int64_t start_ns = sampler->config.run_start_ns;
+    struct resource_summary *const summary = &sampler->summary;
+    struct reading now;
+    read_all(sampler, &now);
+    sampler->next_sample_ns = next_tick(sampler, sampler->config.sample_interval_ns);
+    struct sample sample = sampler->peaks;
+    sample.start_ns = MAX(sampler->last.taken_ns - start_ns, 0);
+    sample.end_ns = MAX(now.taken_ns - start_ns, 0);
+    if (sample.end_ns <= sample.start_ns) {
+        return false;
+    }
+    sample.cpu = shares_of(sampler, &sampler->last, &now);
+    io_subtract(&sampler->last.io, &now.io, &sample.io);
+    sample.table_bytes = -1;
+    sample.rows_held = rows_held(sampler);
+    if (sample.end_ns - sample.start_ns < SAMPLER_SHORT_NS) {
+        cpu_shares_raise(&sampler->short_max, &sampler->short_at_max, &sample.cpu);
+    } else {
+        cpu_shares_raise(&summary->max_cpu, &summary->cpu_at_max, &sample.cpu);
+        if (sampler->work_start_ns >= 0 && sample.end_ns > sampler->work_start_ns &&
+            !sampler->is_work_done) {
+            raise_busy(summary, &sample.io);
         }
     }
-    return NULL;
+    summary->max_client_memory_bytes =
+        MAX(summary->max_client_memory_bytes, sample.client_memory_bytes);
+    summary->max_server_memory_bytes =
+        MAX(summary->max_server_memory_bytes, sample.server_memory_bytes);
+    summary->max_server_processes = MAX(summary->max_server_processes, sample.server_processes);
+    sampler->last = now;
+    sampler->peaks = (struct sample){.server_memory_bytes = -1};
+    pthread_mutex_lock(&sampler->lock);
+    add_to_hold(&sampler->hold, &sample);
+    pthread_mutex_unlock(&sampler->lock);
+    *taken = sample;
+    return true;
 }
 
 /* Of one that is half made, too. */
@@ -563,7 +537,6 @@ struct sampler *sampler_start(const struct sampler_config *config, struct error 
     sampler->summary.bare_client_memory_bytes = procfs_read_own(sampler->proc).resident_bytes;
     pthread_mutex_init(&sampler->lock, NULL);
     thread_cond_init(&sampler->wake);
-    int failure = ENOMEM;
     if (sampler->server != NULL) {
         const struct io_place place = {.directory = config->directory,
                                        .is_where_it_works = config->is_where_it_works,
@@ -584,15 +557,12 @@ struct sampler *sampler_start(const struct sampler_config *config, struct error 
             sampler->config.run_start_ns = mono_now_ns();
         }
         if (intervals_init(&sampler->intervals, config->recorder, sampler->config.run_start_ns)) {
-            failure = thread_start(&sampler->thread, 0, run_sampler, sampler);
+            return sampler;
         }
     }
-    if (failure == 0) {
-        return sampler;
-    }
     destroy(sampler);
-    error_set(error, failure == ENOMEM ? ERROR_MEMORY : ERROR_SYSTEM, failure, NULL,
-              "the sampler cannot be started: %s", strerror(failure));
+    error_set(error, ERROR_MEMORY, ENOMEM, NULL, "the sampler cannot be started: %s",
+              strerror(ENOMEM));
     return NULL;
 }
 
@@ -611,14 +581,12 @@ int64_t sampler_run_start_ns(const struct sampler *sampler)
     return sampler->config.run_start_ns;
 }
 
-void sampler_stop(struct sampler *sampler, struct resource_summary *summary)
+void sampler_end(struct sampler *sampler, struct resource_summary *summary)
 {
     if (sampler == NULL) {
         summarise_nothing(summary);
         return;
     }
-    sampler_wake(sampler, SAMPLER_STOP);
-    pthread_join(sampler->thread, NULL);
     summarise(sampler);
     *summary = sampler->summary;
     destroy(sampler);

@@ -1,9 +1,10 @@
 /*
- * The measuring thread: a sample of CPU and memory every sample interval, a snapshot of the
- * recorder every second.
+ * Measuring: a sample of CPU and memory every sample interval, a snapshot of the recorder every
+ * second.
  *
- * It finds the server's processes through struct server_process, reads /proc, and hands each
- * finished interval and sample to the caller's sink, on its own thread. Maxima are kept here.
+ * The sampler finds the server's processes through struct server_process, and reads /proc. A thread
+ * of the caller, the measuring thread, waits in sampler_wait until something is due, takes each
+ * finished interval and sample, and does with them what it likes. Maxima are kept here.
  *
  * CPU is the share of all CPUs of this host over an interval (all CPUs busy = 100 %). The server's
  * share is the CPU time of its process tree, reaped children included; the client's is this
@@ -92,25 +93,9 @@ struct sample {
     unsigned server_threads;
     uint64_t client_memory_bytes; /* RSS of this program */
     struct io_reading io;         /* growth in the interval */
-    int64_t table_bytes;          /* of the run's tables on disk at its end; negative = unknown */
-    uint64_t rows_held;           /* likewise: those before the run, and what was acknowledged */
-};
-
-/* What the run so far looks like, for the progress line; made with every interval. */
-struct sampler_progress {
-    const struct interval *interval;
-    const struct sample *sample; /* the latest; NULL before the first */
-    const struct recorder_snapshot *total;
-    int64_t work_start_ns; /* since the start of the run: when the gate opened; -1 = not yet */
-};
-
-/* Called on the sampler's thread. `on_sample` after each sample, `on_progress` after each
- * interval. They may be NULL. */
-struct sampler_sink {
-    void *context;
-    void (*on_interval)(void *context, const struct interval *interval);
-    void (*on_sample)(void *context, const struct sample *sample);
-    void (*on_progress)(void *context, const struct sampler_progress *progress);
+    int64_t table_bytes; /* of the run's tables on disk at its end, as the caller knows; negative =
+                            unknown */
+    uint64_t rows_held;  /* likewise: those before the run, and what was acknowledged */
 };
 
 struct sampler_config {
@@ -118,17 +103,10 @@ struct sampler_config {
     int64_t run_start_ns; /* monotonic; 0 = when the first readings are taken */
     struct server_selector server;
     struct recorder *recorder; /* borrowed */
-    struct sampler_sink sink;
-    const char *directory;  /* as in struct io_place, with the next; borrowed */
-    bool is_where_it_works; /* where the server's files are */
-    uint64_t rows_before;   /* in the run's tables */
-
-    /* Bytes of the run's tables on disk: asked for once the sessions work, and taken, -1 = not
-     * known, some milliseconds later at most. May be NULL. */
-    void (*ask_table_bytes)(void *context);
-    int64_t (*take_table_bytes)(void *context);
-    void *table_context;
-    const char *stat_path; /* NULL = /proc/stat */
+    const char *directory;     /* as in struct io_place, with the next; borrowed */
+    bool is_where_it_works;    /* where the server's files are */
+    uint64_t rows_before;      /* in the run's tables */
+    const char *stat_path;     /* NULL = /proc/stat */
 };
 
 /* Highest figures and what they rest on. */
@@ -159,7 +137,8 @@ struct resource_summary {
 struct level;
 struct sampler;
 
-/* Finds the server, takes the first readings and starts the thread. NULL: *error says why. */
+/* Finds the server and takes the first readings. The caller starts a thread that measures. NULL:
+ * *error says why. */
 struct sampler *sampler_start(const struct sampler_config *config, struct error *error);
 
 /* When the run starts, monotonic: as configured, or when sampler_start had taken its readings. */
@@ -167,7 +146,7 @@ int64_t sampler_run_start_ns(const struct sampler *sampler);
 
 /* What the sampler is woken for. */
 enum sampler_event {
-    SAMPLER_STOP = 1,       /* by sampler_stop */
+    SAMPLER_STOP = 1,       /* the measuring thread is to take its last turn */
     SAMPLER_WORK_BEGUN = 2, /* the gate has opened: from here on the means are taken */
     SAMPLER_WORK_DONE = 4,  /* the last answer has come, or the work was stopped */
     SAMPLER_READ = 8,       /* memory is to be read soon, as with the others */
@@ -176,9 +155,26 @@ enum sampler_event {
 /* Any thread; takes NULL. */
 void sampler_wake(struct sampler *sampler, enum sampler_event event);
 
-/* Takes the last interval and sample, ends the thread, fills *summary and frees the sampler.
- * Takes NULL (then *summary says unknown). */
-void sampler_stop(struct sampler *sampler, struct resource_summary *summary);
+/* What is due in a turn of the measuring thread. */
+struct sampler_turn {
+    bool has_begun;           /* the gate has opened since the turn before */
+    bool has_interval;        /* `interval` has ended */
+    bool is_sample_due;       /* to be taken by sampler_read */
+    bool is_last;             /* after SAMPLER_STOP */
+    int64_t work_start_ns;    /* since the start of the run: when the gate opened; -1 = not yet */
+    struct interval interval; /* ended now */
+    const struct recorder_snapshot *total; /* when the latest interval ended; the sampler's */
+};
+
+/* The measuring thread alone, in a loop that ends after the last turn. sampler_wait sleeps until
+ * something is due, or until sampler_wake. sampler_read takes the sample of the turn; false: no
+ * time has passed since the one before. */
+void sampler_wait(struct sampler *sampler, struct sampler_turn *turn);
+bool sampler_read(struct sampler *sampler, struct sample *sample);
+
+/* After the measuring thread has ended: fills *summary and frees the sampler. Takes NULL (then
+ * *summary says unknown). */
+void sampler_end(struct sampler *sampler, struct resource_summary *summary);
 
 /* "pss", "cgroup", ... for CSV and JSON; and in words for the report. */
 extern const char *const memory_source_names[];

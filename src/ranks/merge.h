@@ -22,7 +22,7 @@
 /* Another one where the same bytes would mean something else. */
 size_t merge_layout(void);
 
-/* Kept by a rank while its sessions live; on the sampler's thread. */
+/* Kept by a rank while its sessions live; on the measuring thread. */
 void merge_keep_interval(struct buffer *kept, const struct interval *interval);
 void merge_keep_sample(struct buffer *kept, const struct sample *sample);
 

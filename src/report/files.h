@@ -7,7 +7,7 @@
  * events.csv is written with the marks of the plan and then left to the user. A write that fails
  * marks its file as short and the run goes on.
  *
- * Rows of intervals.csv and samples.csv are written by the sampler's thread until it has stopped;
+ * Rows of intervals.csv and samples.csv are written by the measuring thread until it has ended;
  * everything else is the main thread's. A search has levels.csv and find-max.json instead of what
  * sums up a run.
  */

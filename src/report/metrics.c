@@ -574,7 +574,7 @@ enum exit_code metrics_begin(struct metrics **metrics, const struct plan *plan, 
     return EXIT_CODE_OK;
 }
 
-void metrics_update(struct metrics *metrics, const struct sampler_progress *now)
+void metrics_update(struct metrics *metrics, const struct progress_state *now)
 {
     if (metrics == NULL) {
         return;

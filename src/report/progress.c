@@ -62,13 +62,13 @@ static void add_server(struct parts *parts, const struct sample *sample)
     }
 }
 
-static double rows_of(const struct sampler_progress *now)
+static double rows_of(const struct progress_state *now)
 {
     return (double)now->total->counters[RECORDER_ROWS_ACKNOWLEDGED];
 }
 
 /* Since rows began to go. */
-static double seconds_worked(const struct sampler_progress *now)
+static double seconds_worked(const struct progress_state *now)
 {
     return figures_seconds(now->interval->end_ns - now->work_start_ns);
 }
@@ -80,7 +80,7 @@ static double seconds_worked(const struct sampler_progress *now)
  * rows got cheaper (caches, sessions that started late), the cost of the second half is taken as it
  * is. Negative: nothing is known.
  */
-static double seconds_left(const struct progress *progress, const struct sampler_progress *now)
+static double seconds_left(const struct progress *progress, const struct progress_state *now)
 {
     const struct plan *plan = progress->plan;
     const double all = (double)plan->records, rows = rows_of(now), s = seconds_worked(now);
@@ -111,7 +111,7 @@ static double seconds_left(const struct progress *progress, const struct sampler
 #define SECONDS(s) UNITS_SECONDS((uint64_t)ceil(fmin((s), 1e9)))
 
 static void add_work(struct parts *parts, const struct progress *progress,
-                     const struct sampler_progress *now)
+                     const struct progress_state *now)
 {
     static const struct {
         double from, unit;
@@ -175,7 +175,7 @@ static void add_work(struct parts *parts, const struct progress *progress,
     }
 }
 
-void progress_format(const struct progress *progress, const struct sampler_progress *now,
+void progress_format(const struct progress *progress, const struct progress_state *now,
                      unsigned columns, char *text, size_t size)
 {
     struct parts parts = {.count = 0};
@@ -246,7 +246,7 @@ void progress_announce(struct progress *progress, uint64_t rows_before, int64_t 
 }
 
 /* Once it shows that reading makes the run long: how long, and how long it is without. */
-static void tell_reads(struct progress *progress, const struct sampler_progress *now)
+static void tell_reads(struct progress *progress, const struct progress_state *now)
 {
     const struct plan *plan = progress->plan;
     const double append_ns = (double)recorder_histogram(now->total, OPERATION_APPEND)->sum_ns;
@@ -267,7 +267,7 @@ static void tell_reads(struct progress *progress, const struct sampler_progress 
     notice_keep(&progress->notice, line);
 }
 
-void progress_show(struct progress *progress, const struct sampler_progress *now)
+void progress_show(struct progress *progress, const struct progress_state *now)
 {
     if (progress->plan->is_quiet) {
         return;

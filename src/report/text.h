@@ -51,6 +51,14 @@ struct progress_point {
     double rows;
 };
 
+/* What the run so far looks like; made with every interval. */
+struct progress_state {
+    const struct interval *interval;
+    const struct sample *sample; /* the latest; NULL before the first */
+    const struct recorder_snapshot *total;
+    int64_t work_start_ns; /* since the start of the run: when the gate opened; -1 = not yet */
+};
+
 struct progress {
     struct notice notice;
     const struct plan *plan;
@@ -70,13 +78,13 @@ void progress_announce(struct progress *progress, uint64_t rows_before, int64_t 
 
 /* The whole line for one moment, at most `columns` wide (0 = no limit): what matters least is left
  * out first, then the end is cut. `text` has at least `size` bytes. */
-void progress_format(const struct progress *progress, const struct sampler_progress *now,
+void progress_format(const struct progress *progress, const struct progress_state *now,
                      unsigned columns, char *text, size_t size);
 
 /* Shows sessions, rows, %, rows/s, p99, server CPU and memory, errors, time left; never wider than
  * the terminal. To be called with every interval: the time left comes from all of them. Nothing is
  * shown with plan->is_quiet. */
-void progress_show(struct progress *progress, const struct sampler_progress *now);
+void progress_show(struct progress *progress, const struct progress_state *now);
 
 /* Takes the rewritten line away. */
 void progress_end(struct progress *progress);
@@ -87,7 +95,7 @@ void progress_end(struct progress *progress);
  * again every second. Counters are totals since the run's start. Histograms have a bucket for every
  * power of two of nanoseconds, where those of struct histogram end too: no count is guessed.
  *
- * The updates come from the sampler's thread until it has stopped, all else from the main thread.
+ * The updates come from the measuring thread until it has ended, all else from the main thread.
  */
 struct metrics_state {
     bool is_running;
@@ -111,7 +119,7 @@ enum exit_code metrics_begin(struct metrics **metrics, const struct plan *plan,
                              struct error *error);
 
 /* The next three take NULL. */
-void metrics_update(struct metrics *metrics, const struct sampler_progress *now);
+void metrics_update(struct metrics *metrics, const struct progress_state *now);
 
 /* The sessions have ended: tells the last state. Returns why the file is not up to date, "" when it
  * is. */

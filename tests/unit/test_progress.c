@@ -24,7 +24,7 @@ static struct histogram histograms[OPERATIONS];
 static struct interval interval;
 static struct sample sample;
 static struct plan plan;
-static struct sampler_progress now = {&interval, &sample, &total, 0};
+static struct progress_state now = {&interval, &sample, &total, 0};
 
 static int set_up(void **state)
 {
@@ -240,7 +240,7 @@ static void test_server_unknown(void **state)
     sample.server_memory_bytes = -1;
     assert_non_null(strstr(format(&progress, 0), "  cpu 60%  "));
     assert_null(strstr(format(&progress, 0), "server"));
-    const struct sampler_progress early = {&interval, NULL, &total, 0};
+    const struct progress_state early = {&interval, NULL, &total, 0};
     char line[LINE_BYTES];
     progress_format(&progress, &early, 0, line, sizeof line);
     assert_null(strstr(line, "cpu"));

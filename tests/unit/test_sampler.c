@@ -28,23 +28,20 @@ enum {
     MIB = 1024 * 1024
 };
 
-/* What the sink was given. Written by the sampler's thread, read after it was joined; only
+/* What the sampler gave. Written by the measuring thread, read after it was joined; only
  * interval_count is watched meanwhile. */
 struct record {
     struct interval intervals[ENTRIES_MAX];
     atomic_size_t interval_count;
     struct sample samples[ENTRIES_MAX];
     size_t sample_count;
-    size_t progress_count;
-    uint64_t progress_rows;
-    bool is_progress_in_order;
+    uint64_t last_rows; /* acknowledged, when the last interval ended */
 };
 
 static struct record record;
 
-static void keep_interval(void *context, const struct interval *interval)
+static void keep_interval(struct record *kept, const struct interval *interval)
 {
-    struct record *kept = context;
     const size_t count = atomic_load(&kept->interval_count);
     if (count < ENTRIES_MAX) {
         kept->intervals[count] = *interval;
@@ -52,23 +49,56 @@ static void keep_interval(void *context, const struct interval *interval)
     }
 }
 
-static void keep_sample(void *context, const struct sample *sample)
+static void keep_sample(struct record *kept, const struct sample *sample)
 {
-    struct record *kept = context;
     if (kept->sample_count < ENTRIES_MAX) {
         kept->samples[kept->sample_count++] = *sample;
     }
 }
 
-static void keep_progress(void *context, const struct sampler_progress *progress)
+/* What a table takes, and took when it was asked for. */
+static atomic_int table_now, table_asked;
+
+static pthread_t thread;
+
+static void *measure(void *argument)
 {
-    struct record *kept = context;
-    const size_t count = atomic_load(&kept->interval_count);
-    kept->progress_count++;
-    kept->progress_rows = progress->total->counters[RECORDER_ROWS_ACKNOWLEDGED];
-    kept->is_progress_in_order = kept->is_progress_in_order && kept->progress_count == count &&
-                                 progress->interval->end_ns == kept->intervals[count - 1].end_ns &&
-                                 (progress->sample == NULL) == (kept->sample_count == 0);
+    struct sampler *sampler = argument;
+    struct sampler_turn turn;
+    do {
+        struct sample sample;
+        sampler_wait(sampler, &turn);
+        if (turn.has_begun || (turn.is_sample_due && turn.work_start_ns >= 0)) {
+            atomic_store(&table_asked, atomic_load(&table_now));
+        }
+        if (turn.has_interval) {
+            keep_interval(&record, &turn.interval);
+            record.last_rows = turn.total->counters[RECORDER_ROWS_ACKNOWLEDGED];
+        }
+        if (turn.is_sample_due && sampler_read(sampler, &sample)) {
+            sample.table_bytes = atomic_load(&table_asked);
+            keep_sample(&record, &sample);
+        }
+    } while (!turn.is_last);
+    return NULL;
+}
+
+static struct sampler *start_with(const struct sampler_config *config)
+{
+    struct error error;
+    error_clear(&error);
+    struct sampler *sampler = sampler_start(config, &error);
+    assert_non_null(sampler);
+    assert_false(error_is_set(&error));
+    assert_int_equal(pthread_create(&thread, NULL, measure, sampler), 0);
+    return sampler;
+}
+
+static void stop(struct sampler *sampler, struct resource_summary *summary)
+{
+    sampler_wake(sampler, SAMPLER_STOP);
+    pthread_join(thread, NULL);
+    sampler_end(sampler, summary);
 }
 
 static void sleep_ms(long ms)
@@ -88,26 +118,13 @@ static struct sampler *start(struct recorder *recorder, int64_t sample_interval_
                              bool is_embedded)
 {
     memset(&record, 0, sizeof(record));
-    record.is_progress_in_order = true;
     const struct sampler_config config = {
         .sample_interval_ns = sample_interval_ns,
         .run_start_ns = mono_now_ns(),
         .server = {.is_embedded = is_embedded, .is_remote = !is_embedded},
         .recorder = recorder,
-        .sink =
-            {
-                .context = &record,
-                .on_interval = keep_interval,
-                .on_sample = keep_sample,
-                .on_progress = keep_progress,
-            },
     };
-    struct error error;
-    error_clear(&error);
-    struct sampler *sampler = sampler_start(&config, &error);
-    assert_non_null(sampler);
-    assert_false(error_is_set(&error));
-    return sampler;
+    return start_with(&config);
 }
 
 static void check_percent(double percent)
@@ -145,8 +162,6 @@ static void check_entries(const struct resource_summary *summary)
             highest_client = sample->cpu.client;
         }
     }
-    assert_int_equal(record.progress_count, record.interval_count);
-    assert_true(record.is_progress_in_order);
     /* the kernel's own high-water mark may be higher than what was seen */
     assert_true(summary->max_client_memory_bytes >= highest_memory);
     assert_true(summary->max_cpu.client <= highest_client);
@@ -178,14 +193,14 @@ static void intervals_add_up(void **state)
     recorder_add(recorder, 1, RECORDER_ROWS_ACKNOWLEDGED, 7);
     rows += 7;
     struct resource_summary summary;
-    sampler_stop(sampler, &summary);
+    stop(sampler, &summary);
     check_entries(&summary);
     uint64_t sum = 0;
     for (size_t i = 0; i < record.interval_count; i++) {
         sum += record.intervals[i].counters[RECORDER_ROWS_ACKNOWLEDGED];
     }
     assert_int_equal(sum, rows);
-    assert_int_equal(record.progress_rows, rows);
+    assert_int_equal(record.last_rows, rows);
     assert_true(record.interval_count >= 3);
     assert_int_equal(record.intervals[0].latencies[OPERATION_APPEND].p50_ns, 1000000);
     assert_int_equal(record.intervals[0].latencies[OPERATION_APPEND].max_ns, 1000000);
@@ -211,7 +226,7 @@ static void a_short_run_is_one_sample(void **state)
     recorder_add(recorder, 0, RECORDER_ROWS_ACKNOWLEDGED, 9);
     sleep_ms(60);
     struct resource_summary summary;
-    sampler_stop(sampler, &summary);
+    stop(sampler, &summary);
     const int64_t length_ns = mono_now_ns() - before_ns;
     check_entries(&summary);
     assert_int_equal(record.sample_count, 1);
@@ -251,7 +266,7 @@ static void short_samples_do_not_set_maxima(void **state)
     /* The last, short sample is all work. */
     burn(50 * MONO_NS_PER_MS);
     struct resource_summary summary;
-    sampler_stop(sampler, &summary);
+    stop(sampler, &summary);
     check_entries(&summary);
     double expected = -1;
     for (size_t i = 0; i < record.sample_count; i++) {
@@ -276,22 +291,19 @@ static void the_host_has_no_less_than_its_parts(void **state)
     write_stat(file, 100);
     struct recorder *recorder = recorder_create(8, 1, OPERATIONS);
     assert_non_null(recorder);
-    struct error error;
     const struct sampler_config config = {.recorder = recorder,
                                           .server.is_embedded = true,
                                           .sample_interval_ns = 3600 * MONO_NS_PER_S,
-                                          .sink = {.context = &record, .on_sample = keep_sample},
                                           .stat_path = path};
     memset(&record, 0, sizeof record);
-    struct sampler *sampler = sampler_start(&config, &error);
-    assert_non_null(sampler);
+    struct sampler *sampler = start_with(&config);
     sleep_ms(50); /* before the work: what dilutes the sample */
     sampler_wake(sampler, SAMPLER_WORK_BEGUN);
     sleep_ms(50);
     write_stat(file, 200);
     burn(100 * MONO_NS_PER_MS);
     struct resource_summary summary;
-    sampler_stop(sampler, &summary);
+    stop(sampler, &summary);
     assert_int_equal(record.sample_count, 1);
     const struct sample *sample = &record.samples[0];
     assert_true(sample->cpu.client > 0);
@@ -307,39 +319,21 @@ static void the_host_has_no_less_than_its_parts(void **state)
     unlink(path);
 }
 
-/* What a table takes, and took when it was asked for. */
-static atomic_int table_now, table_asked;
-
-static void ask_table(void *context)
-{
-    (void)context;
-    atomic_store(&table_asked, atomic_load(&table_now));
-}
-
-static int64_t take_table(void *context)
-{
-    (void)context;
-    return atomic_load(&table_asked);
-}
-
 /* The last sample ends after the work, and has the size of then. */
 static void a_table_has_the_size_of_the_samples_end(void **state)
 {
     (void)state;
     struct recorder *recorder = recorder_create(8, 1, OPERATIONS);
     assert_non_null(recorder);
-    struct error error;
-    const struct sampler_config config = {.recorder = recorder,
-                                          .server.is_embedded = true,
-                                          .sample_interval_ns = 3600 * MONO_NS_PER_S,
-                                          .sink = {.context = &record, .on_sample = keep_sample},
-                                          .ask_table_bytes = ask_table,
-                                          .take_table_bytes = take_table};
+    const struct sampler_config config = {
+        .recorder = recorder,
+        .server.is_embedded = true,
+        .sample_interval_ns = 3600 * MONO_NS_PER_S,
+    };
     memset(&record, 0, sizeof record);
     atomic_store(&table_now, 10);
     atomic_store(&table_asked, -1);
-    struct sampler *sampler = sampler_start(&config, &error);
-    assert_non_null(sampler);
+    struct sampler *sampler = start_with(&config);
     sampler_wake(sampler, SAMPLER_WORK_BEGUN);
     while (atomic_load(&table_asked) < 0) {
         sleep_ms(1);
@@ -348,7 +342,7 @@ static void a_table_has_the_size_of_the_samples_end(void **state)
     sampler_wake(sampler, SAMPLER_WORK_DONE);
     sleep_ms(50);
     struct resource_summary summary;
-    sampler_stop(sampler, &summary);
+    stop(sampler, &summary);
     assert_int_equal(record.sample_count, 1);
     assert_int_equal(record.samples[0].table_bytes, 20);
     recorder_destroy(recorder);
@@ -384,11 +378,9 @@ static void the_servers_cpu_time_is_that_of_the_work(void **state)
     }
     struct recorder *recorder = recorder_create(8, 1, OPERATIONS);
     assert_non_null(recorder);
-    struct error error;
     const struct sampler_config config = {
         .recorder = recorder, .server.pid = server, .sample_interval_ns = 3600 * MONO_NS_PER_S};
-    struct sampler *sampler = sampler_start(&config, &error);
-    assert_non_null(sampler);
+    struct sampler *sampler = start_with(&config);
     wait_for_cpu(server, 200 * MONO_NS_PER_MS);
     const int64_t before_ns = cpu_ns_of(server);
     sampler_wake(sampler, SAMPLER_WORK_BEGUN);
@@ -399,7 +391,7 @@ static void the_servers_cpu_time_is_that_of_the_work(void **state)
     const int64_t after_ns = cpu_ns_of(server);
     wait_for_cpu(server, 200 * MONO_NS_PER_MS);
     struct resource_summary summary;
-    sampler_stop(sampler, &summary);
+    stop(sampler, &summary);
     assert_true(summary.server_cpu_s >= 0.19);
     assert_true(summary.server_cpu_s <= (double)(after_ns - before_ns) / MONO_NS_PER_S + 0.02);
     kill(server, SIGKILL);
@@ -423,7 +415,7 @@ static void a_poke_reads_memory_between_samples(void **state)
     wait_for_intervals(seen + 2);
     munmap(memory, bytes);
     struct resource_summary summary;
-    sampler_stop(sampler, &summary);
+    stop(sampler, &summary);
     assert_int_equal(record.sample_count, 1);
     assert_true(summary.max_server_memory_bytes >= (int64_t)bytes);
     assert_true(record.samples[0].server_memory_bytes >= (int64_t)bytes);
@@ -453,7 +445,7 @@ static void a_hold_is_the_mean_of_its_samples(void **state)
     sleep_ms(350);
     sampler_end_hold(sampler, &level);
     struct resource_summary summary;
-    sampler_stop(sampler, &summary);
+    stop(sampler, &summary);
     /* a sample or two may have come when the hold was over */
     bool is_mean = false;
     double client = 0;
@@ -498,7 +490,7 @@ static void any_thread_may_poke(void **state)
         pthread_join(threads[i], NULL);
     }
     struct resource_summary summary;
-    sampler_stop(sampler, &summary);
+    stop(sampler, &summary);
     check_entries(&summary);
     sampler_wake(NULL, SAMPLER_READ);
     recorder_destroy(recorder);
@@ -515,7 +507,7 @@ static void all_cpus_together_are_the_whole(void **state)
     burn(200 * MONO_NS_PER_MS);
     const double least_s = (double)(mono_now_ns() - start_ns) / MONO_NS_PER_S;
     struct resource_summary summary;
-    sampler_stop(sampler, &summary);
+    stop(sampler, &summary);
     assert_true(summary.mean_cpu.client > 0);
     assert_true(summary.mean_cpu.client <=
                 1.001 * 100 * summary.client_cpu_s / (least_s * summary.cpus));
@@ -538,7 +530,7 @@ static void without_a_sampler_all_is_unknown(void **state)
     (void)state;
     struct resource_summary summary;
     memset(&summary, 7, sizeof(summary));
-    sampler_stop(NULL, &summary);
+    sampler_end(NULL, &summary);
     assert_true(summary.server_cpu_s < 0);
     assert_true(summary.max_cpu.host < 0);
     assert_true(summary.max_cpu.server < 0);
