@@ -22,6 +22,8 @@ BANNED_CALLS = re.compile(
     r"(?<![\w.>])(sprintf|vsprintf|strcpy|stpcpy|strcat|atoi|atol|atoll|atof|gets|localtime|gmtime"
     r"|ctime|asctime|strtok|rand|srand|alloca)\s*\("
 )
+# Structs that a room keeps although a higher room fills their pointers. Only ever shortened.
+KEPT_HOOKS = {("load", "load")}
 CONTROL_WORDS = {"if", "for", "while", "switch", "return", "sizeof", "do", "else"}
 
 
@@ -176,6 +178,74 @@ def find_cycle(graph):
     return None
 
 
+def structs(text):
+    """{name: body} of the structs that are defined in it, without comments."""
+    code = strip_directives(strip(text))
+    found = {}
+    for match in re.finditer(r"\bstruct (\w+) \{", code):
+        found[match.group(1)] = code[match.end():closing(code, match.end())]
+    return found
+
+
+def closing(code, index):
+    """Where the bracket is closed that was opened just before `index`."""
+    level = 1
+    while index < len(code) and level:
+        level += {"{": 1, "}": -1}.get(code[index], 0)
+        index += 1
+    return index - 1
+
+
+def check_calls_upward(sources):
+    """A function pointer that a room keeps, and a higher room has filled: then the room calls it.
+
+    What a function is passed for the time of its call may hold one: a visitor of rows, a comparator.
+    So a room may not keep, in a struct of its own, a struct whose pointers a higher room fills, and
+    nobody writes a pointer into an object of a lower room. Not judged are the contracts with what is
+    plugged in: include/append, and a struct NAME_host. Adapters stand apart.
+    """
+    bodies = {path: strip_directives(strip(text)) for path, text in sources}
+    defined = {path: structs(text) for path, text in sources if folder_of(path) in ROOMS}
+    pointers = {}  # {(room, struct): members}
+    for path, found in defined.items():
+        for name, body in found.items():
+            members = set(re.findall(r"\(\*(\w+)\)\(", body))
+            if path.endswith(".h") and members and not name.endswith("_host"):
+                pointers[folder_of(path), name] = members
+    holders = dict(pointers)  # and structs with such a struct as a member
+    for path, found in defined.items():
+        for name, body in found.items():
+            for (room, inner), members in pointers.items():
+                if path.endswith(".h") and re.search(rf"\bstruct {inner} \w+;", body):
+                    key = folder_of(path), name
+                    holders[key] = holders.get(key, set()) | members
+    kept = {
+        (room, name) for room, name in holders for path, found in defined.items()
+        if folder_of(path) == room and (room, name) not in KEPT_HOOKS
+        for body in found.values() if re.search(rf"\bstruct {name} \*?\w+[;,]", body)
+    }
+    for path, code in bodies.items():
+        if not path.endswith(".c") or folder_of(path) not in ROOMS:
+            continue
+        lower = ROOMS[:ROOMS.index(folder_of(path))]
+        own = {name for name, _, _ in functions(code)}
+        for match in re.finditer(r"->(\w+) = ([^;]+);", code):
+            words = set(re.findall(r"(?<![\w.>])\w+(?![\w.(-])", match.group(2)))
+            for (room, name), members in sorted(pointers.items()):
+                if room in lower and match.group(1) in members and words & own:
+                    line = code.count("\n", 0, match.start()) + 1
+                    yield (f"{path}:{line}: {room} would call {match.group(2)} of a higher room: "
+                           f"struct {name}")
+        for match in re.finditer(r"\bstruct (\w+)(?: \w+(?:\[\w*\])* =|\)) ?\{", code):
+            filled = set(re.findall(r"\.(\w+) = ", code[match.end():closing(code, match.end())]))
+            for room in lower:
+                if (room, match.group(1)) in kept:
+                    for member in sorted(filled & holders[room, match.group(1)]):
+                        line = code.count("\n", 0, match.start()) + 1
+                        yield (f"{path}:{line}: {room} keeps struct {match.group(1)} and would call "
+                               f"{member} of a higher room")
+
+
 def check_umbrella(path, text):
     """A header that declares nothing and only includes others."""
     if not path.endswith(".h") or not path.startswith(("src/", "include/")):
@@ -239,6 +309,16 @@ def parse_head(head):
     return match.group(1), parameters, len(head) - len(head.lstrip())
 
 
+def check_plan(path, text):
+    """Outside its room the plan is only read: what makes it is in src/plan."""
+    code = strip(text)
+    if not path.startswith("src/") or folder_of(path) == "plan":
+        return
+    for match in re.finditer(r"(?<!const )\bstruct plan \*+\w+(?=[,)])", code):
+        line = code.count("\n", 0, match.start()) + 1
+        yield f"{path}:{line}: a function outside src/plan takes const struct plan *"
+
+
 def check_functions(path, text):
     for name, first, parameters in functions(text):
         if parameters > PARAMETERS_MAX and name not in CALLBACKS:
@@ -252,4 +332,5 @@ def check_banned_calls(path, text):
         yield f"{path}:{line}: {match.group(1)} is not used here"
 
 
-RULES_FOR_C = (check_includes, check_umbrella, check_guard, check_functions, check_banned_calls)
+RULES_FOR_C = (check_includes, check_umbrella, check_guard, check_plan, check_functions,
+               check_banned_calls)

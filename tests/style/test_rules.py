@@ -103,6 +103,66 @@ class Cycles(unittest.TestCase):
         self.assertEqual(table["base"], [6, 3, 1, ["src/base/a.h"]])
 
 
+HEADER = """struct watch_config {
+    int interval;
+    void (*on_sample)(void *context);
+    void *context;
+};
+"""
+KEEPER = "struct watch {\n    struct watch_config config;\n};\n"
+CALLER = """static void show(void *context)
+{
+}
+void job_do(void)
+{
+    const struct watch_config config = {.interval = 3, .on_sample = show};
+}
+"""
+
+
+class CallsUpward(unittest.TestCase):
+    def check(self, count, *sources):
+        findings = list(rules.check_calls_upward(sources))
+        self.assertEqual(len(findings), count, findings)
+
+    def test_a_pointer_that_is_kept(self):
+        """The lower room keeps the struct, itself or in another one that is handed over."""
+        self.check(1, ("src/measure/a.h", HEADER), ("src/measure/a.c", KEEPER),
+                   ("src/commands/a.c", CALLER))
+        outer = HEADER + "struct outer {\n    struct watch_config config;\n};\n"
+        handed = CALLER.replace("struct watch_config config = {",
+                                "struct outer all = {.config = {") + "}"
+        self.check(1, ("src/measure/a.h", outer),
+                   ("src/measure/a.c", "struct watch {\n    const struct outer *all;\n};\n"),
+                   ("src/commands/a.c", handed))
+
+    def test_a_pointer_for_the_time_of_a_call(self):
+        """A visitor is passed down, not kept."""
+        self.check(0, ("src/measure/a.h", HEADER), ("src/commands/a.c", CALLER))
+
+    def test_the_same_or_a_lower_room_fills_it(self):
+        self.check(0, ("src/measure/a.h", HEADER), ("src/measure/a.c", KEEPER + CALLER))
+        self.check(0, ("src/measure/a.h", HEADER), ("src/measure/a.c", KEEPER),
+                   ("src/base/a.c", CALLER))
+
+    def test_a_pointer_that_is_written_into_an_object(self):
+        """As the plan once had a function of the ranks; a number of that name does not count."""
+        header = "struct plan {\n    void (*on_wait)(void *context);\n};\n"
+        text = "static void beat(void *context)\n{\n}\nvoid a(void)\n{\n    plan->on_wait = %s;\n}\n"
+        for written, count in (("beat", 1), ("ranks == NULL ? NULL : beat", 1), ("NULL", 0),
+                               ("other->beat", 0), ("beat(0)", 0)):
+            self.check(count, ("src/plan/a.h", header), ("src/ranks/a.c", text % written))
+
+    def test_contracts(self):
+        """What a script is run by is plugged in, like an adapter."""
+        host = HEADER.replace("watch_config", "watch_host")
+        self.check(0, ("src/script/a.h", host),
+                   ("src/script/a.c", KEEPER.replace("watch_config", "watch_host")),
+                   ("src/load/a.c", CALLER.replace("watch_config", "watch_host")))
+        self.check(0, ("include/append/a.h", HEADER), ("src/measure/a.c", KEEPER),
+                   ("src/commands/a.c", CALLER))
+
+
 class Headers(unittest.TestCase):
     def test_umbrella(self):
         umbrella = GUARD % '#include "base/a.h"\n#include "base/b.h" /* all */'
@@ -131,6 +191,15 @@ class Sizes(unittest.TestCase):
     def test_tables_are_not_functions(self):
         text = "const struct a b[] = {\n" + "    {F(1), 2},\n" * 90 + "};\n"
         self.assertEqual(found(rules.check_functions, "a.c", text), [])
+
+
+class Plans(unittest.TestCase):
+    def test_plan(self):
+        for text, count in (("int a(struct plan *plan);\n", 1), ("int a(struct plan **plan, int b);\n", 1),
+                            ("int a(const struct plan *plan);\n", 0), ("struct plan plan;\n", 0),
+                            ("/* a(struct plan *plan) */\n", 0)):
+            self.assertEqual(len(found(rules.check_plan, "src/load/a.c", text)), count, text)
+        self.assertEqual(found(rules.check_plan, "src/plan/a.c", "int a(struct plan *plan);\n"), [])
 
 
 class Calls(unittest.TestCase):

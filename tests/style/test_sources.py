@@ -54,6 +54,9 @@ class Sources(unittest.TestCase):
     def test_no_cycles(self):
         self.report(list(rules.check_cycles(c_sources())))
 
+    def test_no_calls_upward(self):
+        self.report(list(rules.check_calls_upward(c_sources())))
+
     def test_headers_have_users(self):
         """Prints the rooms, too: lines, files and headers are not bounded."""
         table = rules.rooms(c_sources())
