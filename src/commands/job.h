@@ -69,9 +69,43 @@ struct job {
 /* plan_make for the options in job->given; other ranks hear of this one while it waits. */
 enum exit_code job_make_plan(struct job *job, struct error *error);
 
+/* Steps of a job in their order, for job.c, job_begin.c and job_ranks.c. */
+
 /* Everything that can fail before the first session of a plan that was made: files, limits, server,
  * table, memory. Else than OK: *error says why, for job_finish. */
 enum exit_code job_begin(struct job *job, struct error *error);
+
+/* Whom this rank looks at. */
+struct server_selector job_select_server(struct job *job);
+
+/* Starts the tracer that was loaded; of several ranks only those that look at the server's
+ * processes trace. */
+enum exit_code job_start_trace(struct job *job, struct error *error);
+
+/* Runs the sessions, and measures while they live. */
+enum exit_code job_load(struct job *job, struct error *error);
+
+/* Puts what is known of the server and of the tables into the result. */
+void job_note_connection(struct job *job);
+
+/* Finds the limits that sessions ran into. */
+void job_find_limits(struct job *job);
+
+/* What the result is judged by. */
+struct judge_context job_judge_by(const struct job *job);
+
+/* Adds what is wrong with the files by now; then nothing can change the verdict any more, on which
+ * there may be an expectation. */
+void job_note_files(struct job *job);
+
+/* Judges the outcome by what is known by now; where it has become another one the files tell it. A
+ * run that was interrupted before is so in its own words. */
+void job_settle(struct job *job, bool was_interrupted, const char *text);
+
+/* Verifies and judges the result, and writes files and reports. Returns the exit code. */
+enum exit_code job_conclude(struct job *job);
+
+void job_release(struct job *job);
 
 /* Runs the sessions and measures while they live.
  * Then says what they came to: the server's side, what is in the table, verdict and problems;

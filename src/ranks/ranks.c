@@ -537,6 +537,16 @@ void ranks_end(struct ranks *ranks, bool is_merged)
     module->end(are_all_there);
 }
 
+void ranks_name_own(const struct ranks *ranks, struct error *error)
+{
+    if (ranks != NULL && ranks->number == 0) {
+        const struct error why = *error;
+        error_clear(error);
+        error_set(error, why.kind, why.native_code, why.sqlstate, "machine %.60s, rank 0: %s",
+                  ranks->peers[0].machine, why.text);
+    }
+}
+
 /* The beginning. */
 
 /* What the environment says of the number of this process among others; NULL: nothing. */

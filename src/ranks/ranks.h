@@ -110,6 +110,9 @@ enum exit_code ranks_explain(const struct ranks *ranks, struct error *error);
 enum exit_code ranks_agree(struct ranks *ranks, enum exit_code code, const char *version,
                            struct error *error);
 
+/* Rank 0: names itself in an error of its own, as it names the others in theirs. */
+void ranks_name_own(const struct ranks *ranks, struct error *error);
+
 /* Before an agreement: that this rank does what one has to do at least. Rank 0, after it: whether
  * one does. */
 void ranks_claim(struct ranks *ranks);

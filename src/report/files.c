@@ -491,3 +491,43 @@ void run_files_destroy(struct run_files *files, bool is_failed)
     pthread_mutex_destroy(&files->lock);
     free(files);
 }
+
+enum exit_code report_open_file(FILE **stream, const char *option, const char *path, bool may_wait,
+                                struct error *error)
+{
+    if (path == NULL || *stream != NULL) {
+        return EXIT_CODE_OK;
+    }
+    /* A pipe is not waited for, neither now nor at the end, when nobody may read it. What a link
+     * leads to may be anybody's. */
+    struct stat about;
+    const int fd =
+        open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW, 0666);
+    const int number = errno;
+    if (fd < 0 && may_wait && number == ENOENT) {
+        return EXIT_CODE_OK;
+    }
+    const bool is_pipe =
+        fd < 0 ? number == ENXIO : fstat(fd, &about) == 0 && S_ISFIFO(about.st_mode);
+    *stream = fd < 0 || is_pipe ? NULL : fdopen(fd, "w");
+    if (*stream != NULL) {
+        return EXIT_CODE_OK;
+    }
+    error_set(error, ERROR_USAGE, is_pipe ? 0 : number, NULL, "--%s '%.120s' cannot be written: %s",
+              option, path,
+              is_pipe           ? "it is a pipe: give the name of a file"
+              : number == ELOOP ? "it is a link: name the file itself"
+                                : strerror(number));
+    if (fd >= 0) {
+        close(fd);
+    }
+    return EXIT_CODE_USAGE;
+}
+
+int report_close_file(FILE **stream, bool is_written)
+{
+    const int number = is_written ? 0 : errno;
+    const bool is_closed = fclose(*stream) == 0;
+    *stream = NULL;
+    return number == 0 && !is_closed ? errno : number;
+}

@@ -92,4 +92,12 @@ const char *run_files_shortage(const struct run_files *files);
  * files, which say nothing, are removed together with the folder when it is then empty. */
 void run_files_destroy(struct run_files *files, bool is_failed);
 
+/* Makes or empties a file that the user names by an option; not when `path` is NULL, or when it is
+ * open. With `may_wait` a folder that is not there is no error. */
+enum exit_code report_open_file(FILE **stream, const char *option, const char *path, bool may_wait,
+                                struct error *error);
+
+/* Closes it after a writer said whether all was written, else with errno. Returns 0 or errno. */
+int report_close_file(FILE **stream, bool is_written);
+
 #endif

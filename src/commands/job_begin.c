@@ -1,0 +1,431 @@
+#include "commands/job.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mono.h"
+#include "base/process.h"
+#include "base/text.h"
+#include "base/url.h"
+#include "load/server.h"
+#include "measure/procfs.h"
+#include "measure/server_process.h"
+#include "plan/facts.h"
+#include "report/files.h"
+#include "report/text.h"
+
+#define ROOM_LIMIT_NS (2 * MONO_NS_PER_S)
+#define ROOM_PAUSE_NS (100 * MONO_NS_PER_MS)
+
+enum {
+    SPARE_FILES = 64, /* what connecting opens for a moment */
+    SHARDS_MIN = 8,
+    MADE_LINE_BYTES = 400,
+    VERSION_BYTES = 120,
+};
+
+enum exit_code job_open_junit(struct job *job, bool may_wait, struct error *error)
+{
+    return report_open_file(&job->junit, "junit", job->plan->junit, may_wait, error);
+}
+
+/* Preflight: is it certain that a limit will be hit? *first: the one that binds, or NULL. */
+static enum exit_code judge_limits(const struct plan *plan, const struct limit_list *list,
+                                   const struct limit **first, struct error *error)
+{
+    const uint64_t fitting = limits_sessions(list, false, first);
+    const uint64_t all = plan_sessions_all(plan);
+    if (*first == NULL || fitting >= (plan->has_min_sessions ? plan->min_sessions : all)) {
+        return EXIT_CODE_OK;
+    }
+    char line[CHECK_LINE_BYTES];
+    check_conclusion(all, fitting, *first, line);
+    error_set(error, ERROR_LIMIT, 0, NULL, "%s: see append check; --no-check goes on anyway", line);
+    return (*first)->side == LIMIT_CLIENT ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_SERVER;
+}
+
+/* When set-up has connected: the server and the database too. One that is full is asked again for
+ * up to 2 s: sessions of an earlier run may be leaving, and a server frees the place of a session
+ * only when it has noticed that the session has left. */
+static enum exit_code check_server(struct job *job, struct error *error)
+{
+    const struct plan *plan = job->plan;
+    if (plan->is_unchecked || job->setup.connection.is_embedded) {
+        return EXIT_CODE_OK;
+    }
+    const int64_t soon_ns = mono_now_ns() + ROOM_LIMIT_NS;
+    const int64_t limit_ns = plan->wait_until_ns > soon_ns ? plan->wait_until_ns : soon_ns;
+    for (;;) {
+        struct limit_list list;
+        const struct limit *first;
+        limits_read(&job->question, &list);
+        const enum exit_code code = judge_limits(plan, &list, &first, error);
+        const bool may_get_room = first != NULL && first->id == LIMIT_SESSIONS && first->used > 0 &&
+                                  first->allowed >= first->needed;
+        if (code == EXIT_CODE_OK || !may_get_room || mono_now_ns() >= limit_ns ||
+            interrupt_requested()) {
+            return code;
+        }
+        mono_sleep(ROOM_PAUSE_NS);
+        error_clear(error);
+        struct setup asked;
+        if (setup_inquire(&asked, plan, job->ranks, &(struct error){.kind = ERROR_NONE}) ==
+            EXIT_CODE_OK) {
+            job->setup.server = asked.server;
+        }
+    }
+}
+
+enum exit_code job_begin_client(struct container *container, const struct plan *plan,
+                                struct facts *facts, struct error *error)
+{
+    const enum exit_code code = container_find(container, plan, error);
+    if (code == EXIT_CODE_OK && plan->container != NULL) {
+        facts->server_pid = container->pid;
+        facts->server_cgroup = container->cgroup[0] == '\0' ? NULL : container->cgroup;
+    }
+    return code == EXIT_CODE_OK ? setup_start_library(facts, plan, error) : code;
+}
+
+enum exit_code job_begin_trace(struct tracer **tracer, const struct plan *plan, char *note,
+                               struct error *error)
+{
+    *tracer = NULL;
+    if (plan->io_trace == IO_TRACE_OFF ||
+        trace_create(tracer, plan->io_trace, error) == STATUS_OK) {
+        return EXIT_CODE_OK;
+    }
+    if (plan->io_trace != IO_TRACE_TRY) {
+        return EXIT_CODE_CLIENT_LIMIT;
+    }
+    snprintf(note, ERROR_TEXT_BYTES, "%s", error->text);
+    error_clear(error);
+    return EXIT_CODE_OK;
+}
+
+/* Those of several hosts that are on this machine. */
+static void find_servers(struct job *job)
+{
+    const struct plan *plan = job->plan;
+    job->place_count = 0;
+    for (size_t i = 0; i < plan->host_count; i++) {
+        const struct url_host *host = &plan->hosts[i];
+        if (address_is_local(host->name)) {
+            const bool is_socket = host->name[0] == '/' || host->name[0] == '@';
+            job->places[job->place_count++] =
+                (struct server_place){.port = host->port, .socket = is_socket ? host->name : NULL};
+        }
+    }
+}
+
+/* One rank on each machine looks at the server's processes, where these can be there, as far as the
+ * plan tells. */
+static bool may_see_server(struct job *job)
+{
+    const struct plan *plan = job->plan;
+    struct connection_info named = {.host = ""};
+    target_fill_connection(plan, &named);
+    find_servers(job);
+    const bool is_here = plan->host_count > 0 ? job->place_count > 0 : address_is_local(named.host);
+    return ranks_is_first_here(job->ranks) && !named.is_embedded &&
+           (is_here || plan->container != NULL || plan->server_pid > 0 ||
+            plan->server_cgroup != NULL);
+}
+
+/* Whether --server-pid is the server's: where the process that holds the port can be seen, it has
+ * to be that one or of its family. A program that forwards to the server is not looked behind. */
+static enum exit_code check_server_pid(const struct job *job, struct error *error)
+{
+    const struct plan *plan = job->plan;
+    struct connection_info named = {.host = ""};
+    struct procfs_process holder;
+    char note[200];
+    target_fill_connection(plan, &named);
+    if (plan->server_pid == 0 || plan->container != NULL || plan->is_server_pid_forced ||
+        named.is_embedded || plan->host_count > 0 || !address_is_local(named.host)) {
+        return EXIT_CODE_OK;
+    }
+    const int proc = procfs_open();
+    const bool is_other = proc >= 0 &&
+                          server_find(proc, named.port, named.host[0] == '/' ? named.host : NULL,
+                                      &holder, note, sizeof note) &&
+                          !server_is_related(proc, plan->server_pid, holder.pid);
+    if (proc >= 0) {
+        close(proc);
+    }
+    return is_other ? usage_refuse(error,
+                                   "--server-pid %d is not the server: port %u is held by %s (pid "
+                                   "%d). Leave the option out, or write --server-pid %d! if that "
+                                   "process is to be measured",
+                                   (int)plan->server_pid, (unsigned)named.port, holder.name,
+                                   (int)holder.pid, (int)plan->server_pid)
+                    : EXIT_CODE_OK;
+}
+
+/* Before anything is done to the server: can I/O be traced, where it is to be? */
+static enum exit_code load_tracer(struct job *job, struct error *error)
+{
+    struct ranks *ranks = job->ranks;
+    if (job->plan->io_trace == IO_TRACE_OFF || (ranks != NULL && !may_see_server(job))) {
+        return EXIT_CODE_OK;
+    }
+    ranks_claim(ranks);
+    const enum exit_code code = job_begin_trace(&job->tracer, job->plan, job->trace_note, error);
+    if (code != EXIT_CODE_OK) {
+        ranks_name_own(job->ranks, error);
+    }
+    return code;
+}
+
+/* Rank 0: does a rank trace, where one is to? */
+static enum exit_code check_traced(struct job *job, struct error *error)
+{
+    const enum io_trace level = job->plan->io_trace;
+    if (level == IO_TRACE_OFF || job->plan->is_follower || ranks_is_claimed(job->ranks)) {
+        return EXIT_CODE_OK;
+    }
+    snprintf(
+        job->trace_note, sizeof job->trace_note,
+        "--io-trace: no rank is on the server's machine: start one there (--sample-only HOST)");
+    if (level != IO_TRACE_TRY) {
+        error_set(error, ERROR_UNSUPPORTED, 0, NULL, "%s", job->trace_note);
+    }
+    return level == IO_TRACE_TRY ? EXIT_CODE_OK : EXIT_CODE_CLIENT_LIMIT;
+}
+
+/* The version of the client library, which is to be the same for all ranks. */
+static const char *client_version(const struct plan *plan, char *text, size_t size)
+{
+    text[0] = '\0';
+    if (plan->adapter->client_version != NULL) {
+        plan->adapter->client_version(text, size);
+    }
+    return text;
+}
+
+/* Before anything is opened: this machine. */
+static enum exit_code check_machine(struct job *job, struct error *error)
+{
+    const struct plan *plan = job->plan;
+    struct limits_question question;
+    limits_ask(&question, plan, NULL, NULL);
+    limits_allow_files(&question, SPARE_FILES);
+    if (plan->is_unchecked) {
+        return EXIT_CODE_OK;
+    }
+    struct limit_list list;
+    const struct limit *first;
+    limits_read(&question, &list);
+    return judge_limits(plan, &list, &first, error);
+}
+
+/* The client library, and every file that is written to. */
+static enum exit_code open_here(struct job *job, struct error *error)
+{
+    const struct plan *plan = job->plan;
+    enum exit_code code = job_begin_client(&job->container, plan, &job->facts, error);
+    job->has_library = code == EXIT_CODE_OK;
+    if (code == EXIT_CODE_OK) {
+        code = metrics_begin(&job->metrics, plan, error);
+    }
+    if (code == EXIT_CODE_OK) {
+        code = run_files_create(&job->files, plan, error);
+    }
+    if (code == EXIT_CODE_OK) {
+        code = job_open_junit(job, false, error);
+    }
+    if (code == EXIT_CODE_OK) {
+        code = report_open_file(&job->ycsb, "ycsb-out", plan->ycsb, false, error);
+    }
+    return code;
+}
+
+static void ask_limits(struct job *job)
+{
+    limits_ask(&job->question, job->plan, &job->setup.connection, &job->setup.server);
+    job->question.is_remote = job->setup.is_remote;
+    find_servers(job);
+    job->question.places = job->places;
+    job->question.place_count = job->place_count;
+}
+
+static enum exit_code prepare_tables(struct job *job, struct error *error)
+{
+    const struct plan *plan = job->plan;
+    enum exit_code code = setup_prepare(&job->setup, plan, job->ranks, error);
+    if (code == EXIT_CODE_OK && job->setup.made.load_ns > 0 && !plan->is_quiet) {
+        char line[MADE_LINE_BYTES];
+        setup_describe_made(&job->setup, plan, line, sizeof line);
+        notice_print("%s", line);
+    }
+    if (code == EXIT_CODE_OK) {
+        ask_limits(job);
+        code = check_server(job, error);
+    }
+    return code == EXIT_CODE_OK ? verify_prepare(&job->setup, plan, &job->facts, error) : code;
+}
+
+/* Rank 0 says what it found in the tables that it prepared; the others look at them. */
+static enum exit_code share_tables(struct job *job, struct error *error)
+{
+    const struct plan *plan = job->plan;
+    struct buffer found = {0};
+    enum exit_code code = EXIT_CODE_OK;
+    if (!plan->is_follower) {
+        setup_tell(&job->setup, plan, &found);
+    }
+    if (!ranks_give_text(job->ranks, &found)) {
+        code = EXIT_CODE_INTERRUPTED;
+    } else if (plan->is_follower) {
+        code = setup_prepare(&job->setup, plan, job->ranks, error);
+        if (code == EXIT_CODE_OK) {
+            setup_learn(&job->setup, &job->facts, buffer_text(&found));
+        }
+        ask_limits(job);
+    }
+    buffer_fini(&found);
+    return code;
+}
+
+static enum exit_code make_memory(struct job *job, struct error *error)
+{
+    const struct plan *plan = job->plan;
+    facts_set_target(&job->facts, plan, &job->setup.connection);
+    /* a script may have no table whose rows are made here */
+    const enum status status =
+        job->setup.own->table.column_count == 0
+            ? STATUS_OK
+            : generator_create(&job->generator, plan, &job->setup.own->table, error);
+    if (status != STATUS_OK) {
+        return status == STATUS_REJECTED ? EXIT_CODE_USAGE : EXIT_CODE_CLIENT_LIMIT;
+    }
+    const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    const struct plan_share share = plan_share(plan);
+    job->recorder = recorder_create_for_hosts(
+        share.count + share.idle, cpus > SHARDS_MIN ? (unsigned)cpus : SHARDS_MIN,
+        plan_operations(plan).count, plan->host_count > 0 ? plan->host_count : 1);
+    job->result = calloc(1, sizeof *job->result);
+    job->evidence = job->search == NULL ? evidence_begin(&job->question) : NULL;
+    bool has_tables = false;
+    if (job->result != NULL) {
+        causes_init(&job->result->causes);
+        has_tables = result_make_tables(job->result, job->setup.host_count, job->setup.table_count,
+                                        plan->script != NULL);
+    }
+    for (unsigned i = 0; has_tables && i < plan->host_count; i++) {
+        struct host_result *host = &job->result->hosts[i];
+        target_name_host(plan, i, host->name, sizeof host->name);
+    }
+    if (!has_tables || job->recorder == NULL || (job->search == NULL && job->evidence == NULL) ||
+        !recorder_snapshot_init(&job->result->totals, recorder_operations(job->recorder)) ||
+        (plan->host_count > 0 &&
+         !recorder_snapshot_add_hosts(&job->result->totals, plan->host_count))) {
+        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the figures of the run");
+        return EXIT_CODE_CLIENT_LIMIT;
+    }
+    return EXIT_CODE_OK;
+}
+
+struct server_selector job_select_server(struct job *job)
+{
+    const struct plan *plan = job->plan;
+    const struct connection_info *connection = &job->setup.connection;
+    if (plan->host_count > 0) {
+        job->setup.is_remote = job->place_count == 0 && plan->facts->server_pid == 0 &&
+                               plan->facts->server_cgroup == NULL;
+    }
+    return (struct server_selector){
+        .is_embedded = connection->is_embedded,
+        /* on each machine one rank looks */
+        .is_remote =
+            job->setup.is_remote || (!connection->is_embedded && !ranks_is_first_here(job->ranks)),
+        .port = connection->port,
+        .socket = connection->host[0] == '/' ? connection->host : NULL,
+        .places = job->places,
+        .place_count = job->place_count,
+        .pid = plan->facts->server_pid,
+        .cgroup = plan->facts->server_cgroup};
+}
+
+enum exit_code job_start_trace(struct job *job, struct error *error)
+{
+    const struct server_selector server = job_select_server(job);
+    struct ranks *ranks = job->ranks;
+    const bool is_loaded = job->tracer != NULL || job->trace_note[0] != '\0';
+    const bool is_here = ranks == NULL || (is_loaded && !server.is_remote);
+    if (job->plan->io_trace == IO_TRACE_OFF || !is_here) {
+        trace_destroy(job->tracer);
+        job->tracer = NULL;
+        return EXIT_CODE_OK;
+    }
+    struct trace_sum *sum = job->result->trace = calloc(1, sizeof *sum);
+    if (sum == NULL) {
+        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the figures of the I/O trace");
+        return EXIT_CODE_CLIENT_LIMIT;
+    }
+    char place[TRACE_PLACE_BYTES] = "";
+    if (ranks != NULL) {
+        snprintf(place, sizeof place, "%u,%s,", ranks_number(ranks),
+                 ranks_machine(ranks, ranks_number(ranks)));
+    }
+    if (job->tracer != NULL &&
+        trace_begin(job->tracer, &server, run_files_descriptor(job->files, FILE_IO), place,
+                    error) != STATUS_OK) {
+        trace_destroy(job->tracer);
+        job->tracer = NULL;
+        if (job->plan->io_trace != IO_TRACE_TRY) {
+            ranks_name_own(job->ranks, error);
+            return EXIT_CODE_CLIENT_LIMIT;
+        }
+        snprintf(job->trace_note, sizeof job->trace_note, "%s", error->text);
+        error_clear(error);
+    }
+    if (job->tracer != NULL) {
+        server_count_io(&job->setup, job->plan, &sum->before);
+        trace_note_counters(job->tracer, sum->before.taken_ns);
+    }
+    return EXIT_CODE_OK;
+}
+
+enum exit_code job_make_plan(struct job *job, struct error *error)
+{
+    enum exit_code code;
+    do {
+        ranks_beat(job->ranks);
+        code = plan_try(&job->given, &job->facts, error);
+    } while (plan_waits(&job->given, &code, error));
+    return code;
+}
+
+enum exit_code job_begin(struct job *job, struct error *error)
+{
+    char version[VERSION_BYTES];
+    enum exit_code code = job->search == NULL ? EXIT_CODE_OK : job->find_bound(job, error);
+    code = code == EXIT_CODE_OK ? check_machine(job, error) : code;
+    code = code == EXIT_CODE_OK ? check_server_pid(job, error) : code;
+    code = code == EXIT_CODE_OK ? load_tracer(job, error) : code;
+    code = ranks_agree(job->ranks, code, NULL, error);
+    if (code != EXIT_CODE_OK) {
+        return code;
+    }
+    code = check_traced(job, error);
+    code = code == EXIT_CODE_OK ? open_here(job, error) : code;
+    if (code == EXIT_CODE_OK && !job->plan->is_follower) {
+        code = prepare_tables(job, error);
+    }
+    code = ranks_agree(job->ranks, code, client_version(job->plan, version, sizeof version), error);
+    if (code != EXIT_CODE_OK) {
+        return code;
+    }
+    code = share_tables(job, error);
+    code = code == EXIT_CODE_OK ? make_memory(job, error) : code;
+    /* takes a while; in this program it has to leave out the measuring thread */
+    if (code == EXIT_CODE_OK && !job->setup.connection.is_embedded) {
+        code = job_start_trace(job, error);
+    }
+    if (code == EXIT_CODE_OK && job->search != NULL) {
+        job->on_ready(job);
+    }
+    return ranks_agree(job->ranks, code, NULL, error);
+}

@@ -1,0 +1,252 @@
+#include "commands/job.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/param.h>
+#include <unistd.h>
+
+#include "base/mono.h"
+#include "base/process.h"
+#include "base/text.h"
+#include "commands/command.h"
+#include "plan/facts.h"
+#include "report/files.h"
+#include "report/text.h"
+
+/* How long a rank waits for its result to be merged before it writes it down itself. */
+#define MERGE_NS (200 * MONO_NS_PER_MS)
+
+/* How long rank 0 takes rows of others after a signal: mpirun soon ends what is left. */
+#define ROWS_NS (300 * MONO_NS_PER_MS)
+
+/* Of what this rank alone came to. */
+static void judge_rank(const struct job *job, struct result *result)
+{
+    const struct plan *plan = job->plan;
+    struct judge_context context = job_judge_by(job);
+    const uint64_t *counters = result->totals.counters;
+    const uint64_t missing = result->batches.not_sent + counters[RECORDER_SKIPPED] +
+                             counters[RECORDER_TRANSACTIONS_NOT_BEGUN];
+    if (missing == 0 && result->stop_reason == STOP_DURATION) {
+        context.rate_rows_per_s = 0; /* all that was due: of another rank it may have been more */
+    }
+    context.rate_rows_per_s *= (double)plan_share(plan).count / plan->sessions;
+    result_judge(result, &context);
+    if (job->search != NULL && result->verdict == VERDICT_DEGRADED) {
+        result->verdict = VERDICT_VALID; /* sessions that fail are what it is for */
+        result->verdict_reason[0] = '\0';
+    }
+}
+
+/* What this rank alone came to, with the verdict on its own machine. */
+static struct rank_result describe_rank(struct job *job)
+{
+    const struct result *result = job->result;
+    struct result judged = *result;
+    judge_rank(job, &judged);
+    const bool is_elsewhere = job_select_server(job).is_remote;
+    struct rank_result own = {.is_known = true,
+                              .gate_late_ns = result->gate_late_ns,
+                              .hosts_here = is_elsewhere ? 0 : (unsigned)MAX(job->place_count, 1),
+                              .resources = result->resources,
+                              .verdict = judged.verdict};
+    memcpy(own.verdict_reason, judged.verdict_reason, sizeof own.verdict_reason);
+    return own;
+}
+
+/* Packs what this rank came to. False: out of memory. */
+static bool pack(struct job *job, struct buffer *bytes)
+{
+    job_note_connection(job);
+    job->result->table_bytes_before = job->result->table_bytes_after = -1;
+    if (job->search == NULL) { /* else it was done by level */
+        job_find_limits(job);
+    }
+    const struct rank_result own = describe_rank(job);
+    return together_pack(bytes, &job->together, job->result, job->recorder, &own);
+}
+
+/* The rows of another rank behind those that are there. Returns 0, or errno: they are not all. */
+static int take_rows(struct job *job, unsigned rank, int64_t limit_ns)
+{
+    bool is_first = true, is_cut = false;
+    size_t size;
+    char *lines = NULL;
+    while (!is_cut && (lines = ranks_take_lines(job->ranks, rank, &size, &is_cut)) != NULL) {
+        run_files_add_io(job->files, lines, size, is_first);
+        free(lines);
+        is_first = false;
+        is_cut = interrupt_requested() && mono_now_ns() > limit_ns;
+    }
+    return is_cut ? ETIMEDOUT : job->result->ranks[rank].trace->csv_errno;
+}
+
+/* Rank 0: what was traced on all machines. */
+static enum exit_code join_traces(struct job *job, struct error *error)
+{
+    struct result *result = job->result;
+    const int64_t limit_ns = mono_now_ns() + ROWS_NS;
+    const char *machine = NULL;
+    int number = 0;
+    for (unsigned i = 1; i < result->rank_count; i++) {
+        const struct trace_sum *trace = result->ranks[i].trace;
+        const int failed =
+            trace == NULL || trace->level == IO_TRACE_OFF ? 0 : take_rows(job, i, limit_ns);
+        machine = failed == 0 ? machine : result->ranks[i].machine;
+        number = failed == 0 ? number : failed;
+    }
+    if (number != 0) {
+        run_files_mark_short(job->files, FILE_IO, number, machine);
+    }
+    if (job->plan->io_trace != IO_TRACE_OFF && result->trace == NULL) {
+        result->trace = calloc(1, sizeof *result->trace);
+        if (result->trace == NULL) {
+            error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the I/O trace's figures");
+            return EXIT_CODE_CLIENT_LIMIT;
+        }
+        snprintf(result->trace->note, sizeof result->trace->note, "%s",
+                 job->trace_note[0] != '\0'
+                     ? job->trace_note
+                     : "the rank that traced was lost: its rows until then are in its folder");
+    }
+    return EXIT_CODE_OK;
+}
+
+/* Rank 0: from here on the result is that of all ranks, and so are the files. */
+static enum exit_code join_ranks(struct job *job, struct error *error)
+{
+    struct buffer bytes = {0};
+    struct together_whole whole = {.result = NULL};
+    enum exit_code code = EXIT_CODE_CLIENT_LIMIT;
+    if (!pack(job, &bytes)) {
+        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the result of this rank");
+        buffer_fini(&bytes);
+    } else {
+        code = together_merge(job->ranks, job->plan, job->result, &bytes, &whole, error);
+    }
+    if (code == EXIT_CODE_OK) {
+        result_free(job->result);
+        job->result = whole.result;
+        code = join_traces(job, error);
+        if (job->search != NULL) {
+            job->search->elapsed_ns = whole.result->elapsed_ns;
+        }
+        if (job->search != NULL && job->search->end == SEARCH_INTERRUPTED &&
+            ranks_may_signal(job->ranks)) {
+            job->search->end = SEARCH_RANK_LOST;
+        }
+        run_files_join(job->files, whole.merge, whole.result);
+    } else {
+        result_free(whole.result);
+    }
+    merge_destroy(whole.merge);
+    return code;
+}
+
+/* Rank 0 says why there is no run, unless it is what is missing. */
+static enum exit_code leave(const struct job *job)
+{
+    struct error error = {.kind = ERROR_NONE};
+    const enum exit_code code = ranks_explain(job->ranks, &error);
+    return error_is_set(&error) ? command_fail(code, &error) : EXIT_CODE_OK;
+}
+
+/* A rank that follows rank 0: from the plan that it is given until its result is taken. */
+static enum exit_code follow(struct job *job, enum command command)
+{
+    struct error error = {.kind = ERROR_NONE};
+    struct buffer bytes = {0};
+    struct plan_lead lead;
+    enum exit_code code = together_take_words(&job->together, job->ranks, &lead, &error);
+    if (code == EXIT_CODE_OK) {
+        code = plan_follow(&job->given, &job->facts, command, &lead, &error);
+    }
+    if (code == EXIT_CODE_OK && job->search == NULL) {
+        code = ranks_share_out(job->ranks, job->plan, &job->facts, &error);
+    }
+    if (code != EXIT_CODE_OK) {
+        ranks_agree(job->ranks, code, NULL, &error);
+        return leave(job);
+    }
+    code = job_begin(job, &error);
+    if (code != EXIT_CODE_OK) {
+        return leave(job);
+    }
+    code = job_load(job, &error);
+    if (code != EXIT_CODE_OK) { /* rank 0 misses it */
+        return error_is_set(&error)
+                   ? command_say(code, "machine %.60s, rank %u: %s",
+                                 ranks_machine(job->ranks, ranks_number(job->ranks)),
+                                 ranks_number(job->ranks), error.text)
+                   : leave(job);
+    }
+    bool is_merged = false;
+    const int rows = job->tracer == NULL ? -1 : run_files_read_io(job->files);
+    ranks_offer_lines(job->ranks, rows);
+    if (pack(job, &bytes)) {
+        ranks_give_result(job->ranks, &bytes);
+        is_merged = ranks_await_merge(job->ranks, MERGE_NS);
+    }
+    if (!is_merged) { /* rank 0 needs longer, or is gone: what is known here is kept */
+        judge_rank(job, job->result);
+        if (job->search != NULL) {
+            search_judge(job->search, job->result, !job->setup.is_remote, interrupt_requested());
+        }
+        run_files_finish(job->files, job->result);
+        job_note_files(job);
+        job_settle(job, interrupt_requested(), "interrupted after the sessions had ended");
+        is_merged = ranks_await_merge(job->ranks, 0);
+    }
+    if (rows >= 0) {
+        close(rows);
+    }
+    if (is_merged) {
+        job->has_begun = false; /* rank 0 has it: the files can go */
+        return EXIT_CODE_OK;
+    }
+    buffer_fini(&bytes);
+    return command_say(EXIT_CODE_SHORT,
+                       "rank %u on %.60s: its result is not part of the whole: its files stay in "
+                       "%.200s",
+                       ranks_number(job->ranks),
+                       ranks_machine(job->ranks, ranks_number(job->ranks)), job->plan->out_folder);
+}
+
+enum exit_code job_finish(struct job *job, enum exit_code code, struct error *error)
+{
+    code = code == EXIT_CODE_OK ? job_load(job, error) : code;
+    if (code == EXIT_CODE_OK && job->ranks != NULL) {
+        code = join_ranks(job, error);
+    }
+    if (code == EXIT_CODE_OK) {
+        return job_conclude(job);
+    }
+    if (job->junit != NULL) {
+        /* an empty file is no valid one either, and the run has failed already */
+        (void)report_close_file(&job->junit,
+                                junit_write_error(job->junit, job->plan, code, error->text));
+    }
+    return command_refuse(job->plan->is_json, code, error);
+}
+
+enum exit_code job_do(struct job *job, enum command command, int argc, char **argv,
+                      enum exit_code (*lead)(struct job *job, int argc, char **argv))
+{
+    struct ranks *ranks;
+    struct error error = {.kind = ERROR_NONE};
+    enum exit_code code = ranks_begin(&ranks, &error);
+    bool is_merged = false;
+    job->ranks = ranks;
+    job->plan = &job->given;
+    if (code != EXIT_CODE_OK) {
+        code = error.text[0] == '\0' ? EXIT_CODE_OK : command_fail(code, &error);
+    } else {
+        const bool follows = ranks_follows(ranks);
+        code = follows ? follow(job, command) : lead(job, argc, argv);
+        is_merged = !follows && job->is_joined;
+        job_release(job);
+    }
+    ranks_end(ranks, is_merged);
+    return code;
+}
