@@ -1,0 +1,106 @@
+#include <sched.h>
+#include <sys/param.h>
+
+#include "ranks/ranks_internal.h"
+
+#define PING_LIMIT_NS (2 * MONO_NS_PER_S)
+
+/* From the moment at which all are told when the run begins until then: time enough for the message
+ * and for the first readings of the sampler. */
+#define START_LEAD_NS (150 * MONO_NS_PER_MS)
+
+enum {
+    PINGS = 20,
+    PINGED_AT_ONCE = 16,
+};
+
+static void ask_clock(struct ranks *ranks, struct peer *peer)
+{
+    peer->pinged_ns = mono_now_ns();
+    ranks_post(ranks, (unsigned)(peer - ranks->peers), KIND_PING, &peer->pinged_ns,
+               sizeof peer->pinged_ns);
+}
+
+static void measure_clocks(struct ranks *ranks)
+{
+    for (unsigned first = 1; first < ranks->count; first += PINGED_AT_ONCE) {
+        const unsigned end = MIN(first + PINGED_AT_ONCE, ranks->count);
+        const int64_t limit_ns = mono_now_ns() + PING_LIMIT_NS, asked_ns = ranks->patient_ns;
+        bool is_done = false;
+        for (unsigned i = first; i < end; i++) {
+            struct peer *peer = &ranks->peers[i];
+            peer->trip_ns = INT64_MAX;
+            peer->pings = peer->is_lost ? PINGS : 0;
+            if (!peer->is_lost) {
+                ask_clock(ranks, peer);
+            }
+        }
+        while (!is_done && !interrupt_requested()) {
+            const bool is_late = mono_now_ns() >= limit_ns;
+            if (is_late) {
+                mono_sleep(ranks_sleep_ns(0));
+            } else {
+                sched_yield();
+            }
+            ranks_look(ranks);
+            is_done = true;
+            for (unsigned i = first; i < end; i++) {
+                struct peer *peer = &ranks->peers[i];
+                if (peer->is_lost || peer->pings >= (is_late ? 1 : PINGS)) {
+                    continue;
+                }
+                if (ranks->patient_ns - MAX(peer->heard_ns, asked_ns) > RANKS_LOST_NS) {
+                    ranks_lose(ranks, i);
+                    peer->pings = PINGS; /* who has given its result is not lost */
+                } else if (peer->pinged_ns == 0) {
+                    ask_clock(ranks, peer);
+                }
+                is_done = false;
+            }
+        }
+    }
+}
+
+struct ranks_clock ranks_clock(const struct ranks *ranks, unsigned rank)
+{
+    return ranks->peers[rank].clock;
+}
+
+void ranks_check_clocks(struct ranks *ranks)
+{
+    measure_clocks(ranks);
+    for (unsigned i = 1; i < ranks->count; i++) {
+        struct peer *peer = &ranks->peers[i];
+        peer->clock.drift_ns = peer->clock.offset_ns - peer->first_offset_ns;
+        peer->clock.drift_error_ns = peer->clock.error_ns + peer->first_error_ns;
+    }
+}
+
+int64_t ranks_agree_start(struct ranks *ranks)
+{
+    int64_t start_ns = 0;
+    if (ranks == NULL) {
+        return mono_now_ns();
+    }
+    if (ranks->number > 0) {
+        struct message *message = ranks_wait_for(ranks, KIND_START);
+        if (message != NULL) {
+            ranks_open_message(message, &start_ns, sizeof start_ns);
+        }
+        ranks_free_message(message);
+        return MIN(start_ns,
+                   mono_now_ns() + START_LEAD_NS + RANKS_LOST_NS / 2); /* as late as can be */
+    }
+    measure_clocks(ranks);
+    start_ns = mono_now_ns() + START_LEAD_NS;
+    for (unsigned i = 1; i < ranks->count; i++) {
+        struct peer *peer = &ranks->peers[i];
+        const int64_t there_ns = start_ns + peer->clock.offset_ns;
+        peer->first_offset_ns = peer->clock.offset_ns;
+        peer->first_error_ns = peer->clock.error_ns;
+        if (ranks_is_alive(ranks, i)) {
+            ranks_post(ranks, i, KIND_START, &there_ns, sizeof there_ns);
+        }
+    }
+    return start_ns;
+}

@@ -1,0 +1,307 @@
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/param.h>
+#include <unistd.h>
+
+#include "ranks/ranks_internal.h"
+
+/* Who was asked for its clock does not sleep for so long: the next question is on its way. */
+#define ALERT_NS (100 * MONO_NS_PER_MS)
+
+#define BEAT_NS (100 * MONO_NS_PER_MS)
+#define BEATS_PER_S 5000 /* of all ranks together */
+
+/* The same once the run was told to stop: mpirun ends what is left of it soon after a signal. */
+#define STOP_BEAT_NS (50 * MONO_NS_PER_MS)
+#define STOP_LOST_NS (400 * MONO_NS_PER_MS)
+
+#define LOOK_MOST_NS (200 * MONO_NS_PER_MS)
+
+/* After a signal: how long to wait for what others have to say. */
+#define PATIENCE_NS (20 * MONO_NS_PER_S)
+
+enum {
+    LINES_BYTES = 1 << 20, /* that are given at once */
+};
+
+void ranks_lose(struct ranks *ranks, unsigned rank)
+{
+    struct peer *peer = &ranks->peers[rank];
+    ranks->is_broken = true;
+    peer->lost_ns = peer->is_lost ? peer->lost_ns : ranks->patient_ns;
+    peer->is_lost = !peer->has_result;
+    if (rank == 0) {
+        ranks->has_ended = true;
+    }
+}
+
+void ranks_post(struct ranks *ranks, unsigned to, enum kind kind, const void *payload, size_t size)
+{
+    char *bytes = ranks->peers[to].is_lost ? NULL : malloc(HEAD_BYTES + size);
+    bool is_sent = false;
+    if (bytes != NULL) {
+        memset(bytes, 0, HEAD_BYTES);
+        memcpy(bytes, &kind, sizeof kind);
+        memcpy(bytes + HEAD_BYTES, payload, size);
+        const bool is_bulk = kind == KIND_RESULT || kind == KIND_LEVEL || kind == KIND_LINES;
+        is_sent = ranks->module->send(to, bytes, HEAD_BYTES + size, is_bulk);
+    }
+    if (!is_sent) {
+        ranks_lose(ranks, to);
+    }
+}
+
+int64_t ranks_beat_ns(const struct ranks *ranks)
+{
+    const int64_t least_ns = ranks->count * (MONO_NS_PER_S / BEATS_PER_S);
+    return MAX(least_ns, interrupt_requested() ? STOP_BEAT_NS : BEAT_NS);
+}
+
+bool ranks_is_alive(const struct ranks *ranks, unsigned rank)
+{
+    const struct peer *peer = &ranks->peers[rank];
+    return !peer->is_lost && (ranks->signal_ns == 0 || peer->heard_ns >= ranks->signal_ns);
+}
+
+bool ranks_is_beating(const struct ranks *ranks, unsigned rank)
+{
+    return ranks_is_alive(ranks, rank) &&
+           ranks->patient_ns - ranks->peers[rank].heard_ns <= 3 * ranks_beat_ns(ranks);
+}
+
+void ranks_post_all(struct ranks *ranks, enum kind kind, const void *payload, size_t size)
+{
+    for (unsigned i = 1; i < ranks->count; i++) {
+        if (ranks_is_alive(ranks, i)) {
+            ranks_post(ranks, i, kind, payload, size);
+        }
+    }
+}
+
+enum kind ranks_kind_of(const struct message *message)
+{
+    enum kind kind;
+    memcpy(&kind, message->bytes, sizeof kind);
+    return kind;
+}
+
+void ranks_open_message(const struct message *message, void *payload, size_t size)
+{
+    memset(payload, 0, size);
+    memcpy(payload, message->bytes + HEAD_BYTES, MIN(size, message->size));
+}
+
+bool ranks_is_silent(const struct ranks *ranks, unsigned rank)
+{
+    const int64_t heard_ns = ranks->peers[rank].heard_ns;
+    return ranks->signal_ns > 0 && !ranks->peers[rank].state.is_over
+               ? ranks->patient_ns - MAX(heard_ns, ranks->signal_ns) >
+                     MAX(STOP_LOST_NS, 4 * ranks_beat_ns(ranks))
+               : ranks->patient_ns - heard_ns > RANKS_LOST_NS;
+}
+
+void ranks_free_message(struct message *message)
+{
+    if (message != NULL) {
+        free(message->bytes);
+        free(message);
+    }
+}
+
+static void note_pong(struct peer *peer, const int64_t moments_ns[2])
+{
+    const int64_t now_ns = mono_now_ns();
+    if (moments_ns[0] != peer->pinged_ns) {
+        return; /* given up */
+    }
+    const int64_t trip_ns = now_ns - moments_ns[0];
+    peer->pinged_ns = 0;
+    peer->pings++;
+    if (trip_ns < peer->trip_ns) {
+        peer->trip_ns = trip_ns;
+        peer->clock.offset_ns = moments_ns[1] - (moments_ns[0] + trip_ns / 2);
+        peer->clock.error_ns = trip_ns / 2 + 1;
+    }
+}
+
+static void note_state(struct ranks *ranks, unsigned from, const struct message *message)
+{
+    struct peer *peer = &ranks->peers[from];
+    struct ranks_state state;
+    ranks_open_message(message, &state, sizeof state);
+    pthread_mutex_lock(&ranks->lock);
+    for (size_t i = 0; i < RECORDER_COUNTERS; i++) {
+        ranks->others[i] += state.counters[i] - peer->state.counters[i];
+    }
+    peer->state = state;
+    pthread_mutex_unlock(&ranks->lock);
+}
+
+/* Whole lines, none of which is longer than the room for them. */
+static void give_lines(struct ranks *ranks)
+{
+    char *lines = malloc(LINES_BYTES);
+    ssize_t size = lines == NULL ? -1 : pread(ranks->lines, lines, LINES_BYTES, ranks->lines_given);
+    if (size < 0) {
+        ranks_post(ranks, 0, KIND_CUT, "", 0);
+    } else {
+        while (size > 0 && lines[size - 1] != '\n') {
+            size--;
+        }
+        ranks->lines_given += size;
+        ranks_post(ranks, 0, KIND_LINES, lines, (size_t)size);
+    }
+    free(lines);
+}
+
+/* What is answered or noted at once. False: somebody waits for it. */
+static bool handle(struct ranks *ranks, const struct message *message)
+{
+    struct end end;
+    int64_t moments_ns[2];
+    switch (ranks_kind_of(message)) {
+    case KIND_PING:
+        ranks_open_message(message, moments_ns, sizeof moments_ns[0]);
+        moments_ns[1] = mono_now_ns();
+        ranks_post(ranks, message->from, KIND_PONG, moments_ns, sizeof moments_ns);
+        ranks->alert_ns = moments_ns[1] + ALERT_NS;
+        return true;
+    case KIND_PONG:
+        ranks_open_message(message, moments_ns, sizeof moments_ns);
+        note_pong(&ranks->peers[message->from], moments_ns);
+        return true;
+    case KIND_BEAT:
+        return true;
+    case KIND_MORE:
+        give_lines(ranks);
+        return true;
+    case KIND_STATE:
+        note_state(ranks, message->from, message);
+        return true;
+    case KIND_ORDERS:
+        ranks_open_message(message, &ranks->orders, sizeof ranks->orders);
+        return true;
+    case KIND_END:
+        ranks_open_message(message, &end, sizeof end);
+        ranks->is_merged = end.is_merged;
+        ranks->is_broken = ranks->is_broken || end.is_broken;
+        ranks->has_ended = true;
+        return true;
+    default:
+        return false;
+    }
+}
+
+void ranks_look(struct ranks *ranks)
+{
+    const int64_t now_ns = mono_now_ns();
+    ranks->patient_ns += MIN(now_ns - ranks->looked_ns, LOOK_MOST_NS);
+    ranks->looked_ns = now_ns;
+    if (ranks->signal_ns == 0 && interrupt_requested()) {
+        ranks->signal_ns = ranks->patient_ns;
+    }
+    unsigned from;
+    size_t size;
+    char *bytes;
+    while ((bytes = ranks->module->take(&from, &size)) != NULL) {
+        struct message *message = malloc(sizeof *message);
+        if (message == NULL || size < HEAD_BYTES || from >= ranks->count) {
+            ranks_lose(ranks, from < ranks->count ? from : 0);
+            free(message);
+            free(bytes);
+            continue;
+        }
+        *message = (struct message){.from = from, .size = size - HEAD_BYTES, .bytes = bytes};
+        ranks->peers[from].heard_ns = ranks->patient_ns;
+        if (handle(ranks, message)) {
+            ranks_free_message(message);
+        } else {
+            *ranks->last = message;
+            ranks->last = &message->next;
+        }
+    }
+}
+
+struct message *ranks_find_message(struct ranks *ranks, enum kind kind)
+{
+    for (struct message **at = &ranks->first; *at != NULL; at = &(*at)->next) {
+        struct message *message = *at;
+        if (ranks_kind_of(message) == kind) {
+            *at = message->next;
+            if (ranks->last == &message->next) {
+                ranks->last = at;
+            }
+            return message;
+        }
+    }
+    return NULL;
+}
+
+bool ranks_wait_on(struct ranks *ranks, struct wait *wait)
+{
+    const int64_t now_ns = mono_now_ns();
+    if (interrupt_requested() && wait->limit_ns == 0) {
+        wait->limit_ns = now_ns + PATIENCE_NS;
+    }
+    if (now_ns < ranks->alert_ns) {
+        sched_yield();
+    } else {
+        wait->sleep_ns = ranks_sleep_ns(wait->sleep_ns);
+        mono_sleep(wait->sleep_ns);
+    }
+    ranks_look(ranks);
+    return (wait->limit_ns == 0 || now_ns < wait->limit_ns) &&
+           (ranks->limit_ns == 0 || now_ns < ranks->limit_ns);
+}
+
+void ranks_beat(struct ranks *ranks)
+{
+    const int64_t now_ns = mono_now_ns();
+    if (ranks != NULL && now_ns - ranks->told_ns >= RANKS_SLOW_BEAT_NS) {
+        ranks->told_ns = now_ns;
+        if (ranks->number > 0) {
+            ranks_post(ranks, 0, KIND_BEAT, &now_ns, sizeof now_ns);
+        } else {
+            ranks_post_all(ranks, KIND_BEAT, &now_ns, sizeof now_ns);
+        }
+        ranks_look(ranks);
+    }
+}
+
+bool ranks_is_mute(const struct ranks *ranks, unsigned rank)
+{
+    return ranks->patient_ns - ranks->peers[rank].heard_ns > RANKS_SLOW_LOST_NS;
+}
+
+static void lose_mute(struct ranks *ranks)
+{
+    const unsigned first = ranks->number > 0 ? 0 : 1;
+    for (unsigned i = first; i < (ranks->number > 0 ? 1 : ranks->count); i++) {
+        if (ranks_is_mute(ranks, i)) {
+            ranks_lose(ranks, i);
+        }
+    }
+}
+
+struct message *ranks_wait_for(struct ranks *ranks, enum kind kind)
+{
+    struct wait wait = {.sleep_ns = 0};
+    ranks_look(ranks);
+    struct message *message;
+    while ((message = ranks_find_message(ranks, kind)) == NULL && !ranks->has_ended &&
+           !ranks->is_broken) {
+        if (!ranks_wait_on(ranks, &wait)) {
+            ranks->is_broken = true;
+        }
+        /* the whole is written, and runs of a sweep go on, for as long as they do */
+        if (kind != KIND_END && !ranks->is_of_runs) {
+            ranks_beat(ranks);
+            lose_mute(ranks);
+        }
+    }
+    if (message != NULL) {
+        ranks->peers[message->from].has_come = true;
+    }
+    return message;
+}
