@@ -25,26 +25,4 @@
  * of the rows that are left, and sessions rest until the next one once they wrote a sixteenth. */
 enum status fleet_run(struct load *load, struct result *result, struct error *error);
 
-/*
- * Which level a search tries next; 0: there is none. Doubles from `first` until a level fails, then
- * closes in between the highest that held and the lowest that failed.
- *
- * How many sessions got in at a level that failed is taken as a hint: a server with room for 297
- * lets in 297 of 320, so that 297 and 298 are tried next and not 240. The search is done when two
- * neighbours are known, and the higher one failed right after the lower one had held, or twice in a
- * row: then nothing left over from an earlier level stood in its way.
- */
-unsigned ladder_next(const struct search *search, unsigned first);
-
-/* The memory of this machine while a search adds sessions. */
-struct ladder_memory {
-    uint64_t limit_bytes; /* that may be in use; UINT64_MAX: not known, there is no bound then */
-    uint64_t base_bytes;  /* in use before the first session */
-};
-
-/* The most sessions that fit when each further one costs what those that are up did on average,
- * server's side included where it is this machine. At least `up`, unless the limit is passed
- * already; UINT32_MAX when nothing is known, as with 0 bytes used. */
-unsigned ladder_memory_fits(const struct ladder_memory *memory, unsigned up, uint64_t used_bytes);
-
 #endif

@@ -7,6 +7,7 @@
 
 #include "base/mono.h"
 #include "load/fleet.h"
+#include "load/threads.h"
 #include "plan/facts.h"
 
 enum {

@@ -1,0 +1,732 @@
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/param.h>
+#include <sys/types.h>
+
+#include "base/mono.h"
+#include "base/process.h"
+#include "base/text.h"
+#include "load/gate.h"
+#include "load/threads.h"
+#include "measure/procfs.h"
+#include "ranks/merge.h"
+
+/* How often to look at the memory. */
+#define MEMORY_NS (250 * MONO_NS_PER_MS)
+
+/* How much longer a hold may be, so that a sample falls into it. */
+#define SAMPLE_LIMIT_NS (5 * MONO_NS_PER_S)
+
+/* How long sessions may take to leave, the last part of it without their connection. */
+#define LEAVE_LIMIT_NS (3 * SESSION_GRACE_NS)
+
+/* A hold that takes too large a share of the rows that may be written still lasts as long. */
+#define HOLD_LEAST_NS MONO_NS_PER_S
+
+/* Sessions that were lost together are seen one after the other. */
+#define CALM_NS (300 * MONO_NS_PER_MS)
+#define CALM_LIMIT_NS (5 * MONO_NS_PER_S)
+
+/* How long a server that lost all sessions may take to let one in again, and how often it is asked.
+ */
+#define RETURN_LIMIT_NS (60 * MONO_NS_PER_S)
+#define RETURN_PAUSE_NS MONO_NS_PER_S
+
+enum {
+    HOLD_PARTS = 5, /* of a hold, for the spread of its rows/s */
+    HOLD_SHARE = 8, /* one part in so many of the rows that are left is for one hold */
+    STEP_SHARE = 16 /* and one for the time until the next one */
+};
+
+unsigned ladder_next(const struct search *search, unsigned first)
+{
+    const unsigned held = search->held, failed = search->failed, bound = search->bound;
+    if (failed == 0) {
+        const unsigned next = held == 0 ? first : held > bound / 2 ? bound : 2 * held;
+        return held >= bound ? 0 : next < bound ? next : bound;
+    }
+    if (failed == held + 1) {
+        const struct level *last = &search->levels[search->count - 1];
+        const bool is_confirmed = search->count > 1 && last->sessions == failed &&
+                                  (last[-1].sessions == held || last[-1].sessions == failed);
+        return is_confirmed ? 0 : failed;
+    }
+    const struct level *level = &search->levels[search->failure];
+    const bool was_kept_out = level->reason == LEVEL_REFUSED || level->reason == LEVEL_TIMED_OUT ||
+                              level->reason == LEVEL_NO_THREAD;
+    const unsigned let_in = was_kept_out ? (unsigned)level->up : 0;
+    if (let_in > held && let_in < failed) {
+        return let_in;
+    }
+    return let_in == held && held > 0 ? held + 1 : held + (failed - held) / 2;
+}
+
+/* Bytes of this machine in use, what the kernel can take back at once not counted; 0 = not known.
+ * /proc is not kept open: a descriptor is what a session may be short of. */
+static uint64_t memory_used(uint64_t *total_bytes)
+{
+    char text[4096];
+    struct procfs_memory memory;
+    const ssize_t length = procfs_read(AT_FDCWD, "/proc/meminfo", text, sizeof text);
+    if (length <= 0 || !procfs_parse_memory(text, (size_t)length, &memory) ||
+        memory.available > memory.total) {
+        return 0;
+    }
+    *total_bytes = memory.total;
+    return memory.total - memory.available;
+}
+
+unsigned ladder_memory_fits(const struct ladder_memory *memory, unsigned up, uint64_t used_bytes)
+{
+    if (used_bytes > memory->limit_bytes) {
+        return 0;
+    }
+    if (memory->limit_bytes == UINT64_MAX || up == 0 || used_bytes <= memory->base_bytes) {
+        return UINT32_MAX;
+    }
+    const double each = (double)(used_bytes - memory->base_bytes) / up;
+    const double more = (double)(memory->limit_bytes - used_bytes) / each;
+    return more >= (double)(UINT32_MAX - up) ? UINT32_MAX : up + (unsigned)more;
+}
+
+static uint64_t rows_written(const struct fleet *fleet)
+{
+    return recorder_read(fleet->load->recorder, RECORDER_ROWS_ACKNOWLEDGED);
+}
+
+/* By all ranks, as far as they have told. */
+static uint64_t rows_everywhere(const struct fleet *fleet)
+{
+    struct ranks *ranks = fleet->load->ranks;
+    return rows_written(fleet) +
+           (ranks == NULL ? 0 : ranks_read_others(ranks, RECORDER_ROWS_ACKNOWLEDGED));
+}
+
+/* What a level is measured by. */
+static enum recorder_counter work_of(const struct fleet *fleet)
+{
+    return fleet->load->plan->script != NULL ? RECORDER_TRANSACTIONS_COMMITTED
+                                             : RECORDER_ROWS_ACKNOWLEDGED;
+}
+
+static uint64_t work_done(const struct fleet *fleet)
+{
+    return recorder_read(fleet->load->recorder, work_of(fleet));
+}
+
+/* A mistake in the script: the sessions do nothing more. */
+static bool has_mistake(const struct fleet *fleet)
+{
+    return gate_reason(&fleet->load->gate) == STOP_SCRIPT;
+}
+
+/* Looks at signals, the script, time and memory: true when the search is to end. */
+static bool is_over(struct fleet *fleet)
+{
+    const int64_t now_ns = mono_now_ns();
+    const uint64_t max_rows = fleet->search->max_rows;
+    uint64_t total;
+    if (interrupt_requested()) {
+        fleet_end_search(fleet, SEARCH_INTERRUPTED);
+    } else if (has_mistake(fleet)) {
+        fleet_end_search(fleet, SEARCH_SCRIPT);
+    } else if (now_ns >= fleet->deadline_ns) {
+        fleet_end_search(fleet, SEARCH_TIME);
+    } else if (max_rows > 0 && !ranks_follows(fleet->load->ranks) &&
+               rows_everywhere(fleet) >= max_rows) {
+        fleet_end_search(fleet, SEARCH_ROWS);
+    } else if (now_ns >= fleet->next_memory_ns) {
+        fleet->next_memory_ns = now_ns + MEMORY_NS;
+        if (memory_used(&total) > fleet->memory.limit_bytes) {
+            fleet_end_search(fleet, SEARCH_MEMORY);
+        }
+    }
+    return fleet->is_over;
+}
+
+/* The rows that are written when one part in `share` of those that are left has been. */
+static uint64_t rows_at_share(const struct fleet *fleet, unsigned share)
+{
+    const uint64_t most = fleet->max_rows, written = rows_written(fleet);
+    return most == 0 ? UINT64_MAX : written < most ? written + (most - written) / share : written;
+}
+
+/* Sleeps until something has changed, or for a short time; joins what has ended. `ledger` may be
+ * that of a level. Returns the sessions that are up. */
+static unsigned tick(struct fleet *fleet, struct session_ledger *ledger)
+{
+    const bool has_ranks = fleet->load->ranks != NULL;
+    const int64_t deadline_ns = mono_now_ns() + TICK_NS;
+    fleet->numbers = gate_wait_change(
+        &fleet->load->gate, has_ranks ? MIN(fleet->next_exchange_ns, deadline_ns) : deadline_ns);
+    fleet_join_ended(fleet, ledger);
+    if (fleet->rest_at_rows < UINT64_MAX && rows_written(fleet) >= fleet->rest_at_rows) {
+        gate_rest(&fleet->load->gate, true);
+        fleet->rest_at_rows = UINT64_MAX;
+    }
+    if (has_ranks) {
+        fleet_exchange(fleet, false);
+    }
+    return fleet->numbers.working;
+}
+
+/* The first reason stays. Evidence is taken while what was short still is. */
+static void fail(struct fleet *fleet, struct level *level, enum level_reason reason)
+{
+    if (level->reason == LEVEL_NO_REASON) {
+        level->reason = reason;
+        level->reason_ns = mono_now_ns() - fleet->load->start_ns;
+        fleet->has_level_failed = true;
+    }
+    fleet_report_shortage(fleet);
+}
+
+/* The level did not hold, here or at another rank. */
+static bool is_lost(const struct fleet *fleet, const struct level *level)
+{
+    return level->reason != LEVEL_NO_REASON ||
+           (fleet->orders.level == fleet->level && fleet->orders.has_failed);
+}
+
+/* Judges by what has ended. */
+static bool has_failed(struct fleet *fleet, struct level *level)
+{
+    const struct session_ledger *ledger = &level->ledger;
+    if (ledger->refused > 0) {
+        fail(fleet, level, LEVEL_REFUSED);
+    } else if (ledger->timed_out > 0) {
+        fail(fleet, level, LEVEL_TIMED_OUT);
+    } else if (ledger->dropped > 0) {
+        fail(fleet, level, LEVEL_DROPPED);
+    }
+    return is_lost(fleet, level);
+}
+
+/* This rank has come so far, and all others. */
+static bool are_at(struct fleet *fleet, enum ranks_stage stage)
+{
+    fleet->stage = stage;
+    return fleet->load->ranks == NULL || fleet->orders.stage >= stage;
+}
+
+static uint64_t calls_failed(struct fleet *fleet)
+{
+    struct recorder *recorder = fleet->load->recorder;
+    return recorder_read(recorder, RECORDER_APPENDS_FAILED) +
+           recorder_read(recorder, RECORDER_READS_FAILED) +
+           recorder_read(recorder, RECORDER_TRANSACTIONS_FAILED) +
+           recorder_read(recorder, RECORDER_TRANSACTIONS_IN_DOUBT);
+}
+
+/* The causes of what went on between two levels are nobody's. */
+static void forget_causes(struct fleet *fleet)
+{
+    pthread_mutex_lock(&fleet->causes.lock);
+    fleet->causes.count = 0;
+    fleet->causes.others = 0;
+    pthread_mutex_unlock(&fleet->causes.lock);
+}
+
+/* Tells the sessions that are too many to leave, those of the last places first, and waits until
+ * they have. */
+static void retire(struct fleet *fleet, struct level *level)
+{
+    const uint64_t cut_before = fleet->cut;
+    const int64_t start_ns = mono_now_ns();
+    fleet->next_interrupt_ns = start_ns + SESSION_GRACE_NS;
+    for (unsigned i = fleet->used; i > 0 && fleet->live - fleet->leaving > level->sessions; i--) {
+        struct session *session = &fleet->sessions[i - 1];
+        if (session->is_live && !atomic_load(&session->is_leaving)) {
+            atomic_store(&session->is_leaving, true);
+            fleet->leaving++;
+        }
+    }
+    gate_wake(&fleet->load->gate);
+    while (fleet->leaving > 0 && !is_over(fleet)) {
+        tick(fleet, &level->ledger);
+        if (mono_now_ns() >= start_ns + LEAVE_LIMIT_NS) {
+            level->reason = LEVEL_STAYED;
+            fleet_end_search(fleet, SEARCH_STUCK);
+        }
+        fleet_interrupt(fleet, true);
+    }
+    if (fleet->cut > cut_before || fleet->load->plan->script != NULL) {
+        /* the call or transaction that was cut has failed: not by the level that comes */
+        fleet->failed_before = calls_failed(fleet);
+        forget_causes(fleet);
+    }
+}
+
+/* No session is added anywhere before those that are too many elsewhere have left. */
+static void wait_for_others(struct fleet *fleet, struct level *level, bool has_retired)
+{
+    const int64_t gone_ns = mono_now_ns() + (has_retired ? CALM_NS : 0); /* from the server, too */
+    while ((mono_now_ns() < gone_ns || !are_at(fleet, STAGE_LEFT)) && !has_failed(fleet, level) &&
+           !is_over(fleet)) {
+        tick(fleet, &level->ledger);
+    }
+}
+
+/* A session that fails ends the start: the next ones are not asked for at a server that is full.
+ * Then waits until every session is up or has ended. */
+static void add_sessions(struct fleet *fleet, struct level *level)
+{
+    while (fleet->live < level->sessions && !has_failed(fleet, level) && !is_over(fleet)) {
+        if (fleet->numbers.connecting >= fleet->load->plan->connect_concurrency) {
+            tick(fleet, &level->ledger);
+        } else if (!fleet_start(fleet)) {
+            fail(fleet, level, LEVEL_NO_THREAD);
+        }
+    }
+    do {
+        level->up = tick(fleet, &level->ledger);
+        has_failed(fleet, level);
+    } while (level->up < fleet->live && !is_over(fleet));
+}
+
+/* After sessions were lost: what else was lost with them belongs to this level. */
+static void wait_for_drops(struct fleet *fleet, struct level *level)
+{
+    const int64_t limit_ns = mono_now_ns() + CALM_LIMIT_NS;
+    int64_t calm_ns = mono_now_ns() + CALM_NS;
+    unsigned live = fleet->live;
+    while (mono_now_ns() < calm_ns && mono_now_ns() < limit_ns && !is_over(fleet)) {
+        level->up = tick(fleet, &level->ledger);
+        if (fleet->live != live) {
+            live = fleet->live;
+            calm_ns = mono_now_ns() + CALM_NS;
+        }
+    }
+}
+
+static void hold(struct fleet *fleet, struct level *level)
+{
+    struct recorder *recorder = fleet->load->recorder;
+    struct sampler *sampler = fleet->load->sampler;
+    const int64_t hold_ns = fleet->search->hold_ns;
+    const int64_t start_ns = fleet->snapshots[AT_HOLD].taken_ns;
+    const uint64_t share_rows = rows_at_share(fleet, HOLD_SHARE);
+    int64_t part_ns = start_ns; /* the start of the part that goes on */
+    uint64_t part_rows = work_done(fleet);
+    sampler_begin_hold(sampler, start_ns - fleet->load->start_ns);
+    for (;;) {
+        level->up = tick(fleet, &level->ledger);
+        if (calls_failed(fleet) > fleet->failed_before && !has_failed(fleet, level) &&
+            !is_over(fleet)) {
+            /* a session that was lost with the call is about to end */
+            wait_for_drops(fleet, level);
+            if (!has_failed(fleet, level) && !has_mistake(fleet)) {
+                fail(fleet, level, LEVEL_APPEND_FAILED);
+            }
+        }
+        if (has_failed(fleet, level) || is_over(fleet)) {
+            break;
+        }
+        const int64_t now_ns = mono_now_ns();
+        const int64_t held_ns = now_ns - start_ns;
+        const uint64_t rows = work_done(fleet);
+        if (now_ns - part_ns >= hold_ns / HOLD_PARTS) {
+            const double rows_per_s =
+                (double)(rows - part_rows) * (double)MONO_NS_PER_S / (double)(now_ns - part_ns);
+            part_ns = now_ns;
+            part_rows = rows;
+            if (level->part_count < LEVEL_PARTS_MAX) {
+                level->parts_rows_per_s[level->part_count++] = rows_per_s;
+            }
+        }
+        if (held_ns < hold_ns && (held_ns < HOLD_LEAST_NS || rows_written(fleet) < share_rows)) {
+            continue;
+        }
+        uint64_t reading;
+        level->stalled = recorder_count_stalled(recorder, start_ns, &reading);
+        if (level->stalled > 0 && held_ns >= hold_ns + fleet->load->patience_ns) {
+            fail(fleet, level, LEVEL_NO_PROGRESS);
+        }
+        /* reading the memory of many processes takes a while: the hold lasts until it was done */
+        if (level->stalled == 0 &&
+            (sampler_has_held(sampler) || held_ns >= hold_ns + SAMPLE_LIMIT_NS) &&
+            are_at(fleet, STAGE_HELD)) {
+            break;
+        }
+    }
+    recorder_take_snapshot(recorder, &fleet->snapshots[AT_END]);
+    level->hold_ns = fleet->snapshots[AT_END].taken_ns - start_ns;
+    level->failed = calls_failed(fleet) - fleet->failed_before;
+    sampler_end_hold(sampler, level);
+}
+
+/* The level's figures and outcome. Completes its ledger, so that it balances; the causes of one
+ * that failed are moved into it. */
+static void conclude(struct fleet *fleet, struct level *level)
+{
+    const struct recorder_snapshot *start = &fleet->snapshots[AT_START];
+    const struct recorder_snapshot *hold_start = &fleet->snapshots[AT_HOLD];
+    const struct recorder_snapshot *end = &fleet->snapshots[AT_END];
+    level->connect = recorder_latency_between(start, hold_start, OPERATION_CONNECT);
+    level->connect_ns = hold_start->taken_ns - start->taken_ns;
+    level->added = level->connect.count;
+    if (level->hold_ns > 0) {
+        level->append = recorder_latency_between(
+            hold_start, end,
+            fleet->load->plan->script != NULL ? OPERATION_TRANSACTION : OPERATION_APPEND);
+        level->rows = end->counters[work_of(fleet)] - hold_start->counters[work_of(fleet)];
+        level_find_rates(level);
+    }
+    struct session_ledger *ledger = &level->ledger;
+    ledger->finished = level->up;
+    ledger->stopped = 0;
+    ledger->connected = ledger->finished + ledger->dropped;
+    const uint64_t known = ledger->connected + ledger->refused + ledger->timed_out;
+    /* with sessions that did not leave there are more than were asked for */
+    ledger->requested = known > level->sessions ? known : level->sessions;
+    ledger->not_started = ledger->requested - known;
+    if (is_lost(fleet, level)) {
+        level->outcome = LEVEL_FAILED;
+    } else {
+        level->outcome = fleet->is_over ? LEVEL_UNFINISHED : LEVEL_HELD;
+        level->reason = fleet->is_over ? LEVEL_ENDED : LEVEL_NO_REASON;
+    }
+    if (level->outcome == LEVEL_FAILED) {
+        level->causes = malloc(sizeof *level->causes);
+    }
+    if (level->causes != NULL) {
+        causes_init(level->causes);
+        causes_copy(level->causes, &fleet->causes);
+    }
+    forget_causes(fleet);
+}
+
+/* Brings level->sessions up, holds them, and fills *level. */
+static void climb(struct fleet *fleet, struct level *level)
+{
+    struct recorder *recorder = fleet->load->recorder;
+    fleet->is_shortage_reported = false;
+    recorder_take_snapshot(recorder, &fleet->snapshots[AT_START]);
+    fleet->failed_before = calls_failed(fleet);
+    level->start_ns = fleet->snapshots[AT_START].taken_ns - fleet->load->start_ns;
+    const bool has_too_many = fleet->live > level->sessions;
+    retire(fleet, level);
+    if (fleet->load->ranks != NULL) {
+        wait_for_others(fleet, level, has_too_many);
+    }
+    fleet->rest_at_rows = rows_at_share(fleet, STEP_SHARE);
+    add_sessions(fleet, level);
+    while (!are_at(fleet, STAGE_UP) && !has_failed(fleet, level) && !is_over(fleet)) {
+        level->up = tick(fleet, &level->ledger);
+    }
+    fleet->rest_at_rows = UINT64_MAX;
+    gate_rest(&fleet->load->gate, fleet->is_over);
+    recorder_take_snapshot(recorder, &fleet->snapshots[AT_HOLD]);
+    if (!has_failed(fleet, level) && !fleet->is_over) {
+        hold(fleet, level);
+    }
+    if (level->ledger.dropped > 0 || (fleet->load->ranks != NULL && is_lost(fleet, level))) {
+        wait_for_drops(fleet, level);
+    }
+    conclude(fleet, level);
+}
+
+/* What the memory of this machine has room for. */
+static struct level_room find_room(const struct fleet *fleet)
+{
+    uint64_t total;
+    const uint64_t used = memory_used(&total);
+    const unsigned fits = ladder_memory_fits(&fleet->memory, fleet->live, used);
+    return (struct level_room){.times = fits == UINT32_MAX ? INFINITY
+                                        : fleet->live == 0 ? 0
+                                                           : (double)fits / fleet->live,
+                               .used_bytes = used,
+                               .limit_bytes = fleet->memory.limit_bytes};
+}
+
+/* This rank's part of a level, as bytes. False: out of memory. */
+static bool pack_level(const struct fleet *fleet, const struct level *own, struct buffer *bytes)
+{
+    const struct recorder_snapshot *at = fleet->snapshots;
+    const size_t work =
+        fleet->load->plan->script != NULL ? OPERATION_TRANSACTION : OPERATION_APPEND;
+    struct histogram connect, append = {.total = 0};
+    histogram_subtract(recorder_histogram(&at[AT_HOLD], OPERATION_CONNECT),
+                       recorder_histogram(&at[AT_START], OPERATION_CONNECT), &connect);
+    if (own->hold_ns > 0) {
+        histogram_subtract(recorder_histogram(&at[AT_END], work),
+                           recorder_histogram(&at[AT_HOLD], work), &append);
+    }
+    return merge_pack_level(bytes, own, &connect, &append, fleet->load->start_ns);
+}
+
+/* Climbs this rank's part of a level, as one of several. */
+static bool climb_part(struct fleet *fleet, struct level *own, struct buffer *bytes)
+{
+    own->sessions = ranks_sessions_here(fleet->load->ranks, own->sessions, false);
+    fleet->stage = STAGE_CLIMBS;
+    fleet->has_level_failed = false;
+    fleet->level = fleet->orders.level;
+    climb(fleet, own);
+    fleet_exchange(fleet, false); /* others may wait for it */
+    own->room = find_room(fleet);
+    return pack_level(fleet, own, bytes);
+}
+
+/* Between two levels: sessions that end meanwhile are for the next one to see. */
+static void wait_for_orders(struct fleet *fleet)
+{
+    mono_sleep(WAIT_NS);
+    fleet_exchange(fleet, false);
+}
+
+/* Rank 0: adds up what all ranks came to. */
+static void gather(struct fleet *fleet, struct level *level, struct buffer *bytes)
+{
+    struct load *load = fleet->load;
+    const struct operation_list operations = plan_operations(load->plan);
+    struct level_sum sum = {.level = level};
+    unsigned rank = 0;
+    size_t size = bytes->length;
+    void *taken = bytes->bytes;
+    bool is_whole = true;
+    *bytes = (struct buffer){.bytes = NULL};
+    level->outcome = LEVEL_HELD;
+    gate_rest(&load->gate, true); /* one that is lost may take long to be missed */
+    for (bool are_all = false; taken != NULL || !are_all;) {
+        if (taken == NULL) {
+            wait_for_orders(fleet);
+        } else if (!merge_add_level(&sum, ranks_machine(load->ranks, rank), taken, size,
+                                    &operations, load->start_ns)) {
+            is_whole = false;
+        }
+        free(taken);
+        taken = ranks_take_level(load->ranks, &rank, &size, &are_all);
+    }
+    gate_rest(&load->gate, fleet->is_over);
+    for (unsigned i = 1; i < ranks_count(load->ranks); i++) {
+        is_whole = is_whole && ranks_lost(load->ranks, i) == NULL;
+    }
+    merge_conclude_level(&sum);
+    if (!is_whole) {
+        fleet_end_search(fleet, SEARCH_RANK_LOST);
+    }
+    if (!is_whole && level->outcome == LEVEL_HELD) {
+        level->outcome = LEVEL_UNFINISHED;
+        level->reason = LEVEL_ENDED;
+    }
+    fleet->up_everywhere = level->up;
+    fleet->room = level->room;
+}
+
+/* Tries a level, and fills *level. */
+static void try_level(struct fleet *fleet, struct level *level)
+{
+    struct load *load = fleet->load;
+    struct level own = *level;
+    load->on_begin(load->context, level);
+    if (load->ranks == NULL) {
+        climb(fleet, level);
+        search_note_level(fleet->search);
+        load->on_level(load->context, level, level);
+        return;
+    }
+    struct buffer bytes = {0};
+    ranks_begin_level(load->ranks, level->sessions, &fleet->orders);
+    const bool is_packed = climb_part(fleet, &own, &bytes);
+    level->start_ns = own.start_ns;
+    if (is_packed) {
+        gather(fleet, level, &bytes);
+    } else {
+        fleet_end_search(fleet, SEARCH_MEMORY);
+    }
+    buffer_fini(&bytes);
+    search_note_level(fleet->search);
+    ranks_note_level(load->ranks, level->outcome);
+    own.outcome = level->outcome;
+    load->on_level(load->context, level, &own);
+    level_fini(&own);
+}
+
+/* A rank that follows: tries the levels that rank 0 says, until it says that the search is over. */
+static void follow_all(struct fleet *fleet)
+{
+    struct load *load = fleet->load;
+    for (;;) {
+        while (fleet->orders.level == fleet->level && !is_over(fleet)) {
+            wait_for_orders(fleet);
+        }
+        if (fleet->orders.level == fleet->level) {
+            return;
+        }
+        struct buffer bytes = {0};
+        struct level *level = search_add_level(fleet->search);
+        if (level == NULL) { /* without its part rank 0 ends the search */
+            fleet->level = fleet->orders.level;
+            ranks_give_level(load->ranks, &bytes);
+            fleet_end_search(fleet, SEARCH_MEMORY);
+            continue;
+        }
+        forget_causes(fleet);
+        level->sessions = fleet->orders.sessions;
+        level->is_scripted = load->plan->script != NULL;
+        struct level own = *level;
+        load->on_begin(load->context, level);
+        if (!climb_part(fleet, &own, &bytes)) {
+            buffer_fini(&bytes);
+        }
+        ranks_give_level(load->ranks, &bytes);
+        gate_rest(&load->gate, true);
+        while (fleet->orders.noted < fleet->level && fleet->orders.end != SEARCH_RANK_LOST) {
+            wait_for_orders(fleet);
+        }
+        gate_rest(&load->gate, fleet->is_over);
+        const unsigned sessions = level->sessions;
+        *level = own;
+        level->sessions = sessions;
+        if (fleet->orders.noted == fleet->level) {
+            level->outcome = fleet->orders.outcome;
+        } else if (level->outcome == LEVEL_HELD) { /* here: of the others nothing is known */
+            level->outcome = LEVEL_UNFINISHED;
+            level->reason = LEVEL_ENDED;
+        }
+        search_note_level(fleet->search);
+        load->on_level(load->context, level, level);
+    }
+}
+
+/* After a level at which every session was lost: one session at a time, or the set-up's connection
+ * where none is to be at this rank, asks whether the server lets anyone in again. Its answer is no
+ * part of a level. */
+static void await_server(struct fleet *fleet)
+{
+    const struct plan *plan = fleet->load->plan;
+    const int64_t limit_ns = mono_now_ns() + RETURN_LIMIT_NS;
+    int64_t next_ns = mono_now_ns();
+    struct session_ledger ignored = {0};
+    bool is_back = false;
+    while (tick(fleet, &ignored) == 0 && !is_back && !is_over(fleet)) {
+        const int64_t now_ns = mono_now_ns();
+        if (now_ns >= limit_ns) {
+            fleet_end_search(fleet, SEARCH_GONE);
+        } else if (fleet->live == 0 && now_ns >= next_ns) {
+            struct setup asked;
+            struct error error = {.kind = ERROR_NONE};
+            next_ns = now_ns + RETURN_PAUSE_NS;
+            if (fleet->capacity > 0) {
+                fleet_start(fleet); /* without a thread: again after the pause */
+            } else {
+                is_back = setup_inquire(&asked, plan, NULL, &error) == EXIT_CODE_OK;
+            }
+        }
+    }
+    forget_causes(fleet);
+}
+
+/* What of the next level fits into the memory; 0: nothing that would be a step. */
+static unsigned fit_memory(struct fleet *fleet, unsigned next)
+{
+    struct search *search = fleet->search;
+    const bool has_ranks = fleet->load->ranks != NULL;
+    const struct level_room room = has_ranks ? fleet->room : find_room(fleet);
+    const unsigned held = search->held;
+    const unsigned live = has_ranks ? (unsigned)fleet->up_everywhere : fleet->live;
+    const double most = room.times * live + 0.5; /* not a number: nothing is known yet */
+    if (next <= live || !(most < next)) {
+        return next;
+    }
+    const unsigned fits = (unsigned)most;
+    snprintf(search->end_note, sizeof search->end_note,
+             "%s of %s%.60s in use with %s sessions, %s would pass %s",
+             UNITS_BYTES(room.used_bytes), has_ranks ? "machine " : "this machine", room.machine,
+             UNITS_COUNT(live), UNITS_COUNT(next), UNITS_BYTES(room.limit_bytes));
+    /* steps of less than a twentieth would only creep up to a bound that is an estimate */
+    return fits > held + held / 20 ? fits : 0;
+}
+
+static void climb_all(struct fleet *fleet)
+{
+    struct load *load = fleet->load;
+    struct search *search = fleet->search;
+    while (!fleet->is_over) {
+        const unsigned next = ladder_next(search, load->plan->search.first);
+        search->end_note[0] = '\0';
+        if (next == 0) {
+            fleet_end_search(fleet, search->failed == 0 ? SEARCH_BOUND : SEARCH_FOUND);
+        }
+        if (is_over(fleet)) {
+            break;
+        }
+        const unsigned fitting = fit_memory(fleet, next);
+        struct level *level = fitting == 0 ? NULL : search_add_level(search);
+        if (level == NULL) {
+            fleet_end_search(fleet, SEARCH_MEMORY);
+            break;
+        }
+        level->sessions = fitting;
+        level->is_scripted = load->plan->script != NULL;
+        try_level(fleet, level);
+        if (level->outcome == LEVEL_FAILED && level->up == 0 && level->ledger.dropped > 0) {
+            await_server(fleet);
+        }
+    }
+    if (search->end == SEARCH_MEMORY && search->end_note[0] == '\0') {
+        const bool is_known = fleet->room.machine[0] != '\0'; /* of several machines the one */
+        const struct level_room room = is_known ? fleet->room : find_room(fleet);
+        snprintf(search->end_note, sizeof search->end_note, "%s of %s%.60s in use, %s may be",
+                 UNITS_BYTES(room.used_bytes), is_known ? "machine " : "this machine", room.machine,
+                 UNITS_BYTES(room.limit_bytes));
+    }
+}
+
+enum status search_run(struct fleet *fleet, struct error *error)
+{
+    struct load *load = fleet->load;
+    const uint64_t limit_bytes = load->plan->search.max_memory_bytes;
+    uint64_t total = 0;
+    fleet->memory.base_bytes = memory_used(&total);
+    fleet->memory.limit_bytes = total == 0        ? UINT64_MAX
+                                : limit_bytes > 0 ? limit_bytes
+                                                  : total / 10 * 9;
+    fleet->deadline_ns = load->start_ns + load->plan->search.max_time_ns;
+    fleet->rest_at_rows = UINT64_MAX;
+    fleet->max_rows = fleet->search->max_rows;
+    if (load->ranks != NULL && fleet->max_rows > 0) {
+        fleet->max_rows =
+            (uint64_t)((double)fleet->max_rows * fleet->capacity / load->plan->sessions) + 1;
+    }
+    bool has_memory = true;
+    for (int i = 0; i < SNAPSHOTS; i++) {
+        has_memory &=
+            recorder_snapshot_init(&fleet->snapshots[i], recorder_operations(load->recorder));
+    }
+    if (has_memory) {
+        gate_open(&load->gate, mono_now_ns());
+        sampler_wake(load->sampler, SAMPLER_WORK_BEGUN);
+        if (ranks_follows(load->ranks)) {
+            follow_all(fleet);
+        } else {
+            climb_all(fleet);
+        }
+        /* every session ends; those that do not in time lose their connection */
+        gate_stop(&load->gate,
+                  fleet->search->end == SEARCH_INTERRUPTED ? STOP_INTERRUPTED : STOP_DURATION);
+        fleet->next_interrupt_ns = mono_now_ns() + SESSION_GRACE_NS;
+        struct session_ledger ignored = {0};
+        while (fleet->live > 0) {
+            if (tick(fleet, &ignored) == 0 && !fleet->is_end_told) {
+                fleet->is_end_told = true;
+                sampler_wake(load->sampler, SAMPLER_WORK_DONE);
+            }
+            fleet_interrupt(fleet, false);
+        }
+        fleet->have_ended = true;
+        if (load->ranks != NULL) {
+            fleet_exchange(fleet, true);
+        }
+    } else {
+        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the figures of a level");
+    }
+    for (int i = 0; i < SNAPSHOTS; i++) {
+        recorder_snapshot_fini(&fleet->snapshots[i]);
+    }
+    return has_memory ? STATUS_OK : STATUS_FATAL;
+}

@@ -1,0 +1,184 @@
+#include "load/threads.h"
+
+#include <string.h>
+
+#include "base/mono.h"
+#include "base/process.h"
+#include "load/gate.h"
+
+/* How often the counters are read that other ranks are told. */
+#define COUNT_NS (250 * MONO_NS_PER_MS)
+
+void fleet_renew(struct fleet *fleet, unsigned place)
+{
+    const struct plan *plan = fleet->load->plan;
+    const struct plan_share share = plan_share(plan);
+    struct session *session = &fleet->sessions[place];
+    struct session_summary *sum = &session->sum;
+    if (session->load == NULL) { /* the first session of the place */
+        line_init(&session->line, plan->adapter, plan->timeout_ns);
+    }
+    session->load = fleet->load;
+    session->place = place;
+    session->is_idle = sum->is_idle = place >= share.count;
+    session->index =
+        session->is_idle ? share.first_idle + (place - share.count) : share.first + place;
+    sum->index = session->index;
+    session->quota = session->is_idle ? 0 : plan_quota(plan, session->index);
+    session->turn_quota = session->is_idle ? 0 : plan_turn_quota(plan, session->index);
+    session->last_count = 0;
+    atomic_store(&session->was_cut, false);
+    atomic_store(&session->is_leaving, false);
+    sum->outcome = SESSION_NOT_STARTED;
+    sum->first_ack_ns = sum->last_ack_ns = session->work_end_ns = 0;
+    atomic_store(&session->has_ended, false);
+}
+
+bool fleet_start(struct fleet *fleet)
+{
+    struct load *load = fleet->load;
+    unsigned index = fleet->first_free;
+    while (fleet->sessions[index].is_live) {
+        index++;
+    }
+    struct session *session = &fleet->sessions[index];
+    fleet_renew(fleet, index);
+    gate_begin_start(&load->gate);
+    const int rc = thread_start(&session->thread, load->plan->stack_bytes, session_run, session);
+    if (rc != 0) {
+        struct error error = {.kind = ERROR_NONE};
+        gate_cancel_start(&load->gate);
+        error_set(&error, ERROR_LIMIT, rc, NULL, "client limit: no thread for session %u: %s",
+                  fleet->live + 1, strerror(rc));
+        causes_add(load->causes, CAUSE_THREAD, STATUS_FATAL, &error, mono_now_ns());
+        return false;
+    }
+    session->is_live = true;
+    fleet->first_free = index + 1;
+    fleet->used = index + 1 > fleet->used ? index + 1 : fleet->used;
+    fleet->live++;
+    fleet->numbers.connecting++;
+    return true;
+}
+
+void fleet_interrupt(struct fleet *fleet, bool only_leaving)
+{
+    const int64_t now_ns = mono_now_ns();
+    if (now_ns < fleet->next_interrupt_ns) {
+        return;
+    }
+    fleet->next_interrupt_ns = now_ns + MONO_NS_PER_S;
+    for (unsigned i = 0; i < fleet->used; i++) {
+        struct session *session = &fleet->sessions[i];
+        if (session->is_live && (!only_leaving || atomic_load(&session->is_leaving))) {
+            session_interrupt(session);
+        }
+        if (session->is_live && gate_is_stopped(&fleet->load->gate)) {
+            session_leave(session);
+        }
+    }
+}
+
+void fleet_report_shortage(struct fleet *fleet)
+{
+    if (!fleet->is_shortage_reported && fleet->load->on_shortage != NULL) {
+        fleet->is_shortage_reported = true;
+        fleet->load->on_shortage(fleet->load->context);
+    }
+}
+
+void fleet_join(struct fleet *fleet, struct session *session, struct session_ledger *ledger)
+{
+    if (session->is_left) {
+        pthread_detach(session->thread);
+    } else {
+        pthread_join(session->thread, NULL);
+    }
+    fleet->result->sessions_left += session->is_left ? 1 : 0;
+    session->is_live = false;
+    fleet->live--;
+    fleet->cut += atomic_load(&session->was_cut) ? 1 : 0;
+    fleet->total.requested++;
+    session_ledger_count(&fleet->total, session->sum.outcome);
+    if (atomic_load(&session->is_leaving)) {
+        fleet->leaving--;
+    } else {
+        session_ledger_count(ledger, session->sum.outcome);
+    }
+}
+
+void fleet_join_ended(struct fleet *fleet, struct session_ledger *ledger)
+{
+    for (unsigned i = 0; i < fleet->used; i++) {
+        struct session *session = &fleet->sessions[i];
+        if (session->is_live && atomic_load_explicit(&session->has_ended, memory_order_acquire)) {
+            fleet_join(fleet, session, ledger);
+            fleet->first_free = i < fleet->first_free ? i : fleet->first_free;
+        }
+    }
+}
+
+void fleet_note_end(struct fleet *fleet, enum search_end end)
+{
+    if (!fleet->is_over) {
+        fleet->is_over = true;
+        fleet->search->end = end;
+        gate_rest(&fleet->load->gate, true);
+    }
+}
+
+void fleet_end_search(struct fleet *fleet, enum search_end end)
+{
+    if (!ranks_follows(fleet->load->ranks)) {
+        fleet_note_end(fleet, end);
+    } else if (fleet->wish == SEARCH_GOES_ON) {
+        fleet->wish = end;
+    }
+}
+
+void fleet_exchange(struct fleet *fleet, bool is_work_done)
+{
+    struct load *load = fleet->load;
+    struct gate *gate = &load->gate;
+    struct ranks_state *own = &fleet->own;
+    const int64_t now_ns = mono_now_ns();
+    const enum stop_reason reason = gate_reason(gate);
+    const bool is_stopped = gate_is_stopped(gate) && reason != STOP_DURATION;
+    const struct ranks_state before = *own;
+    own->is_up = fleet->is_up;
+    own->is_done = is_work_done;
+    own->is_over = fleet->have_ended;
+    own->is_stopped = is_stopped;
+    own->reason = reason;
+    own->level = fleet->level;
+    own->stage = fleet->stage;
+    own->has_failed = fleet->has_level_failed;
+    own->end = fleet->search != NULL && fleet->is_over ? fleet->search->end : fleet->wish;
+    const bool has_changed = ranks_states_differ(own, &before);
+    if (!has_changed && now_ns < fleet->next_exchange_ns) {
+        return;
+    }
+    /* who waits for the others asks often */
+    const bool waits = fleet->search != NULL
+                           ? fleet->stage != STAGE_CLIMBS || fleet->orders.noted == fleet->level
+                           : is_work_done || (fleet->is_up && fleet->orders.go_ns == 0);
+    fleet->next_exchange_ns = now_ns + (waits ? WAIT_NS : TICK_NS / 2);
+    if (has_changed || now_ns >= fleet->next_count_ns) {
+        fleet->next_count_ns = now_ns + (fleet->search == NULL ? COUNT_NS : TICK_NS);
+        recorder_read_all(load->recorder, own->counters);
+    }
+    ranks_exchange(load->ranks, own, load->plan->min_sessions, &fleet->orders);
+    if (fleet->search != NULL) {
+        if (fleet->orders.end != SEARCH_GOES_ON) {
+            fleet_note_end(fleet, fleet->orders.end);
+        }
+        return;
+    }
+    if (fleet->orders.is_stopped) {
+        fleet->result->sessions_up = fleet->orders.up;
+        gate_stop(gate, fleet->orders.reason);
+    }
+    if (fleet->orders.is_done) {
+        gate_release(gate);
+    }
+}
