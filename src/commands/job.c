@@ -14,7 +14,6 @@
 #include "plan/facts.h"
 #include "plan/options.h"
 #include "report/expectations.h"
-#include "report/figures.h"
 #include "report/files.h"
 
 #define PAUSE_NS (100 * MONO_NS_PER_MS)

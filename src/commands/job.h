@@ -123,6 +123,11 @@ enum exit_code job_do(struct job *job, enum command command, int argc, char **ar
  * job_begin tries again. */
 enum exit_code job_open_junit(struct job *job, bool may_wait, struct error *error);
 
+/* For prepare, too: sets the tables up, and shows how far the load of a script's tables is. On OK
+ * the caller ends it with setup_fini. `ranks` may be NULL. */
+enum exit_code job_prepare_tables(struct setup *setup, const struct plan *plan, struct ranks *ranks,
+                                  struct error *error);
+
 /* For check, too: loads the tracer, when the plan asks for one. Where that cannot be and the plan
  * only tries it, `note` (ERROR_TEXT_BYTES) says why. */
 enum exit_code job_begin_trace(struct tracer **tracer, const struct plan *plan, char *note,

@@ -250,10 +250,27 @@ static void ask_limits(struct job *job)
     job->question.place_count = job->place_count;
 }
 
+enum exit_code job_prepare_tables(struct setup *setup, const struct plan *plan, struct ranks *ranks,
+                                  struct error *error)
+{
+    struct load_progress progress;
+    struct load_counts counts;
+    const enum exit_code code = setup_prepare(setup, plan, ranks, error);
+    if (code != EXIT_CODE_OK) {
+        return code;
+    }
+    load_progress_init(&progress, plan);
+    while (setup_waits(setup, &counts)) {
+        load_progress_show(&progress, &counts);
+    }
+    load_progress_end(&progress);
+    return setup_complete(setup, plan, error);
+}
+
 static enum exit_code prepare_tables(struct job *job, struct error *error)
 {
     const struct plan *plan = job->plan;
-    enum exit_code code = setup_prepare(&job->setup, plan, job->ranks, error);
+    enum exit_code code = job_prepare_tables(&job->setup, plan, job->ranks, error);
     if (code == EXIT_CODE_OK && job->setup.made.load_ns > 0 && !plan->is_quiet) {
         char line[MADE_LINE_BYTES];
         setup_describe_made(&job->setup, plan, line, sizeof line);
@@ -278,7 +295,7 @@ static enum exit_code share_tables(struct job *job, struct error *error)
     if (!ranks_give_text(job->ranks, &found)) {
         code = EXIT_CODE_INTERRUPTED;
     } else if (plan->is_follower) {
-        code = setup_prepare(&job->setup, plan, job->ranks, error);
+        code = job_prepare_tables(&job->setup, plan, job->ranks, error);
         if (code == EXIT_CODE_OK) {
             setup_learn(&job->setup, &job->facts, buffer_text(&found));
         }

@@ -13,7 +13,7 @@ enum {
 static enum exit_code prepare(const struct plan *plan, char *line, struct error *error)
 {
     struct setup setup;
-    const enum exit_code code = setup_prepare(&setup, plan, NULL, error);
+    const enum exit_code code = job_prepare_tables(&setup, plan, NULL, error);
     if (code == EXIT_CODE_OK) {
         setup_describe_made(&setup, plan, line, LINE_BYTES);
         setup_fini(&setup);

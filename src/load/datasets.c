@@ -30,13 +30,9 @@
 #define BUSY_LIMIT_NS (60 * MONO_NS_PER_S)
 #define BUSY_PAUSE_MAX_NS (250 * MONO_NS_PER_MS)
 
-#define TERMINAL_STEP_NS MONO_NS_PER_S
-#define FILE_STEP_NS (10 * MONO_NS_PER_S)
-
 enum {
     CHUNK_ROWS = 10000,
     LOADERS_MAX = 64,
-    LINE_BYTES = 400,
 };
 
 enum chunk_state {
@@ -81,8 +77,9 @@ struct datasets {
     struct work *works;
     size_t statement_count;
     struct statement *statements;
-    char **texts;  /* of the statements */
-    bool is_wrong; /* the load failed for a reason that will be there again */
+    char **texts;          /* of the statements */
+    bool is_wrong;         /* the load failed for a reason that will be there again */
+    struct loader *loader; /* while they are loaded; owned */
 };
 
 static enum status refuse(struct error *error, const char *format, ...)
@@ -895,6 +892,20 @@ struct task {
 };
 
 /* Shared by the loaders. */
+struct hand {
+    struct loader *loader;
+    pthread_t thread;
+    bool is_started;
+    unsigned index;
+    struct line line;
+    struct adapter_conn *conn;
+    struct script_state *state;
+    struct script_rows *rows;
+    size_t rows_of;          /* dataset */
+    _Atomic uint64_t handed; /* rows of the chunk under way */
+    bool is_overdue;         /* a call took too long, and was cut */
+};
+
 struct loader {
     const struct plan *plan;
     struct setup *setup;
@@ -911,20 +922,9 @@ struct loader {
     const struct work *latest; /* that a task was taken of */
     enum phase latest_phase;
     uint64_t rows; /* loaded */
-};
-
-struct hand {
-    struct loader *loader;
-    pthread_t thread;
-    bool is_started;
-    unsigned index;
-    struct line line;
-    struct adapter_conn *conn;
-    struct script_state *state;
-    struct script_rows *rows;
-    size_t rows_of;          /* dataset */
-    _Atomic uint64_t handed; /* rows of the chunk under way */
-    bool is_overdue;         /* a call took too long, and was cut */
+    int64_t start_ns;
+    int64_t cut_ns; /* when connections are cut next */
+    struct hand hands[LOADERS_MAX];
 };
 
 static void stop(struct loader *loader)
@@ -1339,77 +1339,45 @@ static void add_up(const struct datasets *datasets, uint64_t *all, uint64_t *the
     }
 }
 
-/* Under lock. `handed`: rows of the chunks under way. */
-static void write_progress(const struct loader *loader, uint64_t handed, int64_t elapsed_ns,
-                           char *line, size_t size)
+bool datasets_wait(struct datasets *datasets, struct load_counts *counts)
 {
-    uint64_t all, there;
-    add_up(loader->datasets, &all, &there);
-    there += handed;
-    const double rate = elapsed_ns > 0 ? (double)(loader->rows + handed) * (double)MONO_NS_PER_S /
-                                             (double)elapsed_ns
-                                       : 0;
-    const struct work *work = loader->latest;
-    char left[2 * UNITS_TEXT_BYTES] = "";
-    if (there < all && rate > 0) {
-        snprintf(left, sizeof left, ", %s left",
-                 UNITS_SECONDS((uint64_t)((double)(all - there) / rate) + 1));
+    struct loader *loader = datasets->loader;
+    if (loader == NULL) {
+        return false;
     }
-    snprintf(line, size, "%s of %s rows, %s rows/s%s%s%.80s%s", UNITS_COUNT(there),
-             UNITS_COUNT(all), UNITS_COUNT((uint64_t)rate), left, work == NULL ? "" : ": ",
-             work == NULL ? "" : work->dataset->name,
-             work == NULL                            ? ""
-             : loader->latest_phase == PHASE_INDEXES ? " (indexes)"
-             : loader->latest_phase == PHASE_FINISH  ? " (statistics, count)"
-                                                     : "");
-}
-
-/* Shows how far the load is, cuts what takes too long, and sees a signal; until no loader runs. */
-static void watch(struct loader *loader, struct hand *hands, unsigned count)
-{
-    const struct plan *plan = loader->plan;
-    const int64_t start_ns = mono_now_ns();
-    int64_t cut_ns = INT64_MAX; /* when connections are cut next */
-    struct notice notice;
-    notice_init(&notice, STDERR_FILENO);
-    notice.is_terminal = notice.is_terminal && plan->progress_ns == 0;
-    const int64_t step_ns = plan->progress_ns > 0 ? plan->progress_ns
-                            : notice.is_terminal  ? TERMINAL_STEP_NS
-                                                  : FILE_STEP_NS;
-    int64_t show_ns = start_ns + step_ns;
+    uint64_t handed = 0;
+    const struct timespec tick = mono_timespec(mono_now_ns() + TICK_NS);
     pthread_mutex_lock(&loader->lock);
-    while (loader->running > 0) {
-        uint64_t handed = 0;
-        const struct timespec tick = mono_timespec(mono_now_ns() + TICK_NS);
+    if (loader->running > 0) {
         pthread_cond_timedwait(&loader->ended, &loader->lock, &tick);
-        ranks_beat(loader->setup->ranks);
-        const int64_t now_ns = mono_now_ns();
-        if (cut_ns == INT64_MAX && interrupt_requested()) {
-            cut_ns = now_ns + GRACE_NS;
-            stop(loader);
-        }
-        for (unsigned i = 0; i < count; i++) {
-            struct hand *hand = &hands[i];
-            handed += atomic_load_explicit(&hand->handed, memory_order_relaxed);
-            line_cut_overdue(&hand->line, now_ns, NULL);
-            if (now_ns >= cut_ns) {
-                line_cut(&hand->line, NULL, NULL);
-            }
-        }
-        cut_ns = now_ns >= cut_ns ? now_ns + MONO_NS_PER_S : cut_ns;
-        if (now_ns >= show_ns && !plan->is_quiet) {
-            char text[LINE_BYTES], line[LINE_BYTES];
-            write_progress(loader, handed, now_ns - start_ns, text, sizeof text);
-            pthread_mutex_unlock(&loader->lock);
-            const unsigned columns = notice_columns(&notice);
-            text_clean_line(line, sizeof line, text, columns == 0 ? sizeof line : columns);
-            notice_show(&notice, line);
-            pthread_mutex_lock(&loader->lock);
-            show_ns = now_ns + step_ns;
+    }
+    ranks_beat(loader->setup->ranks);
+    const int64_t now_ns = mono_now_ns();
+    if (loader->cut_ns == INT64_MAX && interrupt_requested()) {
+        loader->cut_ns = now_ns + GRACE_NS;
+        stop(loader);
+    }
+    for (unsigned i = 0; i < loader->count; i++) {
+        struct hand *hand = &loader->hands[i];
+        handed += atomic_load_explicit(&hand->handed, memory_order_relaxed);
+        line_cut_overdue(&hand->line, now_ns, NULL);
+        if (now_ns >= loader->cut_ns) {
+            line_cut(&hand->line, NULL, NULL);
         }
     }
+    loader->cut_ns = now_ns >= loader->cut_ns ? now_ns + MONO_NS_PER_S : loader->cut_ns;
+    *counts =
+        (struct load_counts){.loaded = loader->rows + handed,
+                             .elapsed_ns = now_ns - loader->start_ns,
+                             .table = loader->latest == NULL ? NULL : loader->latest->dataset->name,
+                             .step = loader->latest_phase == PHASE_INDEXES  ? LOAD_INDEXES
+                                     : loader->latest_phase == PHASE_FINISH ? LOAD_FINISH
+                                                                            : LOAD_ROWS};
+    add_up(datasets, &counts->all, &counts->rows);
+    counts->rows += handed;
+    const bool goes_on = loader->running > 0;
     pthread_mutex_unlock(&loader->lock);
-    notice_end(&notice);
+    return goes_on;
 }
 
 /* The error of a load that did not come to its end says what is there, too. */
@@ -1458,59 +1426,80 @@ static unsigned count_loaders(const struct datasets *datasets, const struct plan
     return tasks == 0 ? 0 : count == 0 ? 1 : (unsigned)count;
 }
 
-enum status datasets_load(struct datasets *datasets, const struct plan *plan, struct setup *setup,
-                          struct error *error)
+enum status datasets_begin_load(struct datasets *datasets, const struct plan *plan,
+                                struct setup *setup, struct error *error)
 {
-    struct loader loader = {.plan = plan, .setup = setup, .datasets = datasets};
     const unsigned count = count_loaders(datasets, plan, setup);
-    const int64_t start_ns = mono_now_ns();
-    struct hand hands[LOADERS_MAX] = {0};
     if (count == 0) {
         return STATUS_OK;
     }
-    pthread_mutex_init(&loader.lock, NULL);
-    pthread_cond_init(&loader.changed, NULL);
-    thread_cond_init(&loader.ended);
-    loader.count = loader.running = count;
+    struct loader *loader = datasets->loader = calloc(1, sizeof *loader);
+    if (loader == NULL) {
+        return lack_memory(error);
+    }
+    loader->plan = plan;
+    loader->setup = setup;
+    loader->datasets = datasets;
+    loader->start_ns = mono_now_ns();
+    loader->cut_ns = INT64_MAX;
+    pthread_mutex_init(&loader->lock, NULL);
+    pthread_cond_init(&loader->changed, NULL);
+    thread_cond_init(&loader->ended);
+    loader->count = loader->running = count;
     for (unsigned i = 0; i < count; i++) {
-        hands[i].loader = &loader;
-        hands[i].index = i;
-        line_init(&hands[i].line, plan->adapter, plan->timeout_ns);
-        const int rc = thread_start(&hands[i].thread, 0, hand_run, &hands[i]);
-        hands[i].is_started = rc == 0;
+        struct hand *hand = &loader->hands[i];
+        hand->loader = loader;
+        hand->index = i;
+        line_init(&hand->line, plan->adapter, plan->timeout_ns);
+        const int rc = thread_start(&hand->thread, 0, hand_run, hand);
+        hand->is_started = rc == 0;
         if (rc != 0) {
-            pthread_mutex_lock(&loader.lock);
-            loader.running--;
-            error_set(&loader.open_error, ERROR_SYSTEM, rc, NULL,
+            pthread_mutex_lock(&loader->lock);
+            loader->running--;
+            error_set(&loader->open_error, ERROR_SYSTEM, rc, NULL,
                       "client limit: no thread could be started: %s", strerror(rc));
-            pthread_mutex_unlock(&loader.lock);
+            pthread_mutex_unlock(&loader->lock);
         }
     }
-    watch(&loader, hands, count);
-    for (unsigned i = 0; i < count; i++) {
-        if (hands[i].is_started) {
-            pthread_join(hands[i].thread, NULL);
-        }
-        line_fini(&hands[i].line);
+    return STATUS_OK;
+}
+
+enum status datasets_end_load(struct datasets *datasets, struct error *error)
+{
+    struct loader *const loader = datasets->loader;
+    if (loader == NULL) {
+        return STATUS_OK;
     }
-    pthread_cond_destroy(&loader.changed);
-    pthread_cond_destroy(&loader.ended);
-    pthread_mutex_destroy(&loader.lock);
-    setup->made.rows = loader.rows;
-    setup->made.load_ns = mono_now_ns() - start_ns;
+    for (unsigned i = 0; i < loader->count; i++) {
+        if (loader->hands[i].is_started) {
+            pthread_join(loader->hands[i].thread, NULL);
+        }
+        line_fini(&loader->hands[i].line);
+    }
+    pthread_cond_destroy(&loader->changed);
+    pthread_cond_destroy(&loader->ended);
+    pthread_mutex_destroy(&loader->lock);
+    struct setup *const setup = loader->setup;
+    setup->made.rows = loader->rows;
+    setup->made.load_ns = mono_now_ns() - loader->start_ns;
     bool is_done = true;
     for (size_t i = 0; i < datasets->count; i++) {
         is_done = is_done && datasets->works[i].phase == PHASE_DONE;
     }
-    const enum error_kind kind = loader.error.kind;
-    datasets->is_wrong = loader.status != STATUS_OK && loader.status != STATUS_LOST &&
+    const enum error_kind kind = loader->error.kind;
+    datasets->is_wrong = loader->status != STATUS_OK && loader->status != STATUS_LOST &&
                          !interrupt_requested() &&
                          (kind == ERROR_USAGE || kind == ERROR_DATA || kind == ERROR_DUPLICATE ||
                           kind == ERROR_NOT_FOUND || kind == ERROR_UNSUPPORTED);
     if (!is_done) {
-        conclude(&loader, error);
+        conclude(loader, error);
     }
-    return is_done ? STATUS_OK : loader.status == STATUS_OK ? STATUS_LOST : loader.status;
+    const enum status status = is_done                       ? STATUS_OK
+                               : loader->status == STATUS_OK ? STATUS_LOST
+                                                             : loader->status;
+    free(loader);
+    datasets->loader = NULL;
+    return status;
 }
 
 /* A table that cleanup is to drop. */

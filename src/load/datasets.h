@@ -43,11 +43,14 @@ enum status datasets_examine(const struct datasets_place *place, struct datasets
 enum status datasets_make(const struct datasets_place *place, struct datasets *datasets,
                           struct error *error);
 
-/* Loads what is missing, by as many sessions as the plan has, at most 64, with progress on standard
- * error. Main thread, without a connection. Else than OK, or when a signal came: *error says what
- * is loaded, too, and what loads the rest. */
-enum status datasets_load(struct datasets *datasets, const struct plan *plan, struct setup *setup,
-                          struct error *error);
+/* Loads what is missing, by as many sessions as the plan has, at most 64. Main thread, without a
+ * connection: begins, waits as long as datasets_wait returns true, each time for a moment, and
+ * ends. Else than OK, or when a signal came: *error says what is loaded, too, and what loads the
+ * rest. */
+enum status datasets_begin_load(struct datasets *datasets, const struct plan *plan,
+                                struct setup *setup, struct error *error);
+bool datasets_wait(struct datasets *datasets, struct load_counts *counts);
+enum status datasets_end_load(struct datasets *datasets, struct error *error);
 
 /* Whether the load failed for a reason that is the script's, and will be there again: then
  * datasets_undo drops the tables that datasets_make made. */

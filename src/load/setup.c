@@ -387,16 +387,9 @@ static enum status prepare_table(struct task *task, struct setup *setup, struct 
     return status;
 }
 
-/* Work of the task, and what it leaves for the load. */
-struct preparation {
-    struct setup *setup;
-    struct datasets *datasets;
-};
-
 static enum status prepare(struct task *task, struct adapter_conn *conn, struct error *error)
 {
-    struct preparation *preparation = task->context;
-    struct setup *setup = preparation->setup;
+    struct setup *setup = task->context;
     const struct plan *plan = task->plan;
     const struct adapter *adapter = plan->adapter;
     const struct datasets_place place = {plan, setup, conn, task_note_answer, task};
@@ -408,7 +401,7 @@ static enum status prepare(struct task *task, struct adapter_conn *conn, struct 
     task_note_answer(task);
     inspect(setup, conn, plan);
     if (plan->script != NULL) {
-        status = datasets_examine(&place, &preparation->datasets, error);
+        status = datasets_examine(&place, &setup->datasets, error);
         inspect(setup, conn, plan);
     }
     if (status == STATUS_OK &&
@@ -416,7 +409,7 @@ static enum status prepare(struct task *task, struct adapter_conn *conn, struct 
         status = prepare_table(task, setup, conn, error);
     }
     if (status == STATUS_OK && plan->script != NULL) {
-        status = datasets_make(&place, preparation->datasets, error);
+        status = datasets_make(&place, setup->datasets, error);
         inspect(setup, conn, plan);
     }
     task_note_answer(task);
@@ -439,33 +432,30 @@ static enum status prepare(struct task *task, struct adapter_conn *conn, struct 
 
 static enum status undo(struct task *task, struct adapter_conn *conn, struct error *error)
 {
-    struct preparation *preparation = task->context;
-    const struct datasets_place place = {task->plan, preparation->setup, conn, task_note_answer,
-                                         task};
+    struct setup *setup = task->context;
+    const struct datasets_place place = {task->plan, setup, conn, task_note_answer, task};
     (void)error;
-    datasets_undo(&place, preparation->datasets);
+    datasets_undo(&place, setup->datasets);
     return STATUS_OK;
 }
 
 /* Else than OK: *error says what is loaded. */
-static enum exit_code load_datasets(struct preparation *preparation, const struct plan *plan,
-                                    struct error *error)
+static enum exit_code end_load(struct setup *setup, const struct plan *plan, struct error *error)
 {
-    const enum status status =
-        datasets_load(preparation->datasets, plan, preparation->setup, error);
+    const enum status status = datasets_end_load(setup->datasets, error);
     if (status == STATUS_OK) {
         return task_conclude(status, "the first session", error);
     }
     if (interrupt_requested()) {
         return EXIT_CODE_INTERRUPTED;
     }
-    if (datasets_are_wrong(preparation->datasets)) {
+    if (datasets_are_wrong(setup->datasets)) {
         struct task task = {
             .plan = plan,
             .open = TASK_AGAIN,
             .work = undo,
-            .setup = preparation->setup,
-            .context = preparation,
+            .setup = setup,
+            .context = setup,
             .what = "an answer while tables were dropped",
             .notice = "waiting for the server to drop the tables",
             .limit_ns = plan->timeout_ns,
@@ -555,13 +545,12 @@ enum exit_code setup_prepare(struct setup *setup, const struct plan *plan, struc
                              struct error *error)
 {
     *setup = (struct setup){.ranks = ranks};
-    struct preparation preparation = {.setup = setup};
     struct task task = {
         .plan = plan,
         .open = TASK_PATIENTLY,
         .work = prepare,
         .setup = setup,
-        .context = &preparation,
+        .context = setup,
         .what = "an answer while the table was set up",
         .notice = plan->wait_ns > 0 ? "waiting for the server"
                                     : "waiting for the server to get the table ready",
@@ -571,9 +560,26 @@ enum exit_code setup_prepare(struct setup *setup, const struct plan *plan, struc
     if (code == EXIT_CODE_OK) {
         code = task_conclude(task_run(&task, error), "the first session", error);
     }
-    if (code == EXIT_CODE_OK && preparation.datasets != NULL) {
-        code = load_datasets(&preparation, plan, error);
+    if (code == EXIT_CODE_OK && setup->datasets != NULL &&
+        datasets_begin_load(setup->datasets, plan, setup, error) != STATUS_OK) {
+        code = task_exit_code(error);
     }
+    if (code != EXIT_CODE_OK) {
+        setup_fini(setup);
+    }
+    return code;
+}
+
+bool setup_waits(struct setup *setup, struct load_counts *counts)
+{
+    return setup->datasets != NULL && datasets_wait(setup->datasets, counts);
+}
+
+enum exit_code setup_complete(struct setup *setup, const struct plan *plan, struct error *error)
+{
+    enum exit_code code = setup->datasets == NULL ? EXIT_CODE_OK : end_load(setup, plan, error);
+    datasets_destroy(setup->datasets);
+    setup->datasets = NULL;
     if (code == EXIT_CODE_OK && setup->made.load_ns > 0) {
         setup->storage.bytes_before = server_measure_tables(setup, plan, false);
         server_read_settings(setup, plan, false, setup->host,
@@ -583,7 +589,6 @@ enum exit_code setup_prepare(struct setup *setup, const struct plan *plan, struc
         (plan->adapter->flags & ADAPTER_DISCARDS) == 0) {
         code = prepare_hosts(setup, plan, error);
     }
-    datasets_destroy(preparation.datasets);
     if (code != EXIT_CODE_OK) {
         setup_fini(setup);
     }
@@ -631,6 +636,8 @@ void setup_fini(struct setup *setup)
     free(setup->tables);
     free(setup->hosts);
     storage_fini(&setup->storage);
+    datasets_destroy(setup->datasets);
+    setup->datasets = NULL;
     setup->tables = setup->own = NULL;
     setup->hosts = NULL;
     setup->table_count = setup->host_count = 0;

@@ -34,6 +34,19 @@ struct setup_made {
     int64_t load_ns;
 };
 
+/* How far the load of a script's tables is. */
+struct load_counts {
+    uint64_t rows, all; /* of all tables: that are there, and that there are to be */
+    uint64_t loaded;    /* by this load */
+    int64_t elapsed_ns;
+    const char *table; /* that was taken up last; NULL: none yet */
+    enum load_step {
+        LOAD_ROWS,
+        LOAD_INDEXES,
+        LOAD_FINISH, /* statistics and count */
+    } step;
+};
+
 /* Sessions whose calls were cut on this side: the server may be at work on them still. */
 struct cut_list {
     struct cut_session {
@@ -64,6 +77,7 @@ struct setup {
     struct server_limits server;       /* version "" when the server did not say */
     struct connection_info connection; /* how this connection, and so all of them, work */
     bool is_remote;                    /* the server is on another machine */
+    struct datasets *datasets;         /* with a script, until its tables are loaded; owned */
     struct setup_made made;
     struct storage storage;
     unsigned host;            /* the first that answered */
@@ -94,7 +108,10 @@ enum exit_code setup_find_table(const struct plan *plan, struct setup_found *fou
  * OK: out of memory; setup_fini frees what there is. */
 enum exit_code setup_make_room(struct setup *setup, const struct plan *plan, struct error *error);
 
-/* Connects, creates the table where it is missing (or is to be recreated), learns its columns,
+/* Three steps, with whatever the caller has to do while it waits: setup_prepare; setup_waits, each
+ * time for a moment, until it returns false; setup_complete.
+ *
+ * Connects, creates the table where it is missing (or is to be recreated), learns its columns,
  * counts its rows, and runs the user's query once, if there is one. With a script, its tables are
  * made and loaded, and its statements prepared once. On OK the caller ends it with setup_fini; else
  * *error is the line to print.
@@ -104,6 +121,8 @@ enum exit_code setup_make_room(struct setup *setup, const struct plan *plan, str
  * own, and the table is made there, too. Tables of a script are not. */
 enum exit_code setup_prepare(struct setup *setup, const struct plan *plan, struct ranks *ranks,
                              struct error *error);
+bool setup_waits(struct setup *setup, struct load_counts *counts);
+enum exit_code setup_complete(struct setup *setup, const struct plan *plan, struct error *error);
 void setup_fini(struct setup *setup);
 
 /* The rows that a table had before the run, where it was set up. */

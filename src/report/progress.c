@@ -299,3 +299,43 @@ void progress_end(struct progress *progress)
 {
     notice_end(&progress->notice);
 }
+
+void load_progress_init(struct load_progress *progress, const struct plan *plan)
+{
+    *progress = (struct load_progress){.is_quiet = plan->is_quiet};
+    notice_init(&progress->notice, STDERR_FILENO);
+    progress->notice.is_terminal = progress->notice.is_terminal && plan->progress_ns == 0;
+    progress->step_ns = plan->progress_ns > 0          ? plan->progress_ns
+                        : progress->notice.is_terminal ? MONO_NS_PER_S
+                                                       : 10 * MONO_NS_PER_S;
+    progress->next_ns = progress->step_ns;
+}
+
+void load_progress_show(struct load_progress *progress, const struct load_counts *counts)
+{
+    static const char *const steps[] = {
+        [LOAD_ROWS] = "", [LOAD_INDEXES] = " (indexes)", [LOAD_FINISH] = " (statistics, count)"};
+    if (progress->is_quiet || counts->elapsed_ns < progress->next_ns) {
+        return;
+    }
+    const double rate =
+        counts->elapsed_ns > 0 ? (double)counts->loaded / figures_seconds(counts->elapsed_ns) : 0;
+    char left[2 * UNITS_TEXT_BYTES] = "", text[LINE_BYTES], line[LINE_BYTES];
+    if (counts->rows < counts->all && rate > 0) {
+        snprintf(left, sizeof left, ", %s left",
+                 UNITS_SECONDS((uint64_t)((double)(counts->all - counts->rows) / rate) + 1));
+    }
+    const bool has_table = counts->table != NULL;
+    snprintf(text, sizeof text, "%s of %s rows, %s rows/s%s%s%.80s%s", UNITS_COUNT(counts->rows),
+             UNITS_COUNT(counts->all), UNITS_COUNT((uint64_t)rate), left, has_table ? ": " : "",
+             has_table ? counts->table : "", has_table ? steps[counts->step] : "");
+    const unsigned columns = notice_columns(&progress->notice);
+    text_clean_line(line, sizeof line, text, columns == 0 ? sizeof line : columns);
+    notice_show(&progress->notice, line);
+    progress->next_ns = counts->elapsed_ns + progress->step_ns;
+}
+
+void load_progress_end(struct load_progress *progress)
+{
+    notice_end(&progress->notice);
+}

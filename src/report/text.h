@@ -13,6 +13,7 @@
 #include "append/row.h"
 #include "base/process.h"
 #include "base/text.h"
+#include "load/setup.h"
 #include "measure/levels.h"
 #include "measure/limit.h"
 #include "measure/result.h"
@@ -88,6 +89,17 @@ void progress_show(struct progress *progress, const struct progress_state *now);
 
 /* Takes the rewritten line away. */
 void progress_end(struct progress *progress);
+
+/* The same for the load of a script's tables, on stderr: a line every second on a terminal, else
+ * every ten, or as often as it is asked for. Main thread. */
+struct load_progress {
+    struct notice notice;
+    bool is_quiet;
+    int64_t step_ns, next_ns; /* since the load began */
+};
+void load_progress_init(struct load_progress *progress, const struct plan *plan);
+void load_progress_show(struct load_progress *progress, const struct load_counts *counts);
+void load_progress_end(struct load_progress *progress);
 
 /*
  * What a run tells monitors while it goes on: a file for node_exporter's textfile collector, and a
