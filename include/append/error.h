@@ -71,6 +71,11 @@ void error_clear(struct error *error);
 bool error_set(struct error *error, enum error_kind kind, int native_code, const char *sqlstate,
                const char *format, ...) __attribute__((format(printf, 5, 6)));
 
+/* Puts words in front of the text of the error that is held: "WORDS: TEXT", the end of which is cut
+ * where there is no room for it. */
+void error_prefix(struct error *error, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 /* True when an error is held. */
 bool error_is_set(const struct error *error);
 

@@ -90,6 +90,18 @@ bool error_set(struct error *error, enum error_kind kind, int native_code, const
     return true;
 }
 
+void error_prefix(struct error *error, const char *format, ...)
+{
+    const struct error inner = *error;
+    char what[ERROR_TEXT_BYTES / 2];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(what, sizeof what, format, arguments);
+    va_end(arguments);
+    const int room = (int)sizeof error->text - 3 - (int)strlen(what);
+    snprintf(error->text, sizeof error->text, "%s: %.*s", what, room, inner.text);
+}
+
 bool error_is_set(const struct error *error)
 {
     return error->kind != ERROR_NONE;

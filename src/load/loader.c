@@ -1,0 +1,655 @@
+#include <ctype.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/ask.h"
+#include "base/mono.h"
+#include "base/process.h"
+#include "base/text.h"
+#include "load/line.h"
+#include "load/table_load.h"
+#include "plan/facts.h"
+
+#define TICK_NS (50 * MONO_NS_PER_MS)
+
+/* How long chunks may take after a signal before their connections are cut. */
+#define GRACE_NS (3 * MONO_NS_PER_S)
+
+/* How long a busy database is asked again for one chunk, and the longest pause between two tries.
+ */
+#define BUSY_LIMIT_NS (60 * MONO_NS_PER_S)
+#define BUSY_PAUSE_MAX_NS (250 * MONO_NS_PER_MS)
+
+enum {
+    LOADERS_MAX = 64
+};
+
+/* What a loading does next. */
+struct step {
+    struct table_load *work;
+    enum phase phase;
+    uint64_t chunk;
+};
+
+/* Shared by the loaders. */
+struct loader {
+    struct loading *loading;
+    pthread_t thread;
+    bool is_started;
+    unsigned index;
+    struct line line;
+    struct adapter_conn *conn;
+    struct script_state *state;
+    struct script_rows *rows;
+    size_t rows_of;          /* dataset */
+    _Atomic uint64_t handed; /* rows of the chunk under way */
+    bool is_overdue;         /* a call took too long, and was cut */
+};
+
+struct loading {
+    const struct plan *plan;
+    struct setup *setup;
+    struct datasets *datasets;
+    unsigned count;         /* of loaders */
+    pthread_mutex_t lock;   /* guards the rest, the works, and the connections of the loaders */
+    pthread_cond_t changed; /* loaders: there may be a step, or there will be none */
+    pthread_cond_t ended;   /* main thread */
+    bool is_stopped;
+    unsigned running;
+    enum status status; /* of the first that failed */
+    struct error error;
+    struct error open_error;         /* of the first loading that could not connect */
+    const struct table_load *latest; /* that a step was taken of */
+    enum phase latest_phase;
+    uint64_t rows; /* loaded */
+    int64_t start_ns;
+    int64_t cut_ns; /* when connections are cut next */
+    struct loader loaders[LOADERS_MAX];
+};
+
+static void stop(struct loading *loading)
+{
+    loading->is_stopped = true;
+    pthread_cond_broadcast(&loading->changed);
+}
+
+static bool is_stopped(struct loading *loading)
+{
+    pthread_mutex_lock(&loading->lock);
+    const bool is = loading->is_stopped;
+    pthread_mutex_unlock(&loading->lock);
+    return is;
+}
+
+/* Under lock: what can be done with a table now. */
+static bool find_step(struct table_load *work, struct step *step)
+{
+    const uint64_t last = work->chunks - 1; /* where there are chunks */
+    if (work->phase == PHASE_CHUNKS) {
+        while (work->next < work->chunks && work->next != last && work->states != NULL &&
+               work->states[work->next] == CHUNK_THERE) {
+            work->next++;
+        }
+        if (work->next < work->chunks && work->next != last) {
+            *step = (struct step){work, PHASE_CHUNKS, work->next++};
+            return true;
+        }
+    }
+    if (work->running > 0 || work->phase == PHASE_DONE) {
+        return false;
+    }
+    if (work->phase == PHASE_CHUNKS) {
+        work->phase = PHASE_INDEXES;
+    }
+    if (work->phase == PHASE_INDEXES && work->index_count == 0) {
+        work->phase = PHASE_LAST;
+    }
+    if (work->phase == PHASE_LAST &&
+        (work->chunks == 0 || (work->states != NULL && work->states[last] == CHUNK_THERE))) {
+        work->phase = PHASE_FINISH;
+    }
+    *step = (struct step){work, work->phase, last};
+    return true;
+}
+
+/* Waits for something to do. False: nothing is left, or the load was stopped. */
+static bool take_step(struct loading *loading, struct step *step)
+{
+    bool is_found = false;
+    pthread_mutex_lock(&loading->lock);
+    while (!loading->is_stopped && !is_found) {
+        bool is_done = true;
+        for (size_t i = 0; i < loading->datasets->count && !is_found; i++) {
+            struct table_load *work = &loading->datasets->works[i];
+            is_done = is_done && work->phase == PHASE_DONE;
+            is_found = find_step(work, step);
+        }
+        if (is_found) {
+            step->work->running++;
+            loading->latest = step->work;
+            loading->latest_phase = step->phase;
+        } else if (is_done) {
+            break;
+        } else {
+            pthread_cond_wait(&loading->changed, &loading->lock);
+        }
+    }
+    pthread_mutex_unlock(&loading->lock);
+    return is_found;
+}
+
+static void end_step(struct loader *loader, const struct step *step, enum status status,
+                     const struct error *error)
+{
+    struct loading *loading = loader->loading;
+    struct table_load *work = step->work;
+    pthread_mutex_lock(&loading->lock);
+    atomic_store_explicit(&loader->handed, 0, memory_order_relaxed);
+    work->running--;
+    if (status != STATUS_OK) {
+        if (loading->status == STATUS_OK) {
+            loading->status = status;
+            loading->error = *error;
+            if (loader->is_overdue) {
+                error_clear(&loading->error);
+                error_set(&loading->error, ERROR_TIMEOUT, 0, NULL, "no answer in %s (--timeout)",
+                          UNITS_NS(loading->plan->timeout_ns));
+            }
+            error_prefix(&loading->error, "table '%.80s'", work->dataset->name);
+        }
+        stop(loading);
+    } else {
+        const bool is_chunk = step->phase == PHASE_CHUNKS || step->phase == PHASE_LAST;
+        const uint64_t rows = is_chunk ? table_load_chunk_rows(work, step->chunk) : 0;
+        work->loaded += rows;
+        loading->rows += rows;
+        if (step->phase != PHASE_CHUNKS) {
+            work->phase++;
+        }
+    }
+    pthread_cond_broadcast(&loading->changed);
+    pthread_mutex_unlock(&loading->lock);
+}
+
+/* Deletes the rows of a chunk that an interrupted load left, and no row of another table. */
+static enum status delete_chunk(struct loader *loader, const struct table_load *work,
+                                uint64_t chunk, struct error *error)
+{
+    static const struct table_mark_words none;
+    const struct plan *plan = loader->loading->plan;
+    const struct connection_info *connection = &loader->loading->setup->connection;
+    const struct table_mark_words *words =
+        connection->table_mark == NULL ? &none : connection->table_mark;
+    const char quote = connection->identifier_quote;
+    const int64_t first = work->key_from + (int64_t)(chunk * CHUNK_ROWS);
+    struct buffer sql = {0};
+    buffer_add_text(&sql, "delete from ");
+    buffer_add_identifier(&sql, work->dataset->name, quote);
+    buffer_add_text(&sql, " where ");
+    buffer_add_identifier(&sql, work->key, quote);
+    buffer_add_format(&sql, " between %" PRId64 " and %" PRId64, first,
+                      first + (int64_t)table_load_chunk_rows(work, chunk) - 1);
+    enum status status = STATUS_OK;
+    if (words->begin_delete != NULL) {
+        status = plan->adapter->execute(loader->conn, words->begin_delete, error);
+    }
+    if (status == STATUS_OK) {
+        status = table_load_execute(plan, loader->conn, &sql, error);
+    }
+    if (words->end_delete != NULL && (status == STATUS_OK || status == STATUS_REJECTED)) {
+        const enum status ended = plan->adapter->execute(loader->conn, words->end_delete, error);
+        status = ended == STATUS_OK ? status : ended;
+    }
+    buffer_fini(&sql);
+    return status;
+}
+
+static void end_call(struct loader *loader)
+{
+    loader->is_overdue = line_end_call(&loader->line) || loader->is_overdue;
+}
+
+/* One append of all rows of a chunk. */
+static enum status append_chunk(struct loader *loader, const struct table_load *work,
+                                uint64_t chunk, uint64_t *accepted, struct error *error)
+{
+    const struct adapter *adapter = loader->loading->plan->adapter;
+    const struct table *table = &loader->loading->setup->tables[work->number].table;
+    const uint64_t all = table_load_chunk_rows(work, chunk);
+    *accepted = 0;
+    line_begin_call(&loader->line);
+    enum status status = adapter->append_open(loader->conn, table, error);
+    end_call(loader);
+    for (uint64_t done = 0; status == STATUS_OK && done < all;) {
+        const size_t count = all - done < ROW_BATCH_MAX ? (size_t)(all - done) : ROW_BATCH_MAX;
+        const struct batch *filled = script_rows_fill(loader->rows, loader->state,
+                                                      chunk * CHUNK_ROWS + done, 1, count, error);
+        if (filled == NULL) {
+            return STATUS_FATAL; /* the append is open: the connection is of no more use */
+        }
+        struct batch batch = *filled;
+        batch.table = table;
+        line_begin_call(&loader->line);
+        status = adapter->append_rows(loader->conn, &batch, accepted, error);
+        end_call(loader);
+        done += count;
+        atomic_store_explicit(&loader->handed, done, memory_order_relaxed);
+    }
+    if (status == STATUS_OK) {
+        line_begin_call(&loader->line);
+        status = adapter->append_close(loader->conn, accepted, error);
+        end_call(loader);
+    }
+    if (status == STATUS_OK && *accepted != all) {
+        error_set(error, ERROR_SERVER, 0, NULL, "%s of %s rows were kept", UNITS_COUNT(*accepted),
+                  UNITS_COUNT(all));
+        return STATUS_REJECTED;
+    }
+    return status;
+}
+
+/* Again while the database is busy, as sessions do. */
+static enum status load_chunk(struct loader *loader, const struct table_load *work, uint64_t chunk,
+                              struct error *error)
+{
+    const int64_t limit_ns = mono_now_ns() + BUSY_LIMIT_NS;
+    int64_t pause_ns = MONO_NS_PER_MS;
+    bool is_cut = work->states != NULL && work->states[chunk] == CHUNK_CUT;
+    for (;;) {
+        uint64_t accepted = 0;
+        error_clear(error);
+        enum status status = is_cut ? delete_chunk(loader, work, chunk, error) : STATUS_OK;
+        if (status == STATUS_OK) {
+            status = append_chunk(loader, work, chunk, &accepted, error);
+            is_cut = accepted > 0;
+        }
+        if (status != STATUS_REJECTED || !error_is_passing(error) ||
+            (is_cut && work->key == NULL) || mono_now_ns() >= limit_ns ||
+            is_stopped(loader->loading)) {
+            return status;
+        }
+        mono_sleep(pause_ns);
+        pause_ns = 2 * pause_ns < BUSY_PAUSE_MAX_NS ? 2 * pause_ns : BUSY_PAUSE_MAX_NS;
+    }
+}
+
+/* Writes the columns of an index, as a list of them or as a part of its name. */
+static void write_index_columns(struct buffer *sql, const struct script_dataset *dataset,
+                                const char *columns, char quote, bool is_name)
+{
+    for (bool is_first = true; *columns != '\0'; is_first = false) {
+        char name[ROW_NAME_BYTES];
+        columns = table_load_take_column(columns, name, sizeof name);
+        if (is_name) {
+            buffer_add_text(sql, "_");
+            for (const char *c = name; *c != '\0'; c++) {
+                buffer_add(sql, isalnum((unsigned char)*c) ? c : "_", 1);
+            }
+        } else {
+            buffer_add_text(sql, is_first ? "" : ", ");
+            if (table_load_find_column(&dataset->table, name) != NULL) {
+                buffer_add_identifier(sql, name, quote);
+            } else {
+                buffer_add_text(sql, name);
+            }
+        }
+    }
+}
+
+static bool is_dialect_of(const char *dialect, const char *list)
+{
+    const size_t length = strlen(dialect);
+    for (const char *at = strstr(list, dialect); at != NULL; at = strstr(at + 1, dialect)) {
+        if ((at == list || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0')) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* An index that is there already was made by a load that was cut off. */
+static enum status make_indexes(struct loader *loader, const struct table_load *work,
+                                struct error *error)
+{
+    enum {
+        MYSQL_IS_THERE = 1061
+    };
+    struct loading *loading = loader->loading;
+    const struct connection_info *connection = &loading->setup->connection;
+    const struct script_dataset *dataset = work->dataset;
+    const char quote = connection->identifier_quote;
+    const bool can_ask = is_dialect_of(connection->dialect, "postgresql sqlite mariadb");
+    enum status status = STATUS_OK;
+    for (size_t i = 0; i < dataset->index_count && status == STATUS_OK; i++) {
+        struct buffer name = {0}, sql = {0};
+        buffer_add_text(&name, dataset->name);
+        write_index_columns(&name, dataset, dataset->indexes[i], quote, true);
+        buffer_add_format(&sql, "create index %s", can_ask ? "if not exists " : "");
+        buffer_add_identifier(&sql, buffer_text(&name), quote);
+        buffer_add_text(&sql, " on ");
+        buffer_add_identifier(&sql, dataset->name, quote);
+        buffer_add_text(&sql, " (");
+        write_index_columns(&sql, dataset, dataset->indexes[i], quote, false);
+        buffer_add_text(&sql, ")");
+        status = buffer_failed(&name)
+                     ? table_load_lack_memory(error)
+                     : table_load_execute(loading->plan, loader->conn, &sql, error);
+        if (status == STATUS_REJECTED &&
+            (error->native_code == MYSQL_IS_THERE || strcmp(error->sqlstate, "42S11") == 0)) {
+            error_clear(error);
+            status = STATUS_OK;
+        }
+        if (status != STATUS_OK) {
+            error_prefix(error, "index on %.60s", dataset->indexes[i]);
+        }
+        buffer_fini(&name);
+        buffer_fini(&sql);
+        pthread_mutex_lock(&loading->lock);
+        loading->setup->made.indexes += status == STATUS_OK;
+        pthread_mutex_unlock(&loading->lock);
+    }
+    return status;
+}
+
+/* Plans are made from statistics, which are of an empty table yet. A server that does not want to
+ * may leave it. */
+static enum status analyze(struct loader *loader, const struct table_load *work,
+                           struct error *error)
+{
+    const struct connection_info *connection = &loader->loading->setup->connection;
+    const char *dialect = connection->dialect;
+    const char *words = is_dialect_of(dialect, "postgresql")      ? "vacuum analyze "
+                        : is_dialect_of(dialect, "mariadb mysql") ? "analyze table "
+                        : is_dialect_of(dialect, "sqlite")        ? "analyze "
+                                                                  : NULL;
+    if (words == NULL || work->dataset->rows == 0) {
+        return STATUS_OK;
+    }
+    struct buffer sql = {0};
+    buffer_add_text(&sql, words);
+    buffer_add_identifier(&sql, work->dataset->name, connection->identifier_quote);
+    const struct statement statement = {.sql = buffer_text(&sql)};
+    const enum status status =
+        buffer_failed(&sql)
+            ? table_load_lack_memory(error)
+            : loader->loading->plan->adapter->run(loader->conn, &statement, NULL,
+                                                  &(struct answer){.take = NULL}, error);
+    buffer_fini(&sql);
+    if (status == STATUS_REJECTED) {
+        error_clear(error);
+    }
+    return status == STATUS_REJECTED ? STATUS_OK : status;
+}
+
+/* Numbers that the database gives begin behind those that were loaded; then the rows are counted.
+ */
+static enum status finish_table(struct loader *loader, const struct table_load *work,
+                                struct error *error)
+{
+    const struct plan *plan = loader->loading->plan;
+    const struct connection_info *connection = &loader->loading->setup->connection;
+    const struct script_dataset *dataset = work->dataset;
+    const struct setup *setup = loader->loading->setup;
+    const struct setup_table *counted = &setup->tables[work->number];
+    uint64_t *const rows = setup_rows_before(setup, counted);
+    enum status status = STATUS_OK;
+    for (size_t c = 0; c < dataset->column_count && status == STATUS_OK; c++) {
+        char sql[1024] = "";
+        if (dataset->columns[c].is_numbered && dataset->rows > 0 &&
+            connection->number_from != NULL) {
+            connection->number_from(dataset->name, dataset->table.columns[c].name, sql, sizeof sql);
+        }
+        if (sql[0] != '\0') {
+            const struct statement statement = {.sql = sql};
+            status = plan->adapter->run(loader->conn, &statement, NULL,
+                                        &(struct answer){.take = NULL}, error);
+        }
+    }
+    status = status == STATUS_OK ? analyze(loader, work, error) : status;
+    if (status == STATUS_OK) {
+        const struct ask_wait wait = {.unread = ask_words(connection)->unread,
+                                      .limit_ns = ASK_UNREAD_NS};
+        status = ask_count_shown(plan->adapter, loader->conn, &counted->count, &wait, rows, error);
+    }
+    if (status == STATUS_OK && dataset->rows > 0 && *rows != dataset->rows) {
+        error_set(error, ERROR_SERVER, 0, NULL, "%s rows were loaded, and count(*) is %s",
+                  UNITS_COUNT(dataset->rows), UNITS_COUNT(*rows));
+        return STATUS_REJECTED;
+    }
+    return status == STATUS_OK && dataset->rows > 0
+               ? table_load_write_mark(plan, loader->loading->setup, loader->conn, dataset, false,
+                                       error)
+               : status;
+}
+
+static enum status do_step(struct loader *loader, const struct step *step, struct error *error)
+{
+    const struct table_load *work = step->work;
+    if (step->phase == PHASE_INDEXES) {
+        return make_indexes(loader, work, error);
+    }
+    if (step->phase == PHASE_FINISH) {
+        return finish_table(loader, work, error);
+    }
+    if (loader->rows == NULL || loader->rows_of != work->number) {
+        script_rows_destroy(loader->rows);
+        loader->rows =
+            script_rows_create(loader->loading->plan->script, work->number, ROW_BATCH_MAX);
+        loader->rows_of = work->number;
+    }
+    return loader->rows == NULL ? table_load_lack_memory(error)
+                                : load_chunk(loader, work, step->chunk, error);
+}
+
+static void *loader_run(void *argument)
+{
+    struct loader *loader = argument;
+    struct loading *loading = loader->loading;
+    const struct plan *plan = loading->plan;
+    const struct script_place place = {.session = loader->index,
+                                       .sessions = loading->count,
+                                       .seed = plan->facts->seed,
+                                       .dialect = loading->setup->connection.dialect};
+    struct error error = {.kind = ERROR_NONE};
+    struct target target = target_at(plan, loading->setup->host);
+    target.facts = &loading->setup->connection.facts;
+    enum status status = line_open(&loader->line, &target, &loader->conn, &error);
+    if (status == STATUS_OK) {
+        status = script_state_create(&loader->state, plan->script, &place, &error);
+    }
+    struct step step;
+    while (status == STATUS_OK && take_step(loading, &step)) {
+        status = do_step(loader, &step, &error);
+        end_step(loader, &step, status, &error);
+    }
+    line_close(&loader->line, &loader->conn);
+    script_rows_destroy(loader->rows);
+    script_state_destroy(loader->state);
+    pthread_mutex_lock(&loading->lock);
+    if (status != STATUS_OK && !error_is_set(&loading->open_error)) {
+        loading->open_error = error;
+    }
+    loading->running--;
+    pthread_cond_signal(&loading->ended);
+    pthread_mutex_unlock(&loading->lock);
+    return NULL;
+}
+
+/* Rows of all tables, and those that are there. */
+static void add_up(const struct datasets *datasets, uint64_t *all, uint64_t *there)
+{
+    *all = *there = 0;
+    for (size_t i = 0; i < datasets->count; i++) {
+        const struct table_load *work = &datasets->works[i];
+        *all += work->dataset->rows;
+        *there += work->dataset->rows > 0 ? work->rows + work->loaded : 0;
+    }
+}
+
+bool datasets_wait(struct datasets *datasets, struct load_counts *counts)
+{
+    struct loading *loading = datasets->loading;
+    if (loading == NULL) {
+        return false;
+    }
+    uint64_t handed = 0;
+    const struct timespec tick = mono_timespec(mono_now_ns() + TICK_NS);
+    pthread_mutex_lock(&loading->lock);
+    if (loading->running > 0) {
+        pthread_cond_timedwait(&loading->ended, &loading->lock, &tick);
+    }
+    ranks_beat(loading->setup->ranks);
+    const int64_t now_ns = mono_now_ns();
+    if (loading->cut_ns == INT64_MAX && interrupt_requested()) {
+        loading->cut_ns = now_ns + GRACE_NS;
+        stop(loading);
+    }
+    for (unsigned i = 0; i < loading->count; i++) {
+        struct loader *loader = &loading->loaders[i];
+        handed += atomic_load_explicit(&loader->handed, memory_order_relaxed);
+        line_cut_overdue(&loader->line, now_ns, NULL);
+        if (now_ns >= loading->cut_ns) {
+            line_cut(&loader->line, NULL, NULL);
+        }
+    }
+    loading->cut_ns = now_ns >= loading->cut_ns ? now_ns + MONO_NS_PER_S : loading->cut_ns;
+    *counts = (struct load_counts){
+        .loaded = loading->rows + handed,
+        .elapsed_ns = now_ns - loading->start_ns,
+        .table = loading->latest == NULL ? NULL : loading->latest->dataset->name,
+        .step = loading->latest_phase == PHASE_INDEXES  ? LOAD_INDEXES
+                : loading->latest_phase == PHASE_FINISH ? LOAD_FINISH
+                                                        : LOAD_ROWS};
+    add_up(datasets, &counts->all, &counts->rows);
+    counts->rows += handed;
+    const bool goes_on = loading->running > 0;
+    pthread_mutex_unlock(&loading->lock);
+    return goes_on;
+}
+
+/* The error of a load that did not come to its end says what is there, too. */
+static void conclude(const struct loading *loading, struct error *error)
+{
+    uint64_t all, there;
+    bool can_go_on = true;
+    for (size_t i = 0; i < loading->datasets->count; i++) {
+        const struct table_load *work = &loading->datasets->works[i];
+        can_go_on = can_go_on && (work->phase == PHASE_DONE || work->key != NULL ||
+                                  work->loaded + work->rows == 0);
+    }
+    add_up(loading->datasets, &all, &there);
+    char rest[160];
+    snprintf(rest, sizeof rest, "%s of %s rows are loaded; %s", UNITS_COUNT(there),
+             UNITS_COUNT(all),
+             loading->datasets->is_wrong                 ? "the tables made for them are dropped"
+             : !can_go_on                                ? "--recreate begins again"
+             : loading->plan->command == COMMAND_PREPARE ? "the same command loads the others"
+                                                         : "append prepare loads the others");
+    const struct error first = loading->status != STATUS_OK ? loading->error : loading->open_error;
+    *error = first;
+    if (interrupt_requested()) {
+        error_clear(error);
+        error_set(error, ERROR_CANCELLED, 0, NULL, "interrupted: %s", rest);
+        return;
+    }
+    error->kind = loading->datasets->is_wrong ? ERROR_USAGE : error->kind;
+    const int room = (int)(sizeof error->text - strlen(rest) - 4);
+    snprintf(error->text, sizeof error->text, "%.*s (%s)", room > 0 ? room : 0, first.text, rest);
+}
+
+/* How many loaders there is work for. */
+static unsigned count_loaders(const struct datasets *datasets, const struct plan *plan,
+                              const struct setup *setup)
+{
+    uint64_t steps = 0;
+    for (size_t i = 0; i < datasets->count; i++) {
+        const struct table_load *work = &datasets->works[i];
+        steps += work->phase == PHASE_DONE ? 0 : work->chunks == 0 ? 1 : work->chunks;
+    }
+    const uint64_t most = setup->connection.is_embedded  ? 1 /* has one writer at a time */
+                          : plan->sessions > LOADERS_MAX ? LOADERS_MAX
+                                                         : plan->sessions;
+    const uint64_t count = steps < most ? steps : most;
+    return steps == 0 ? 0 : count == 0 ? 1 : (unsigned)count;
+}
+
+enum status datasets_begin_load(struct datasets *datasets, const struct plan *plan,
+                                struct setup *setup, struct error *error)
+{
+    const unsigned count = count_loaders(datasets, plan, setup);
+    if (count == 0) {
+        return STATUS_OK;
+    }
+    struct loading *loading = datasets->loading = calloc(1, sizeof *loading);
+    if (loading == NULL) {
+        return table_load_lack_memory(error);
+    }
+    loading->plan = plan;
+    loading->setup = setup;
+    loading->datasets = datasets;
+    loading->start_ns = mono_now_ns();
+    loading->cut_ns = INT64_MAX;
+    pthread_mutex_init(&loading->lock, NULL);
+    pthread_cond_init(&loading->changed, NULL);
+    thread_cond_init(&loading->ended);
+    loading->count = loading->running = count;
+    for (unsigned i = 0; i < count; i++) {
+        struct loader *loader = &loading->loaders[i];
+        loader->loading = loading;
+        loader->index = i;
+        line_init(&loader->line, plan->adapter, plan->timeout_ns);
+        const int rc = thread_start(&loader->thread, 0, loader_run, loader);
+        loader->is_started = rc == 0;
+        if (rc != 0) {
+            pthread_mutex_lock(&loading->lock);
+            loading->running--;
+            error_set(&loading->open_error, ERROR_SYSTEM, rc, NULL,
+                      "client limit: no thread could be started: %s", strerror(rc));
+            pthread_mutex_unlock(&loading->lock);
+        }
+    }
+    return STATUS_OK;
+}
+
+enum status datasets_end_load(struct datasets *datasets, struct error *error)
+{
+    struct loading *const loading = datasets->loading;
+    if (loading == NULL) {
+        return STATUS_OK;
+    }
+    for (unsigned i = 0; i < loading->count; i++) {
+        if (loading->loaders[i].is_started) {
+            pthread_join(loading->loaders[i].thread, NULL);
+        }
+        line_fini(&loading->loaders[i].line);
+    }
+    pthread_cond_destroy(&loading->changed);
+    pthread_cond_destroy(&loading->ended);
+    pthread_mutex_destroy(&loading->lock);
+    struct setup *const setup = loading->setup;
+    setup->made.rows = loading->rows;
+    setup->made.load_ns = mono_now_ns() - loading->start_ns;
+    bool is_done = true;
+    for (size_t i = 0; i < datasets->count; i++) {
+        is_done = is_done && datasets->works[i].phase == PHASE_DONE;
+    }
+    const enum error_kind kind = loading->error.kind;
+    datasets->is_wrong = loading->status != STATUS_OK && loading->status != STATUS_LOST &&
+                         !interrupt_requested() &&
+                         (kind == ERROR_USAGE || kind == ERROR_DATA || kind == ERROR_DUPLICATE ||
+                          kind == ERROR_NOT_FOUND || kind == ERROR_UNSUPPORTED);
+    if (!is_done) {
+        conclude(loading, error);
+    }
+    const enum status status = is_done                        ? STATUS_OK
+                               : loading->status == STATUS_OK ? STATUS_LOST
+                                                              : loading->status;
+    free(loading);
+    datasets->loading = NULL;
+    return status;
+}
