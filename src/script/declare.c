@@ -1,0 +1,724 @@
+#include "script/internal.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/ask.h"
+
+enum {
+    OPERATION_NAMES_MAX = 40,
+    COLUMN_NAME_BYTES = 64,
+};
+
+/* A copy that lives as long as the script. */
+static const char *keep(lua_State *lua, struct script *script, const char *text)
+{
+    struct script_source *source = script->source;
+    GROW(lua, source->strings, source->string_count);
+    struct buffer *copy = &source->strings[source->string_count++];
+    buffer_add_text(copy, text);
+    DEMAND(lua, !buffer_failed(copy), "not enough memory");
+    return buffer_text(copy);
+}
+
+static const char *check_name(lua_State *lua, int index, const char *what)
+{
+    const char *name = luaL_checkstring(lua, index);
+    static const char allowed[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
+    DEMAND(lua,
+           name[0] != '\0' && strlen(name) < SCRIPT_NAME_BYTES &&
+               strspn(name, allowed) == strlen(name),
+           "'%s' is no name of a %s: letters, digits, _ and -, at most %d", name, what,
+           SCRIPT_NAME_BYTES - 1);
+    return name;
+}
+
+/* In a session's state what is declared must be there already, under the same name. */
+static void check_again(lua_State *lua, bool is_same, const char *what, const char *name)
+{
+    DEMAND(lua, is_same,
+           "%s '%s' is declared otherwise in a session than before the run: the top level must "
+           "not depend on the session",
+           what, name);
+}
+
+/* An option that is true or false; nil is `usual`. */
+static bool check_flag(lua_State *lua, int index, const char *name, bool usual)
+{
+    const int type = lua_getfield(lua, index, name);
+    DEMAND(lua, type == LUA_TNIL || type == LUA_TBOOLEAN, "option '%s' is true or false, not %s",
+           name, luaL_tolstring(lua, -1, NULL));
+    const bool value = type == LUA_TNIL ? usual : lua_toboolean(lua, -1);
+    lua_pop(lua, 1);
+    return value;
+}
+
+/* The value of --set NAME=…; NULL: it was not set. The last one counts. */
+static const char *find_set(const struct script *script, const char *name)
+{
+    const struct script_source *source = script->source;
+    const char *found = NULL;
+    for (size_t i = 0; i < source->set_count; i++) {
+        struct script_set *set = &source->sets[i];
+        if (set->value != NULL && strcmp(set->name, name) == 0) {
+            set->is_used = true;
+            found = set->value;
+        }
+    }
+    return found;
+}
+
+/* What was set must be of the default's type: pushes it. */
+static void push_param(lua_State *lua, const char *name, const char *text)
+{
+    char *end;
+    uint64_t count;
+    const bool is_negative = text[0] == '-';
+    switch (lua_type(lua, 2)) {
+    case LUA_TBOOLEAN:
+        DEMAND(lua, strcmp(text, "true") == 0 || strcmp(text, "false") == 0,
+               "parameter '%s' is true or false, not '%s'", name, text);
+        lua_pushboolean(lua, text[0] == 't');
+        return;
+    case LUA_TNUMBER:
+        if (lua_isinteger(lua, 2)) {
+            DEMAND(lua, units_parse_count(text + (is_negative ? 1 : 0), INT64_MAX, &count),
+                   "parameter '%s' is a whole number (10000, 10k, 1M), not '%s'", name, text);
+            lua_pushinteger(lua, is_negative ? -(lua_Integer)count : (lua_Integer)count);
+            return;
+        }
+        lua_pushnumber(lua, strtod(text, &end));
+        DEMAND(lua, text[0] != '\0' && *end == '\0' && isfinite(lua_tonumber(lua, -1)),
+               "parameter '%s' is a number, not '%s'", name, text);
+        return;
+    default:
+        lua_pushstring(lua, text);
+    }
+}
+
+/* What the fourth argument allows, a list of values or {min =, max =}, in words; "" = anything. */
+static void push_allowed(lua_State *lua)
+{
+    const lua_Integer count = lua_istable(lua, 4) ? (lua_Integer)lua_rawlen(lua, 4) : 0;
+    luaL_Buffer text;
+    luaL_buffinit(lua, &text);
+    for (lua_Integer i = 1; i <= count; i++) {
+        luaL_addstring(&text, i == 1 ? "" : i == count ? " or " : ", ");
+        lua_rawgeti(lua, 4, i);
+        luaL_tolstring(lua, -1, NULL);
+        lua_remove(lua, -2);
+        luaL_addvalue(&text);
+    }
+    luaL_pushresult(&text);
+    if (lua_istable(lua, 4) && count == 0) {
+        const bool has_min = lua_getfield(lua, 4, "min") == LUA_TNUMBER;
+        const bool has_max = lua_getfield(lua, 4, "max") == LUA_TNUMBER;
+        const char *max = luaL_tolstring(lua, -1, NULL), *min = luaL_tolstring(lua, -3, NULL);
+        lua_pushfstring(lua, "%s%s%s%s",
+                        has_min && has_max ? ""
+                        : has_min          ? "at least "
+                        : has_max          ? "at most "
+                                           : "",
+                        has_min ? min : "", has_min && has_max ? " to " : "", has_max ? max : "");
+    }
+}
+
+/* The value is on top. */
+static void check_allowed(lua_State *lua, const char *name)
+{
+    const int value = lua_gettop(lua);
+    if (!lua_istable(lua, 4)) {
+        return;
+    }
+    const lua_Integer count = (lua_Integer)lua_rawlen(lua, 4);
+    bool is_allowed = count == 0;
+    for (lua_Integer i = 1; i <= count && !is_allowed; i++) {
+        lua_rawgeti(lua, 4, i);
+        is_allowed = lua_compare(lua, -1, value, LUA_OPEQ);
+        lua_pop(lua, 1);
+    }
+    if (lua_getfield(lua, 4, "min") == LUA_TNUMBER) {
+        is_allowed = is_allowed && lua_compare(lua, -1, value, LUA_OPLE);
+    }
+    if (lua_getfield(lua, 4, "max") == LUA_TNUMBER) {
+        is_allowed = is_allowed && lua_compare(lua, value, -1, LUA_OPLE);
+    }
+    if (!is_allowed) {
+        push_allowed(lua);
+        const char *allowed = lua_tostring(lua, -1);
+        luaL_error(lua, "parameter '%s' is %s, not '%s'", name, allowed,
+                   luaL_tolstring(lua, value, NULL));
+    }
+    lua_settop(lua, value);
+}
+
+static int declare_param(lua_State *lua)
+{
+    struct script_state *state = state_of(lua);
+    const char *name = check_name(lua, 1, "parameter");
+    const int type = lua_type(lua, 2);
+    lua_settop(lua, 4); /* what is left out is nil */
+    sandbox_check_top_level(lua, "param()");
+    DEMAND(lua, type == LUA_TBOOLEAN || type == LUA_TNUMBER || type == LUA_TSTRING,
+           "parameter '%s' needs a default: a number, a text, true or false", name);
+    const size_t number = state->params++;
+    struct script *made = state->made;
+    if (made != NULL) {
+        for (size_t i = 0; i < made->param_count; i++) {
+            DEMAND(lua, strcmp(made->params[i].name, name) != 0, "parameter '%s' is declared twice",
+                   name);
+        }
+        GROW(lua, made->params, made->param_count);
+        struct script_param *param = &made->params[made->param_count++];
+        param->name = keep(lua, made, name);
+        param->help = keep(lua, made, luaL_optstring(lua, 3, ""));
+        param->usual = keep(lua, made, luaL_tolstring(lua, 2, NULL));
+        push_allowed(lua);
+        param->allowed = keep(lua, made, lua_tostring(lua, -1));
+        lua_settop(lua, 4);
+        const char *value = find_set(made, name);
+        param->is_set = value != NULL;
+        param->value = value == NULL ? param->usual : value;
+    }
+    check_again(lua,
+                number < state->script->param_count &&
+                    strcmp(state->script->params[number].name, name) == 0,
+                "parameter", name);
+    const struct script_param *param = &state->script->params[number];
+    if (param->is_set) {
+        push_param(lua, name, param->value);
+    } else {
+        lua_pushvalue(lua, 2);
+    }
+    check_allowed(lua, name);
+    return 1;
+}
+
+/* Writes `text` with the parameters of the script; ${session} is left as it is. False: there is no
+ * such parameter, whose name is in *unknown. */
+static bool fill_in(const struct script *script, const char *text, struct buffer *out,
+                    char unknown[SCRIPT_NAME_BYTES])
+{
+    for (const char *at; (at = strstr(text, "${")) != NULL;) {
+        const size_t length = strcspn(at + 2, "}");
+        const char *value = NULL;
+        snprintf(unknown, SCRIPT_NAME_BYTES, "%.*s", (int)(length < 48 ? length : 48), at + 2);
+        for (size_t i = 0; i < script->param_count; i++) {
+            value = strcmp(script->params[i].name, unknown) == 0 ? script->params[i].value : value;
+        }
+        value = strcmp(unknown, "session") == 0 ? SESSION_MARK : value;
+        if (at[2 + length] == '\0' || value == NULL) {
+            return false;
+        }
+        buffer_add(out, text, (size_t)(at - text));
+        buffer_add_text(out, value);
+        text = at + 2 + length + 1;
+    }
+    buffer_add_text(out, text);
+    return true;
+}
+
+static const char *keep_filled(lua_State *lua, struct script *script, const char *text)
+{
+    struct script_source *source = script->source;
+    char unknown[SCRIPT_NAME_BYTES] = "";
+    GROW(lua, source->strings, source->string_count);
+    struct buffer *out = &source->strings[source->string_count++];
+    DEMAND(lua, fill_in(script, text, out, unknown),
+           "${%s} is no parameter of this script that is declared before", unknown);
+    DEMAND(lua, !buffer_failed(out), "not enough memory");
+    return buffer_text(out);
+}
+
+/* A text, or a table of one for each dialect, at `index`; nil: none. */
+static void take_texts(lua_State *lua, struct script *script, int index, struct script_texts *texts)
+{
+    if (lua_isnoneornil(lua, index)) {
+        return;
+    }
+    if (lua_type(lua, index) == LUA_TSTRING) {
+        GROW(lua, texts->entries, texts->count);
+        texts->entries[texts->count].text = keep_filled(lua, script, lua_tostring(lua, index));
+        texts->count++;
+        return;
+    }
+    index = lua_absindex(lua, index);
+    luaL_checktype(lua, index, LUA_TTABLE);
+    for (lua_pushnil(lua); lua_next(lua, index) != 0; lua_pop(lua, 1)) {
+        DEMAND(lua, lua_type(lua, -2) == LUA_TSTRING && lua_type(lua, -1) == LUA_TSTRING,
+               "texts by dialect are {default = \"…\", mariadb = \"…\"}");
+        const char *dialect = lua_tostring(lua, -2);
+        GROW(lua, texts->entries, texts->count);
+        struct script_text *entry = &texts->entries[texts->count++];
+        entry->dialect = strcmp(dialect, "default") == 0 ? NULL : keep(lua, script, dialect);
+        entry->text = keep_filled(lua, script, lua_tostring(lua, -1));
+    }
+}
+
+static void check_type(lua_State *lua, const char *text, struct column *column)
+{
+    if (!scalar_parse_type(text, column)) {
+        luaL_error(lua,
+                   "unknown type '%s'; use one of bool, int16, int32, int64, float32, float64, "
+                   "decimal(P,S) up to 18 digits, text, text(N), char(N), bytes, bytes(N), json, "
+                   "date, time, timestamp, timestamp(0 to 9)",
+                   text);
+    }
+}
+
+static int line_of(lua_State *lua)
+{
+    lua_Debug debug;
+    return lua_getstack(lua, 1, &debug) && lua_getinfo(lua, "l", &debug) ? debug.currentline : 0;
+}
+
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+    for (; *text != '\0'; text++) {
+        hash = random_mix(hash ^ (unsigned char)*text);
+    }
+    return random_mix(hash);
+}
+
+/* The same whatever the order. */
+static uint64_t hash_texts(const struct script_texts *texts)
+{
+    uint64_t hash = 0;
+    for (size_t i = 0; i < texts->count; i++) {
+        const struct script_text *entry = &texts->entries[i];
+        hash += hash_text(hash_text(0, entry->dialect == NULL ? "" : entry->dialect), entry->text);
+    }
+    return hash;
+}
+
+static uint64_t hash_shape(const struct script *script)
+{
+    uint64_t hash = 0;
+    for (size_t i = 0; i < script->dataset_count; i++) {
+        const struct script_dataset *dataset = &script->datasets[i];
+        hash = hash_text(hash, dataset->name) ^ random_mix(dataset->rows);
+        for (size_t c = 0; c < dataset->column_count; c++) {
+            const struct column *column = &dataset->table.columns[c];
+            const struct script_column *own = &dataset->columns[c];
+            char text[160];
+            snprintf(text, sizeof text, "%d %u %u %u %d %u %d", (int)column->type,
+                     (unsigned)column->size, column->precision, column->scale, column->is_nullable,
+                     own->key, own->is_numbered);
+            hash = hash_text(hash_text(hash, column->name), text);
+        }
+        for (size_t j = 0; j < dataset->index_count; j++) {
+            hash = hash_text(hash, dataset->indexes[j]);
+        }
+        hash = random_mix(random_mix(hash + hash_texts(&dataset->create)) +
+                          hash_texts(&dataset->options));
+    }
+    return hash;
+}
+
+void declare_hash(struct script *script)
+{
+    uint64_t hash = hash_text(0, script->source->text);
+    for (size_t i = 0; i < script->param_count; i++) {
+        hash = hash_text(hash_text(hash, script->params[i].name), script->params[i].value);
+    }
+    snprintf(script->hash, sizeof script->hash, "%016" PRIx64, hash);
+    script->shape = hash_shape(script);
+}
+
+/* One column, the table on top of the stack. */
+static void declare_column(lua_State *lua, struct table *load, struct script_dataset *dataset)
+{
+    const int at = lua_gettop(lua);
+    struct column column = {.name = ""};
+    struct error error = {.kind = ERROR_NONE};
+    struct script_column *own = &dataset->columns[dataset->column_count];
+    static const char *const known[] = {"key", "required", NULL};
+    DEMAND(lua, lua_istable(lua, at), "a column is {\"name\", \"type\", generator, key = …}");
+    argument_options(lua, at, "a column", known, 3);
+    lua_rawgeti(lua, at, 1);
+    const char *name = lua_tostring(lua, -1);
+    DEMAND(lua, name != NULL && name[0] != '\0' && strlen(name) < COLUMN_NAME_BYTES,
+           "a column of '%s' has no name, or a long one", dataset->name);
+    snprintf(column.name, sizeof column.name, "%s", name);
+    name = column.name; /* the stack may have the only copy */
+    lua_rawgeti(lua, at, 2);
+    DEMAND(lua, lua_type(lua, -1) == LUA_TSTRING, "column '%s' of '%s' has no type", name,
+           dataset->name);
+    check_type(lua, lua_tostring(lua, -1), &column);
+    lua_rawgeti(lua, at, 3);
+    if (lua_type(lua, -1) == LUA_TNUMBER) {
+        value_push_constant(lua, lua_gettop(lua));
+    }
+    if (!lua_isnil(lua, -1)) {
+        own->value = object_check(lua, -1, OBJECT_DRAW)->draw;
+        luaL_ref(lua, LUA_REGISTRYINDEX); /* it lives as long as the script */
+    }
+    lua_settop(lua, at);
+    switch (lua_getfield(lua, at, "key")) {
+    case LUA_TNIL:
+        break;
+    case LUA_TBOOLEAN:
+        own->key = lua_toboolean(lua, -1) ? 1 : 0;
+        break;
+    case LUA_TNUMBER:
+        own->key = (unsigned)lua_tointeger(lua, -1);
+        break;
+    default:
+        own->is_numbered =
+            lua_tostring(lua, -1) != NULL && strcmp(lua_tostring(lua, -1), "auto") == 0;
+        own->key = 1;
+        DEMAND(lua, own->is_numbered, "column '%s': key is true, a place from 1, or \"auto\"",
+               name);
+    }
+    DEMAND(lua, own->key <= 16, "column '%s': key is a place from 1 to 16", name);
+    column.is_nullable = !check_flag(lua, at, "required", false) && own->key == 0;
+    column.has_default = own->is_numbered;
+    DEMAND(lua, table_add_column(&dataset->table, &column, &error) == STATUS_OK, "%s", error.text);
+    dataset->column_count++;
+    if (own->value != NULL) {
+        DEMAND(lua, table_add_column(load, &column, &error) == STATUS_OK, "%s", error.text);
+    }
+    lua_settop(lua, at - 1);
+}
+
+static void declare_columns(lua_State *lua, struct table *load, struct script_dataset *dataset)
+{
+    const lua_Integer count = (lua_Integer)lua_rawlen(lua, 3);
+    unsigned keys = 0;
+    DEMAND(lua, count > 0 && count <= ROW_COLUMNS_MAX, "dataset '%s' has no columns",
+           dataset->name);
+    dataset->is_declared = true;
+    dataset->columns = calloc((size_t)count, sizeof *dataset->columns);
+    DEMAND(lua, dataset->columns != NULL, "not enough memory");
+    for (lua_Integer i = 1; i <= count; i++) {
+        lua_rawgeti(lua, 3, i);
+        declare_column(lua, load, dataset);
+    }
+    for (size_t i = 0; i < dataset->column_count; i++) {
+        keys += dataset->columns[i].key > 0 ? 1 : 0;
+        for (size_t j = 0; j < i; j++) {
+            DEMAND(lua, strcmp(dataset->table.columns[i].name, dataset->table.columns[j].name) != 0,
+                   "dataset '%s' has column '%s' twice", dataset->name,
+                   dataset->table.columns[i].name);
+            DEMAND(lua,
+                   dataset->columns[i].key == 0 ||
+                       dataset->columns[i].key != dataset->columns[j].key,
+                   "dataset '%s' has two columns in place %d of its key", dataset->name,
+                   (int)dataset->columns[i].key);
+        }
+    }
+    for (size_t i = 0; i < dataset->column_count; i++) {
+        DEMAND(lua, dataset->columns[i].key <= keys, "dataset '%s': the key has no place %d",
+               dataset->name, (int)keys);
+        dataset->table.columns[i].is_unique = keys == 1 && dataset->columns[i].key == 1;
+    }
+    for (size_t i = 0, j = 0; i < dataset->column_count; i++) {
+        if (dataset->columns[i].value != NULL) {
+            load->columns[j++].is_unique = dataset->table.columns[i].is_unique;
+        } else {
+            DEMAND(lua,
+                   dataset->rows == 0 || dataset->columns[i].is_numbered ||
+                       dataset->table.columns[i].is_nullable,
+                   "dataset '%s' is to be loaded, and column '%s' has no generator", dataset->name,
+                   dataset->table.columns[i].name);
+        }
+    }
+    DEMAND(lua, dataset->rows == 0 || load->column_count > 0,
+           "dataset '%s' is to be loaded, and has no generator", dataset->name);
+}
+
+static int declare_dataset(lua_State *lua)
+{
+    struct script_state *state = state_of(lua);
+    const char *name = check_name(lua, 1, "dataset");
+    sandbox_check_top_level(lua, "dataset()");
+    const size_t number = state->datasets++;
+    struct script *made = state->made;
+    if (made != NULL) {
+        struct error error = {.kind = ERROR_NONE};
+        for (size_t i = 0; i < made->dataset_count; i++) {
+            DEMAND(lua, strcmp(made->datasets[i].name, name) != 0, "dataset '%s' is declared twice",
+                   name);
+        }
+        GROW(lua, made->datasets, made->dataset_count);
+        GROW(lua, made->source->load_tables, made->dataset_count);
+        struct script_dataset *dataset = &made->datasets[made->dataset_count];
+        struct table *load = &made->source->load_tables[made->dataset_count++];
+        dataset->name = keep(lua, made, name);
+        dataset->number = hash_text(0, name);
+        dataset->line = line_of(lua);
+        DEMAND(lua,
+               table_init(&dataset->table, name, &error) == STATUS_OK &&
+                   table_init(load, name, &error) == STATUS_OK,
+               "%s", error.text);
+        const int64_t rows =
+            lua_isnoneornil(lua, 2) ? 0 : argument_integer(lua, 2, "dataset: rows");
+        DEMAND(lua, rows >= 0, "dataset '%s' has fewer than 0 rows", name);
+        dataset->rows = (uint64_t)rows;
+        if (!lua_isnoneornil(lua, 3)) {
+            luaL_checktype(lua, 3, LUA_TTABLE);
+            declare_columns(lua, load, dataset);
+        }
+        DEMAND(lua, dataset->is_declared || rows == 0,
+               "dataset '%s' has rows to load and no columns", name);
+        static const char *const known[] = {"create", "options", "index", NULL};
+        if (argument_options(lua, 4, "a dataset", known, 0)) {
+            lua_getfield(lua, 4, "create");
+            take_texts(lua, made, -1, &dataset->create);
+            lua_getfield(lua, 4, "options");
+            take_texts(lua, made, -1, &dataset->options);
+            DEMAND(lua, lua_getfield(lua, 4, "index") == LUA_TNIL || lua_istable(lua, -1),
+                   "dataset '%s': index is a list of columns, {\"a\", \"b, c\"}", name);
+            const lua_Integer count = lua_istable(lua, -1) ? (lua_Integer)lua_rawlen(lua, -1) : 0;
+            for (lua_Integer i = 1; i <= count; i++) {
+                lua_rawgeti(lua, -1, i);
+                DEMAND(lua, lua_type(lua, -1) == LUA_TSTRING,
+                       "dataset '%s': index is a list of columns, {\"a\", \"b, c\"}", name);
+                GROW(lua, dataset->indexes, dataset->index_count);
+                dataset->indexes[dataset->index_count] = keep(lua, made, lua_tostring(lua, -1));
+                dataset->index_count++;
+                lua_pop(lua, 1);
+            }
+        }
+    }
+    check_again(lua,
+                number < state->script->dataset_count &&
+                    strcmp(state->script->datasets[number].name, name) == 0,
+                "dataset", name);
+    object_push(lua, OBJECT_DATASET, (int)number);
+    return 1;
+}
+
+static enum script_statement_kind kind_of(const char *sql)
+{
+    static const struct {
+        const char *word;
+        enum script_statement_kind kind;
+    } words[] = {
+        {"select", SCRIPT_READ},  {"with", SCRIPT_READ},    {"values", SCRIPT_READ},
+        {"show", SCRIPT_READ},    {"table", SCRIPT_READ},   {"insert", SCRIPT_WRITE},
+        {"update", SCRIPT_WRITE}, {"delete", SCRIPT_WRITE}, {"replace", SCRIPT_WRITE},
+        {"merge", SCRIPT_WRITE},  {"upsert", SCRIPT_WRITE},
+    };
+    sql += strspn(sql, " \t\r\n(");
+    for (size_t i = 0; i < COUNT_OF(words); i++) {
+        const size_t length = strlen(words[i].word);
+        if (strncasecmp(sql, words[i].word, length) == 0 &&
+            strchr(" \t\r\n(*", sql[length]) != NULL) {
+            return words[i].kind;
+        }
+    }
+    return SCRIPT_OTHER;
+}
+
+static bool controls_transaction(const char *sql, unsigned lexis)
+{
+    struct sql_script script = {.rest = sql, .lexis = lexis};
+    bool has_found = false;
+    while (!has_found && sql_script_next(&script)) {
+        has_found = script.kind != SQL_SCRIPT_OTHER;
+    }
+    buffer_fini(&script.statement);
+    return has_found;
+}
+
+static size_t find_operation(lua_State *lua, struct script *made, const char *name,
+                             bool is_transaction, enum script_statement_kind kind)
+{
+    for (size_t i = 0; i < made->operation_count; i++) {
+        if (strcmp(made->operations[i].name, name) == 0) {
+            DEMAND(
+                lua, made->operations[i].is_transaction == is_transaction,
+                "'%s' is the name of a transaction and of a statement: one of them needs another",
+                name);
+            DEMAND(lua, !is_transaction, "transaction '%s' is declared twice", name);
+            return i;
+        }
+    }
+    DEMAND(lua, made->operation_count < OPERATION_NAMES_MAX,
+           "transactions and names of statements are at most %d: statements can share a name",
+           OPERATION_NAMES_MAX);
+    GROW(lua, made->operations, made->operation_count);
+    made->operations[made->operation_count] =
+        (struct script_operation){keep(lua, made, name), is_transaction, kind};
+    return made->operation_count++;
+}
+
+static int option_dataset(lua_State *lua, int index, const char *name)
+{
+    int number = SCRIPT_NO_DATASET;
+    if (lua_getfield(lua, index, name) != LUA_TNIL) {
+        number = object_check(lua, -1, OBJECT_DATASET)->number;
+    }
+    lua_pop(lua, 1);
+    return number;
+}
+
+static int declare_statement(lua_State *lua)
+{
+    struct script_state *state = state_of(lua);
+    const char *name = check_name(lua, 1, "statement");
+    sandbox_check_top_level(lua, "statement()");
+    const size_t number = state->statement_count++;
+    struct script *made = state->made;
+    if (made != NULL) {
+        struct error error = {.kind = ERROR_NONE};
+        DEMAND(lua, made->statement_count < STATEMENT_SLOTS_MAX,
+               "a script has at most %d statements", STATEMENT_SLOTS_MAX);
+        GROW(lua, made->statements, made->statement_count);
+        struct script_statement *new = &made->statements[made->statement_count];
+        new->adds_to = new->takes_from = SCRIPT_NO_DATASET;
+        new->is_prepared = true;
+        new->line = line_of(lua);
+        DEMAND(lua, table_init(&new->parameters, name, &error) == STATUS_OK, "%s", error.text);
+        made->statement_count++;
+        new->name = keep(lua, made, name);
+        take_texts(lua, made, 2, &new->sql);
+        DEMAND(lua, new->sql.count > 0, "statement '%s' has no SQL", name);
+        DEMAND(lua, lua_isnoneornil(lua, 3) || lua_istable(lua, 3),
+               "statement '%s': its types are a list, {\"int32\", \"text(20)\"}", name);
+        const lua_Integer count = lua_istable(lua, 3) ? (lua_Integer)lua_rawlen(lua, 3) : 0;
+        for (lua_Integer i = 1; i <= count; i++) {
+            struct column column = {.name = ""};
+            lua_rawgeti(lua, 3, i);
+            check_type(lua, luaL_checkstring(lua, -1), &column);
+            lua_pop(lua, 1);
+            DEMAND(lua, table_add_column(&new->parameters, &column, &error) == STATUS_OK, "%s",
+                   error.text);
+        }
+        new->kind = SCRIPT_OTHER; /* by the dialect whose first word tells */
+        for (size_t i = 0; i < new->sql.count; i++) {
+            const struct script_text *text = &new->sql.entries[i];
+            new->kind = new->kind == SCRIPT_OTHER ? kind_of(text->text) : new->kind;
+            const unsigned lexis = text->dialect == NULL ? 0 : sql_lexis_of(text->dialect);
+            const size_t marks = sql_script_count_parameters(text->text, lexis);
+            new->controls_transaction =
+                new->controls_transaction || controls_transaction(text->text, lexis);
+            /* a default is for any dialect: resolve counts again */
+            DEMAND(lua,
+                   marks == (size_t)count ||
+                       (text->dialect == NULL &&
+                        sql_script_count_parameters(text->text, SQL_BACKSLASHES | SQL_HASHES) ==
+                            (size_t)count),
+                   "statement '%s' has %I ? and %I types", name, (LUAI_UACINT)marks,
+                   (LUAI_UACINT)count);
+            new->has_session =
+                new->has_session || strstr(new->sql.entries[i].text, SESSION_MARK) != NULL;
+        }
+        static const char *const known[] = {"adds_to", "takes_from", "prepared", NULL};
+        if (argument_options(lua, 4, "a statement", known, 0)) {
+            new->adds_to = option_dataset(lua, 4, "adds_to");
+            new->takes_from = option_dataset(lua, 4, "takes_from");
+            new->is_prepared = check_flag(lua, 4, "prepared", true);
+        }
+        new->operation = find_operation(lua, made, name, false, new->kind);
+    }
+    check_again(lua,
+                number < state->script->statement_count &&
+                    strcmp(state->script->statements[number].name, name) == 0,
+                "statement", name);
+    object_push(lua, OBJECT_STATEMENT, (int)number);
+    return 1;
+}
+
+static int declare_transaction(lua_State *lua)
+{
+    static const char *const levels[] = {"serializable", "repeatable read", "read committed",
+                                         "read uncommitted"};
+    struct script_state *state = state_of(lua);
+    const char *name = check_name(lua, 1, "transaction");
+    sandbox_check_top_level(lua, "transaction()");
+    luaL_checktype(lua, 2, LUA_TFUNCTION);
+    const size_t number = state->transactions;
+    struct script *made = state->made;
+    if (made != NULL) {
+        GROW(lua, made->transactions, made->transaction_count);
+        struct script_transaction *new = &made->transactions[made->transaction_count];
+        *new = (struct script_transaction){.weight = 1, .tries = 10, .line = line_of(lua)};
+        new->operation = find_operation(lua, made, name, true, SCRIPT_OTHER);
+        new->name = made->operations[new->operation].name;
+        static const char *const known[] = {"weight", "autocommit", "retry_duplicate",
+                                            "tries",  "isolation",  NULL};
+        if (argument_options(lua, 3, "a transaction", known, 0)) {
+            lua_getfield(lua, 3, "weight");
+            new->weight = luaL_optnumber(lua, -1, 1);
+            DEMAND(lua, new->weight >= 0 && isfinite(new->weight),
+                   "transaction '%s': weight is a number from 0", name);
+            new->is_autocommit = check_flag(lua, 3, "autocommit", false);
+            new->retries_duplicate = check_flag(lua, 3, "retry_duplicate", false);
+            lua_getfield(lua, 3, "tries");
+            const int64_t tries = lua_isnil(lua, -1) ? 10 : argument_integer(lua, -1, "tries");
+            DEMAND(lua, tries >= 0, "transaction '%s': tries is a number from 0", name);
+            new->tries = (uint64_t)tries;
+            lua_getfield(lua, 3, "isolation");
+            if (!lua_isnil(lua, -1)) {
+                const char *level = luaL_checkstring(lua, -1);
+                for (size_t i = 0; i < COUNT_OF(levels); i++) {
+                    new->isolation = strcmp(levels[i], level) == 0 ? levels[i] : new->isolation;
+                }
+                DEMAND(lua, new->isolation != NULL,
+                       "transaction '%s': isolation is serializable, repeatable read, read "
+                       "committed or read uncommitted",
+                       name);
+            }
+        }
+        made->transaction_count++;
+    }
+    check_again(lua,
+                number < state->script->transaction_count &&
+                    strcmp(state->script->transactions[number].name, name) == 0,
+                "transaction", name);
+    GROW(lua, state->transaction_refs, state->transactions);
+    lua_pushvalue(lua, 2);
+    state->transaction_refs[state->transactions++] = luaL_ref(lua, LUA_REGISTRYINDEX);
+    return 0;
+}
+
+static int declare_on_session(lua_State *lua)
+{
+    struct script_state *state = state_of(lua);
+    sandbox_check_top_level(lua, "on_session()");
+    luaL_checktype(lua, 1, LUA_TFUNCTION);
+    GROW(lua, state->session_refs, state->hooks_of_session);
+    lua_pushvalue(lua, 1);
+    state->session_refs[state->hooks_of_session++] = luaL_ref(lua, LUA_REGISTRYINDEX);
+    return 0;
+}
+
+static int make_counter(lua_State *lua)
+{
+    struct script_state *state = state_of(lua);
+    const char *name = check_name(lua, 1, "counter");
+    const int64_t start = argument_integer(lua, 2, "counter: the first number");
+    sandbox_check_top_level(lua, "counter()");
+    DEMAND(lua, start >= 0, "counter '%s' begins below 0", name);
+    const size_t number = state->counters++;
+    struct script *made = state->made;
+    if (made != NULL) {
+        made->counters =
+            sandbox_grow(lua, made->counters, made->counter_count, sizeof(struct counter *));
+        struct counter *counter = counter_create((uint64_t)start);
+        DEMAND(lua, counter != NULL, "not enough memory");
+        made->counters[made->counter_count++] = counter;
+    }
+    check_again(lua, number < state->script->counter_count, "counter", name);
+    object_push(lua, OBJECT_COUNTER, (int)number);
+    return 1;
+}
+
+void declare_open(lua_State *lua)
+{
+    static const luaL_Reg functions[] = {
+        {"param", declare_param},
+        {"dataset", declare_dataset},
+        {"statement", declare_statement},
+        {"transaction", declare_transaction},
+        {"on_session", declare_on_session},
+        {"counter", make_counter},
+        {NULL, NULL},
+    };
+    sandbox_add(lua, functions);
+}

@@ -1,0 +1,151 @@
+#include "script/internal.h"
+
+#include <stdlib.h>
+
+struct script_rows {
+    const struct script *script;
+    size_t dataset;
+    size_t most_rows;
+    struct batch batch;
+    struct column_data *columns;
+    char **values; /* of a column each: most_rows of them */
+    struct buffer texts;
+};
+
+const struct table *script_load_table(const struct script *script, size_t dataset)
+{
+    return &script->source->load_tables[dataset];
+}
+
+struct script_rows *script_rows_create(const struct script *script, size_t dataset,
+                                       size_t most_rows)
+{
+    const struct table *table = script_load_table(script, dataset);
+    struct script_rows *rows = calloc(1, sizeof *rows);
+    if (rows == NULL) {
+        return NULL;
+    }
+    rows->script = script;
+    rows->dataset = dataset;
+    rows->most_rows = most_rows;
+    rows->columns = calloc(table->column_count + 1, sizeof *rows->columns);
+    rows->values = calloc(table->column_count + 1, sizeof *rows->values);
+    bool is_good = rows->columns != NULL && rows->values != NULL;
+    for (size_t i = 0; i < table->column_count && is_good; i++) {
+        rows->values[i] = calloc(most_rows, scalar_bytes(table->columns[i].type));
+        rows->columns[i].values.any = rows->values[i];
+        is_good = rows->values[i] != NULL;
+    }
+    rows->batch = (struct batch){.table = table, .columns = rows->columns};
+    if (!is_good) {
+        script_rows_destroy(rows);
+        return NULL;
+    }
+    return rows;
+}
+
+void script_rows_destroy(struct script_rows *rows)
+{
+    if (rows == NULL) {
+        return;
+    }
+    for (size_t i = 0; rows->values != NULL && i < rows->batch.table->column_count; i++) {
+        free(rows->values[i]);
+    }
+    free(rows->columns);
+    free(rows->values);
+    buffer_fini(&rows->texts);
+    free(rows);
+}
+
+/* What fill_rows works on, by Lua: a function of the script may fail. */
+struct filling {
+    struct script_rows *rows;
+    struct script_state *state;
+    uint64_t first, step;
+    size_t count;
+};
+
+static int fill_rows(lua_State *lua)
+{
+    const struct filling *filling = lua_touserdata(lua, 1);
+    struct script_rows *rows = filling->rows;
+    const struct script_dataset *dataset = &rows->script->datasets[rows->dataset];
+    const struct table *table = rows->batch.table;
+    const uint64_t seed = random_mix(filling->state->place.seed ^ dataset->number);
+    buffer_clear(&rows->texts);
+    for (size_t r = 0; r < filling->count; r++) {
+        const uint64_t row = filling->first + r * filling->step;
+        const uint64_t base = random_mix(seed + row);
+        for (size_t i = 0, c = 0; i < dataset->column_count; i++) {
+            const struct draw *draw = dataset->columns[i].value;
+            if (draw == NULL) {
+                continue;
+            }
+            struct draw_stream stream = {.base = random_mix(base + i), .row = row};
+            struct draw_value value;
+            union scalar scalar;
+            char number[SCALAR_NUMBER_BYTES];
+            if (draw_kind(draw) == DRAW_DERIVE) {
+                value_push_drawn(lua, draw, &stream);
+                value_check(lua, -1, &value);
+            } else {
+                draw_value(draw, &stream, filling->state->room, &value);
+            }
+            DEMAND(lua, scalar_store(&table->columns[c], &value, &scalar, number),
+                   "row %I: %s does not fit column '%s' (%s)%s", (LUAI_UACINT)row,
+                   value_push_shown(lua, &value), table->columns[c].name,
+                   table->columns[c].type_name, value_whole_hint(&table->columns[c], &value));
+            const size_t bytes = scalar_bytes(table->columns[c].type);
+            if (scalar_is_text(table->columns[c].type)) {
+                buffer_add(&rows->texts, scalar.text.bytes, scalar.text.length);
+            }
+            memcpy(rows->values[c++] + r * bytes, &scalar, bytes);
+            lua_settop(lua, 1);
+        }
+    }
+    DEMAND(lua, !buffer_failed(&rows->texts), "not enough memory");
+    /* now they do not move any more */
+    const char *at = buffer_text(&rows->texts);
+    for (size_t r = 0; r < filling->count; r++) {
+        for (size_t c = 0; c < table->column_count; c++) {
+            if (scalar_is_text(table->columns[c].type)) {
+                struct text_value *text = &((struct text_value *)(void *)rows->values[c])[r];
+                text->bytes = at;
+                at += text->length;
+            }
+        }
+    }
+    return 0;
+}
+
+const struct batch *script_rows_fill(struct script_rows *rows, struct script_state *state,
+                                     uint64_t first, uint64_t step, size_t count,
+                                     struct error *error)
+{
+    lua_State *lua = state->lua;
+    struct filling filling = {rows, state, first, step, count};
+    if (state->place.host == NULL) {
+        state->alone_cpu_ns = mono_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+        state->end = SCRIPT_DONE;
+    }
+    const int top = lua_gettop(lua); /* it may be called from within a function of the script */
+    lua_pushcfunction(lua, fill_rows);
+    lua_pushlightuserdata(lua, &filling);
+    const int result = lua_pcall(lua, 1, 0, 0);
+    if (result != LUA_OK) {
+        const char *text = state->end == SCRIPT_WRONG         ? state->why
+                           : lua_type(lua, -1) == LUA_TSTRING ? lua_tostring(lua, -1)
+                                                              : NULL;
+        const char *name = state->script->source->chunk_name + 1;
+        const bool is_placed = text != NULL && strncmp(text, name, strlen(name)) == 0;
+        error_set(error, ERROR_USAGE, 0, NULL, "%s%s%s%s%s", is_placed ? "" : name,
+                  is_placed ? "" : ": dataset '",
+                  is_placed ? "" : rows->script->datasets[rows->dataset].name,
+                  is_placed ? "" : "': ", text == NULL ? "the script failed" : text);
+        lua_settop(lua, top);
+        return NULL;
+    }
+    rows->batch.row_count = count;
+    return &rows->batch;
+}

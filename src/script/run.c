@@ -1,0 +1,390 @@
+#include "script/internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+    ANSWER_BYTES_MAX = 4 << 20, /* that :all may read */
+};
+
+struct taken {
+    struct counter *counter;
+    uint64_t number;
+};
+
+/* A call of the host came to `status`. */
+static void demand_call(lua_State *lua, enum status status)
+{
+    if (status != STATUS_OK) {
+        sandbox_end(lua, SCRIPT_FAILED);
+    }
+}
+
+/* The arguments from 2 on, or the entries of the only one, a table, as a batch of one row. What is
+ * drawn takes the place of its generator: texts live as long as the stack has them. */
+static void take_values(lua_State *lua, struct script_state *state, size_t number,
+                        struct batch *batch)
+{
+    const struct script_statement *statement = &state->script->statements[number];
+    const struct table *types = &statement->parameters;
+    if (lua_gettop(lua) == 2 && lua_istable(lua, 2)) {
+        const lua_Integer count = (lua_Integer)lua_rawlen(lua, 2);
+        luaL_checkstack(lua, (int)count + 8, "too many values");
+        for (lua_Integer i = 1; i <= count; i++) {
+            lua_rawgeti(lua, 2, i);
+        }
+        lua_remove(lua, 2);
+    }
+    const int given = lua_gettop(lua) - 1, count = (int)types->column_count;
+    DEMAND(lua, given == count, "statement '%s' takes %d value%s, got %d", statement->name, count,
+           count == 1 ? "" : "s", given);
+    for (int at = 2; at < count + 2; at++) {
+        const struct object *object = object_get(lua, at, OBJECT_DRAW);
+        if (object != NULL) {
+            value_push_drawn(lua, object->draw, &state->stream);
+            lua_replace(lua, at);
+        }
+    }
+    for (int i = 0; i < count; i++) {
+        struct draw_value value;
+        state->nulls[i] = value_is_null(lua, i + 2);
+        if (!state->nulls[i]) {
+            const struct column *column = &types->columns[i];
+            DEMAND(lua, value_get(lua, i + 2, &value), "statement '%s': value %d is a %s%s",
+                   statement->name, i + 1, luaL_typename(lua, i + 2), value_nil_hint(lua, i + 2));
+            DEMAND(lua, scalar_store(column, &value, &state->scalars[i], state->numbers[i]),
+                   "statement '%s': value %d is %s, not %s %s%s", statement->name, i + 1,
+                   value_push_shown(lua, &value), column->type_name[0] == 'i' ? "an" : "a",
+                   column->type_name, value_whole_hint(column, &value));
+        }
+    }
+    *batch = (struct batch){.table = types, .row_count = 1, .columns = state->columns};
+}
+
+/* Keeps a copy of the cells. Nothing of Lua may be called here: its errors would jump over the
+ * adapter. */
+static bool take_cells(void *context, const struct cell *cells, size_t count)
+{
+    struct script_state *state = context;
+    struct buffer *kept = &state->cells;
+    if (kept->length > ANSWER_BYTES_MAX || (state->cell_rows > 0 && count != state->cell_count)) {
+        state->is_answer_full = true;
+        return false;
+    }
+    state->cell_count = count;
+    state->cell_rows++;
+    for (size_t i = 0; i < count; i++) {
+        buffer_add(kept, &cells[i], sizeof cells[i]);
+        if (!cells[i].is_null && cells[i].type != COLUMN_INT64) {
+            buffer_add(kept, cells[i].as.text.bytes, cells[i].as.text.length);
+        }
+    }
+    return true;
+}
+
+static bool take_first(void *context, const struct cell *cells, size_t count)
+{
+    struct script_state *state = context;
+    return state->cell_rows > 0 || take_cells(context, cells, count);
+}
+
+/* Runs the statement; rows go to `take`. Returns the number of rows. */
+static uint64_t run_statement(lua_State *lua, bool (*take)(void *, const struct cell *, size_t),
+                              bool *is_duplicate)
+{
+    struct script_state *state = state_of(lua);
+    const size_t number = (size_t)object_check(lua, 1, OBJECT_STATEMENT)->number;
+    const struct script_host *host = sandbox_check_running(lua, "a statement");
+    struct batch batch;
+    struct answer answer = {.take = take, .context = state};
+    take_values(lua, state, number, &batch);
+    buffer_clear(&state->cells);
+    state->cell_rows = state->cell_count = 0;
+    state->is_answer_full = false;
+    const bool has_values = batch.table->column_count > 0;
+    const enum status status =
+        host->run(host->context, number, has_values ? &batch : NULL, &answer);
+    if (is_duplicate != NULL && status == STATUS_REJECTED && host->forgive != NULL &&
+        host->forgive(host->context)) {
+        *is_duplicate = true;
+        return 0;
+    }
+    demand_call(lua, status);
+    DEMAND(lua, !state->is_answer_full && !buffer_failed(&state->cells),
+           "statement '%s' returns more than %d MiB: read less, or use :run, which keeps nothing",
+           state->script->statements[number].name, ANSWER_BYTES_MAX >> 20);
+    return answer.rows;
+}
+
+/* Pushes the cells of a row, and goes behind them. */
+static void push_cells(lua_State *lua, const struct script_state *state, size_t *at)
+{
+    luaL_checkstack(lua, (int)state->cell_count + 4, "too many columns");
+    for (size_t i = 0; i < state->cell_count; i++) {
+        struct cell cell;
+        memcpy(&cell, state->cells.bytes + *at, sizeof cell);
+        *at += sizeof cell;
+        if (cell.is_null) {
+            lua_pushlightuserdata(lua, &value_null);
+        } else if (cell.type == COLUMN_INT64) {
+            lua_pushinteger(lua, cell.as.int64);
+        } else {
+            lua_pushlstring(lua, state->cells.bytes + *at, cell.as.text.length);
+            *at += cell.as.text.length;
+        }
+    }
+}
+
+static int statement_run(lua_State *lua)
+{
+    lua_pushinteger(lua, (lua_Integer)run_statement(lua, NULL, NULL));
+    return 1;
+}
+
+static int statement_one(lua_State *lua)
+{
+    const struct script_state *state = state_of(lua);
+    size_t at = 0;
+    run_statement(lua, take_first, NULL);
+    if (state->cell_rows == 0) {
+        return 0;
+    }
+    push_cells(lua, state, &at);
+    return (int)state->cell_count;
+}
+
+static int statement_all(lua_State *lua)
+{
+    const struct script_state *state = state_of(lua);
+    size_t at = 0;
+    run_statement(lua, take_cells, NULL);
+    lua_createtable(lua, (int)state->cell_rows, 0);
+    for (size_t row = 1; row <= state->cell_rows; row++) {
+        lua_createtable(lua, (int)state->cell_count, 0);
+        push_cells(lua, state, &at);
+        for (size_t i = state->cell_count; i > 0; i--) {
+            lua_rawseti(lua, -1 - (int)i, (lua_Integer)i);
+        }
+        lua_rawseti(lua, -2, (lua_Integer)row);
+    }
+    return 1;
+}
+
+static int statement_try(lua_State *lua)
+{
+    bool is_duplicate = false;
+    const uint64_t rows = run_statement(lua, NULL, &is_duplicate);
+    if (is_duplicate) {
+        lua_pushnil(lua);
+        lua_pushliteral(lua, "duplicate");
+        return 2;
+    }
+    lua_pushinteger(lua, (lua_Integer)rows);
+    return 1;
+}
+
+static int dataset_append(lua_State *lua)
+{
+    const struct object *dataset = object_check(lua, 1, OBJECT_DATASET);
+    const struct script_host *host = sandbox_check_running(lua, "append");
+    const int64_t rows = argument_integer(lua, 2, "append: rows");
+    DEMAND(lua, rows > 0, "append: at least one row");
+    demand_call(lua, host->append(host->context, (size_t)dataset->number, (uint64_t)rows));
+    return 0;
+}
+
+static int dataset_count(lua_State *lua)
+{
+    const struct object *dataset = object_check(lua, 1, OBJECT_DATASET);
+    const struct script_host *host = sandbox_check_running(lua, "count");
+    uint64_t rows = 0;
+    demand_call(lua, host->count(host->context, (size_t)dataset->number, &rows));
+    lua_pushinteger(lua, (lua_Integer)rows);
+    return 1;
+}
+
+/* The same transaction takes the same numbers when it is tried again. */
+static int counter_call_next(lua_State *lua)
+{
+    struct script_state *state = state_of(lua);
+    struct counter *counter = state->script->counters[object_check(lua, 1, OBJECT_COUNTER)->number];
+    (void)sandbox_check_running(lua, "a counter");
+    struct taken *taken = state->taken;
+    if (state->taken_at < state->taken_count && taken[state->taken_at].counter == counter) {
+        lua_pushinteger(lua, (lua_Integer)taken[state->taken_at++].number);
+        return 1;
+    }
+    if (state->taken_count == state->taken_capacity) {
+        const size_t capacity = 2 * state->taken_capacity + 4;
+        taken = realloc(taken, capacity * sizeof *taken);
+        DEMAND(lua, taken != NULL, "not enough memory");
+        state->taken = taken;
+        state->taken_capacity = capacity;
+    }
+    uint64_t value;
+    DEMAND(lua, counter_next(counter, &value),
+           "a counter waits for a transaction that took a number long ago and has not ended");
+    taken[state->taken_count++] = (struct taken){counter, value};
+    state->taken_at = state->taken_count;
+    lua_pushinteger(lua, (lua_Integer)value);
+    return 1;
+}
+
+static int call_check(lua_State *lua)
+{
+    const struct script_host *host = sandbox_check_running(lua, "check");
+    const char *text = luaL_optstring(lua, 2, "");
+    host->check(host->context, lua_toboolean(lua, 1), text);
+    lua_settop(lua, 1);
+    return 1;
+}
+
+static int call_found(lua_State *lua)
+{
+    const struct script_host *host = sandbox_check_running(lua, "found");
+    host->found(host->context, lua_toboolean(lua, 1));
+    lua_settop(lua, 1);
+    return 1;
+}
+
+static int call_think(lua_State *lua)
+{
+    struct script_state *state = state_of(lua);
+    const struct script_host *host = sandbox_check_running(lua, "think");
+    const struct object *object = object_get(lua, 1, OBJECT_DRAW);
+    double seconds = 0;
+    struct draw_value value;
+    if (object != NULL) {
+        value_push_drawn(lua, object->draw, &state->stream);
+        lua_replace(lua, 1);
+    }
+    value_check(lua, 1, &value);
+    DEMAND(lua, scalar_to_real(&value, &seconds) && seconds >= 0 && seconds <= 86400,
+           "think takes seconds, from 0 to 86400");
+    if (host->think(host->context, (int64_t)(seconds * (double)MONO_NS_PER_S)) != STATUS_OK) {
+        return sandbox_end(lua, SCRIPT_STOPPED);
+    }
+    return 0;
+}
+
+static int call_rollback(lua_State *lua)
+{
+    struct script_state *state = state_of(lua);
+    const struct script_host *host = sandbox_check_running(lua, "rollback");
+    DEMAND(lua, host->can_roll_back(host->context),
+           "rollback: with autocommit nothing undoes what the transaction has written");
+    snprintf(state->why, sizeof state->why, "%s", luaL_optstring(lua, 1, "rollback"));
+    return sandbox_end(lua, SCRIPT_ROLLBACK);
+}
+
+static int call_list(lua_State *lua)
+{
+    const int64_t count = argument_integer(lua, 1, "list: how many");
+    const char *text = luaL_checkstring(lua, 2);
+    luaL_Buffer buffer;
+    DEMAND(lua, count >= 1 && count <= 65535, "list: 1 to 65535 items");
+    luaL_buffinit(lua, &buffer);
+    for (int64_t i = 0; i < count; i++) {
+        luaL_addstring(&buffer, i == 0 ? "" : ", ");
+        luaL_addstring(&buffer, text);
+    }
+    luaL_pushresult(&buffer);
+    return 1;
+}
+
+static int call_fnv(lua_State *lua)
+{
+    lua_pushinteger(lua, (lua_Integer)draw_fnv(argument_integer(lua, 1, "fnv: the number")));
+    return 1;
+}
+
+void run_open(lua_State *lua)
+{
+    static const luaL_Reg of_dataset[] = {
+        {"append", dataset_append}, {"count", dataset_count}, {NULL, NULL}};
+    static const luaL_Reg of_counter[] = {{"next", counter_call_next}, {NULL, NULL}};
+    static const luaL_Reg of_statement[] = {{"run", statement_run},
+                                            {"one", statement_one},
+                                            {"all", statement_all},
+                                            {"try", statement_try},
+                                            {NULL, NULL}};
+    static const luaL_Reg functions[] = {
+        {"check", call_check}, {"found", call_found},
+        {"think", call_think}, {"rollback", call_rollback},
+        {"list", call_list},   {"fnv", call_fnv},
+        {NULL, NULL},
+    };
+    sandbox_add(lua, functions);
+    object_class(lua, OBJECT_DATASET, of_dataset, NULL);
+    object_class(lua, OBJECT_COUNTER, of_counter, NULL);
+    object_class(lua, OBJECT_STATEMENT, of_statement, NULL);
+}
+
+static uint64_t base_of(const struct script_state *state, uint64_t turn)
+{
+    return random_mix(random_mix(state->place.seed + RANDOM_STEP * (state->place.session + 1)) +
+                      turn);
+}
+
+size_t script_choose(const struct script_state *state, uint64_t turn)
+{
+    const struct script *script = state->script;
+    /* a stream of its own, apart from the draws of the function */
+    struct draw_stream stream = {.base = ~base_of(state, turn)};
+    double sum = 0;
+    size_t chosen = 0;
+    for (size_t i = 0; i < script->transaction_count; i++) {
+        sum += script->transactions[i].weight;
+    }
+    double at = script->transaction_count > 1 ? draw_unit(&stream) * sum : 0;
+    for (size_t i = 0; i < script->transaction_count; i++) {
+        if (script->transactions[i].weight > 0) {
+            chosen = i;
+            if (at < script->transactions[i].weight) {
+                break;
+            }
+            at -= script->transactions[i].weight;
+        }
+    }
+    return chosen;
+}
+
+static enum script_end call(struct script_state *state, int reference, struct error *error)
+{
+    state->end = SCRIPT_DONE;
+    state->is_ending = false;
+    lua_settop(state->lua, 0);
+    lua_rawgeti(state->lua, LUA_REGISTRYINDEX, reference);
+    return sandbox_conclude(state, lua_pcall(state->lua, 0, 0, 0), error);
+}
+
+enum script_end script_try(struct script_state *state, size_t transaction, uint64_t turn,
+                           struct error *error)
+{
+    state->taken_at = 0;
+    state->stream = (struct draw_stream){
+        .base = base_of(state, turn), .row = turn * state->place.sessions + state->place.session};
+    return call(state, state->transaction_refs[transaction], error);
+}
+
+void script_settle(struct script_state *state)
+{
+    for (size_t i = 0; i < state->taken_count; i++) {
+        counter_end(state->taken[i].counter, state->taken[i].number);
+    }
+    state->taken_count = state->taken_at = 0;
+}
+
+enum script_end script_connected(struct script_state *state, struct error *error)
+{
+    enum script_end end = SCRIPT_DONE;
+    state->stream = (struct draw_stream){.base = ~base_of(state, UINT64_MAX)};
+    state->is_connecting = true;
+    state->alone_cpu_ns = mono_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    for (size_t i = 0; i < state->hooks_of_session && end == SCRIPT_DONE; i++) {
+        end = call(state, state->session_refs[i], error);
+    }
+    state->is_connecting = false;
+    script_settle(state); /* no transaction: none is to take the same numbers */
+    return end;
+}

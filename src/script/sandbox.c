@@ -1,0 +1,608 @@
+#include "script/internal.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <lualib.h>
+
+#include "base/process.h"
+
+enum {
+    STATE_BYTES_MAX = 8 << 20, /* that one state may allocate */
+    HOOK_INSTRUCTIONS = 10000, /* between two looks at whether the run has ended */
+    ELEMENTS_MAX = 1000000,    /* of a table, that a function of the library goes through */
+    GC_PAUSE = 110,            /* percent: a state that is collected early is a third smaller */
+};
+
+/* Where a function computed for so long after the run has ended, without a call of the host, it
+ * does not return. */
+#define ENDING_CPU_NS (10 * MONO_NS_PER_MS)
+
+/* That functions of C go through between two looks at the time: some milliseconds' worth. */
+#define BYTES_BETWEEN 1e7
+
+/* Their addresses: what a function of the script is ended with where it is no message, and a name
+ * in the registry. */
+static char signal, table_sort;
+
+static const char *const object_names[OBJECT_KINDS] = {"generator", "dataset", "counter",
+                                                       "statement"};
+
+/* luaL_error, for a compiler that does not know that it never returns. */
+_Noreturn void sandbox_refuse(lua_State *lua, const char *format, ...)
+{
+    va_list arguments;
+    luaL_where(lua, 1);
+    va_start(arguments, format);
+    lua_pushvfstring(lua, format, arguments);
+    va_end(arguments);
+    lua_concat(lua, 2);
+    lua_error(lua);
+    abort();
+}
+
+static void *allocate(void *context, void *old, size_t old_bytes, size_t bytes)
+{
+    struct script_state *state = context;
+    const size_t had = old == NULL ? 0 : old_bytes;
+    if (bytes == 0) {
+        free(old);
+        state->used_bytes -= had;
+        return NULL;
+    }
+    if (bytes > had && state->used_bytes + (bytes - had) > STATE_BYTES_MAX) {
+        return NULL;
+    }
+    void *made = realloc(old, bytes);
+    state->used_bytes += made == NULL ? 0 : bytes - had;
+    return made;
+}
+
+void *sandbox_grow(lua_State *lua, void *array, size_t count, size_t size)
+{
+    void *grown =
+        (count & (count + 1)) == 0 || count == 0 ? realloc(array, (2 * count + 1) * size) : array;
+    DEMAND(lua, grown != NULL, "not enough memory");
+    return grown;
+}
+
+struct object *object_push(lua_State *lua, enum object_kind kind, int number)
+{
+    struct object *object = lua_newuserdatauv(lua, sizeof *object, 1);
+    *object = (struct object){.kind = kind, .number = number};
+    lua_rawgetp(lua, LUA_REGISTRYINDEX, &object_names[kind]);
+    lua_setmetatable(lua, -2);
+    return object;
+}
+
+struct object *object_check(lua_State *lua, int index, enum object_kind kind)
+{
+    struct object *object = object_get(lua, index, kind);
+    DEMAND(lua, object != NULL, "a %s is needed here, not a %s", object_names[kind],
+           luaL_typename(lua, index));
+    return object;
+}
+
+void object_class(lua_State *lua, enum object_kind kind, const luaL_Reg *methods,
+                  const luaL_Reg *meta)
+{
+    lua_newtable(lua);
+    lua_newtable(lua);
+    luaL_setfuncs(lua, methods, 0);
+    lua_setfield(lua, -2, "__index");
+    lua_pushstring(lua, object_names[kind]);
+    lua_setfield(lua, -2, "__name");
+    lua_pushboolean(lua, 0);
+    lua_setfield(lua, -2, "__metatable");
+    if (meta != NULL) {
+        luaL_setfuncs(lua, meta, 0);
+    }
+    lua_rawsetp(lua, LUA_REGISTRYINDEX, &object_names[kind]);
+}
+
+int64_t argument_integer(lua_State *lua, int index, const char *what)
+{
+    int is_whole;
+    const lua_Integer value = lua_tointegerx(lua, index, &is_whole);
+    DEMAND(lua, is_whole, "%s is a whole number, not %s", what, luaL_tolstring(lua, index, NULL));
+    return value;
+}
+
+bool argument_options(lua_State *lua, int index, const char *what, const char *const *known,
+                      lua_Integer places)
+{
+    if (lua_isnoneornil(lua, index)) {
+        return false;
+    }
+    DEMAND(lua, lua_istable(lua, index), "the options of %s are a table, not a %s", what,
+           luaL_typename(lua, index));
+    for (lua_pushnil(lua); lua_next(lua, index) != 0; lua_pop(lua, 1)) {
+        bool is_known = lua_isinteger(lua, -2) && lua_tointeger(lua, -2) >= 1 &&
+                        lua_tointeger(lua, -2) <= places;
+        for (size_t i = 0; known[i] != NULL && lua_type(lua, -2) == LUA_TSTRING; i++) {
+            is_known = is_known || strcmp(known[i], lua_tostring(lua, -2)) == 0;
+        }
+        DEMAND(lua, is_known, "%s has no option '%s'", what, luaL_tolstring(lua, -2, NULL));
+    }
+    return true;
+}
+
+void sandbox_check_top_level(lua_State *lua, const char *what)
+{
+    DEMAND(lua, state_of(lua)->is_declaring,
+           "%s belongs to the top level of the script, not into a function that runs later", what);
+}
+
+int sandbox_end(lua_State *lua, enum script_end end)
+{
+    struct script_state *state = state_of(lua);
+    state->end = state->end == SCRIPT_DONE ? end : state->end;
+    lua_pushlightuserdata(lua, &signal);
+    return lua_error(lua);
+}
+
+const struct script_host *sandbox_check_running(lua_State *lua, const char *what)
+{
+    struct script_state *state = state_of(lua);
+    DEMAND(lua, !state->is_declaring && state->place.host != NULL,
+           "%s works in a transaction's function, not at the top level", what);
+    if (state->end != SCRIPT_DONE ||
+        (state->is_ending && mono_now_ns() - state->ending_ns > ENDING_NS)) {
+        sandbox_end(lua, SCRIPT_STOPPED);
+    }
+    return state->place.host;
+}
+
+/* Ends the script for a mistake that pcall does not hide, at the line of the function at `level`.
+ */
+static void end_wrongly(lua_State *lua, int level, const char *text)
+{
+    struct script_state *state = state_of(lua);
+    luaL_where(lua, level);
+    snprintf(state->why, sizeof state->why, "%s%s", lua_tostring(lua, -1), text);
+    sandbox_end(lua, SCRIPT_WRONG);
+}
+
+/* Ends what takes too long; called now and then while the script computes. */
+static void check_time(lua_State *lua, int level)
+{
+    struct script_state *state = state_of(lua);
+    const struct script_host *host = state->is_declaring ? NULL : state->place.host;
+    if (state->end != SCRIPT_DONE) {
+        sandbox_end(lua, state->end);
+    }
+    if (state->made != NULL &&
+        (interrupt_requested() || atomic_load(&state->script->source->is_left))) {
+        luaL_where(lua, level);
+        snprintf(state->why, sizeof state->why, "%s", lua_tostring(lua, -1));
+        sandbox_end(lua, SCRIPT_STOPPED);
+    }
+    const bool is_stopped = host != NULL && host->is_stopped(host->context);
+    const bool is_alone = host == NULL || state->is_connecting;
+    if (!is_stopped && !is_alone) {
+        return;
+    }
+    const int64_t cpu_ns = mono_clock_ns(CLOCK_THREAD_CPUTIME_ID), now_ns = mono_now_ns();
+    if (is_alone && cpu_ns - state->alone_cpu_ns > ALONE_NS) {
+        end_wrongly(lua, level, "this does not come to an end");
+    }
+    if (!is_stopped) {
+        return;
+    }
+    if (!state->is_ending) {
+        state->is_ending = true;
+        state->ending_ns = now_ns;
+        state->ending_cpu_ns = cpu_ns;
+    } else if (now_ns - state->ending_ns > ENDING_NS &&
+               cpu_ns - state->ending_cpu_ns > ENDING_CPU_NS) {
+        end_wrongly(lua, level, "this did not return when the run had ended");
+    }
+}
+
+/* Every HOOK_INSTRUCTIONS. */
+static void on_hook(lua_State *lua, lua_Debug *debug)
+{
+    (void)debug;
+    check_time(lua, 0); /* a hook is no function of its own */
+}
+
+/* Numbers before texts, each in its order; other kinds of keys have none. */
+static int compare_keys(lua_State *lua)
+{
+    const int a = lua_type(lua, 1), b = lua_type(lua, 2);
+    lua_pushboolean(lua, a == b && (a == LUA_TNUMBER || a == LUA_TSTRING)
+                             ? lua_compare(lua, 1, 2, LUA_OPLT)
+                             : a < b);
+    return 1;
+}
+
+static int next_pair(lua_State *lua)
+{
+    const lua_Integer at = lua_tointeger(lua, lua_upvalueindex(2)) + 1;
+    lua_pushinteger(lua, at);
+    lua_replace(lua, lua_upvalueindex(2));
+    if (lua_rawgeti(lua, lua_upvalueindex(1), at) == LUA_TNIL) {
+        return 1;
+    }
+    lua_pushvalue(lua, -1);
+    lua_rawget(lua, 1);
+    return 2;
+}
+
+/* Lua's own order of keys is another one in each state, and a run would not repeat. */
+static int call_pairs(lua_State *lua)
+{
+    luaL_checktype(lua, 1, LUA_TTABLE);
+    lua_rawgetp(lua, LUA_REGISTRYINDEX, &table_sort); /* table.sort */
+    lua_newtable(lua);
+    lua_Integer count = 0;
+    for (lua_pushnil(lua); lua_next(lua, 1) != 0; lua_pop(lua, 1)) {
+        lua_pushvalue(lua, -2);
+        lua_rawseti(lua, -4, ++count);
+    }
+    lua_pushvalue(lua, -2);
+    lua_pushvalue(lua, -2);
+    lua_pushcfunction(lua, compare_keys);
+    lua_call(lua, 2, 0);
+    lua_pushinteger(lua, 0);
+    lua_pushcclosure(lua, next_pair, 2);
+    lua_pushvalue(lua, 1);
+    lua_pushnil(lua);
+    return 3;
+}
+
+static void write_memory(const struct script_state *state, char *text, size_t size)
+{
+    snprintf(text, size, "%s: a session's script may use %d MiB, and needs more",
+             state->script->source->chunk_name + 1, STATE_BYTES_MAX >> 20);
+}
+
+/* pcall, which does not hide what ended the script, nor that it has no memory. */
+static int call_pcall(lua_State *lua)
+{
+    struct script_state *state = state_of(lua);
+    luaL_checkany(lua, 1);
+    const int result = lua_pcall(lua, lua_gettop(lua) - 1, LUA_MULTRET, 0);
+    if (result == LUA_ERRMEM && state->end == SCRIPT_DONE) {
+        state->end = SCRIPT_WRONG;
+        write_memory(state, state->why, sizeof state->why);
+    }
+    if (state->end != SCRIPT_DONE) {
+        return sandbox_end(lua, state->end);
+    }
+    luaL_checkstack(lua, 1, "too many results");
+    lua_pushboolean(lua, result == LUA_OK);
+    lua_insert(lua, 1);
+    return lua_gettop(lua);
+}
+
+/* Functions of C that go through many bytes look at the time as instructions do. */
+static void note_bytes(lua_State *lua, double bytes)
+{
+    struct script_state *state = state_of(lua);
+    state->bytes_seen += bytes > 0 ? bytes : 0;
+    if (state->bytes_seen > BYTES_BETWEEN) {
+        state->bytes_seen = 0;
+        check_time(lua, 1);
+    }
+}
+
+/* A function of the table library, the first upvalue, which goes through the elements from the
+ * argument `from` to the argument `to`, or through all of the table: not for ever. */
+static int call_bounded(lua_State *lua)
+{
+    const lua_CFunction function = lua_tocfunction(lua, lua_upvalueindex(1));
+    const int from_at = (int)lua_tointeger(lua, lua_upvalueindex(2)), to_at = from_at + 1;
+    const bool has_range = from_at > 0;
+    const lua_Integer from = has_range ? luaL_optinteger(lua, from_at, 1) : 1;
+    const lua_Integer to = has_range && !lua_isnoneornil(lua, to_at) ? luaL_checkinteger(lua, to_at)
+                           : lua_istable(lua, 1)                     ? luaL_len(lua, 1)
+                                                                     : 0;
+    DEMAND(lua, to < from || (lua_Unsigned)to - (lua_Unsigned)from < ELEMENTS_MAX,
+           "more than %d elements", ELEMENTS_MAX);
+    note_bytes(lua, to < from ? 0 : (double)(to - from) * (double)sizeof(lua_Number));
+    return function(lua); /* as itself, so that its messages name the line of the script */
+}
+
+/* string.rep: nothing, however often, is nothing. */
+static int call_rep(lua_State *lua)
+{
+    size_t length, between;
+    luaL_checklstring(lua, 1, &length);
+    luaL_optlstring(lua, 3, "", &between);
+    if (length + between == 0) {
+        luaL_checkinteger(lua, 2);
+        lua_pushliteral(lua, "");
+        return 1;
+    }
+    note_bytes(lua, (double)(length + between) * (double)luaL_checkinteger(lua, 2));
+    return lua_tocfunction(lua, lua_upvalueindex(1))(lua);
+}
+
+/* Steps that a match may take before it is hopeless: each repetition of a pattern can be tried at
+ * each place of the text for each try of the one before. Most patterns take far fewer. */
+#define PATTERN_STEPS_MAX 1e20
+#define PATTERN_STEPS_LONG 1e8 /* about a second's */
+#define PLAIN_STEPS_MAX 1e12
+
+/* The end of the set or item of a pattern that begins at `at`. */
+static const char *skip_item(const char *at, const char *end)
+{
+    if (*at == '%') {
+        return end - at > 2 ? at + 2 : end;
+    }
+    const char *const first = at + 1 + (end - at > 1 && at[1] == '^' ? 1 : 0);
+    const char *const close =
+        *at == '[' && end - first > 1 ? memchr(first + 1, ']', (size_t)(end - first - 1)) : NULL;
+    return close != NULL ? close + 1 : at + 1;
+}
+
+/* Keeps the line for script_place_of, which another thread may ask for when this does not end. */
+static void note_place(lua_State *lua)
+{
+    struct script_state *state = state_of(lua);
+    luaL_where(lua, 1);
+    const char *place = lua_tostring(lua, -1);
+    if (state->made != NULL) {
+        pthread_mutex_lock(&state->made->source->lock);
+    }
+    snprintf(state->slow_place, sizeof state->slow_place, "%.*s",
+             place[0] == '\0' ? 0 : (int)strlen(place) - 2, place); /* "x.lua:3: " */
+    if (state->made != NULL) {
+        pthread_mutex_unlock(&state->made->source->lock);
+    }
+    lua_pop(lua, 1);
+}
+
+/* find, match, gmatch and gsub, whose time in C nothing ends: what would never return is refused,
+ * and what is slower than the run leaves its thread behind. The upvalues are the library's function
+ * and whether it takes PLAIN. */
+static int call_pattern(lua_State *lua)
+{
+    size_t length, pattern_length;
+    luaL_checklstring(lua, 1, &length);
+    const char *pattern = luaL_checklstring(lua, 2, &pattern_length);
+    const char *const end = pattern + pattern_length;
+    const bool is_plain = lua_toboolean(lua, lua_upvalueindex(2)) && lua_toboolean(lua, 4);
+    const double bytes = (double)length;
+    double steps = is_plain ? bytes * (double)pattern_length : 1;
+    unsigned repetitions = 0;
+    for (const char *at = pattern; !is_plain && at < end; at = skip_item(at, end)) {
+        const bool is_balance = at[0] == '%' && end - at > 1 && at[1] == 'b';
+        if (is_balance || (at > pattern && strchr("*+-?", *at) != NULL && *at != '\0')) {
+            repetitions++;
+            steps *= bytes / repetitions;
+        }
+    }
+    if (steps > (is_plain ? PLAIN_STEPS_MAX : PATTERN_STEPS_MAX)) {
+        return luaL_error(lua,
+                          "a pattern of %d bytes with %d repetitions may never be done with a text "
+                          "of %d bytes: match a shorter text",
+                          (int)pattern_length, (int)repetitions, (int)length);
+    }
+    note_bytes(lua, bytes);
+    const bool is_long = steps * bytes > PATTERN_STEPS_LONG; /* from each place of the text */
+    if (is_long) {
+        note_place(lua);
+        check_time(lua, 1); /* and so the place is known to others */
+    }
+    lua_pushvalue(lua, lua_upvalueindex(1));
+    lua_insert(lua, 1);
+    lua_call(lua, lua_gettop(lua) - 1, LUA_MULTRET);
+    if (is_long) {
+        check_time(lua, 1); /* nobody may wait for the rest of the script any more */
+    }
+    return lua_gettop(lua);
+}
+
+/* A function, the upvalue, that goes through its texts once. */
+static int call_text(lua_State *lua)
+{
+    double bytes = 0;
+    for (int i = lua_gettop(lua); i > 0; i--) {
+        bytes += lua_type(lua, i) == LUA_TSTRING ? (double)lua_rawlen(lua, i) : 0;
+    }
+    note_bytes(lua, bytes);
+    return lua_tocfunction(lua, lua_upvalueindex(1))(lua);
+}
+
+/* Makes functions of the libraries end: those that compute in C see no hook. */
+static void bound_libraries(lua_State *lua)
+{
+    static const struct {
+        const char *name;
+        int from; /* place of the arguments FROM, TO; 0: it has none */
+    } of_tables[] = {{"concat", 3}, {"move", 2}, {"insert", 0}, {"remove", 0}, {"sort", 0}};
+    lua_getglobal(lua, LUA_TABLIBNAME);
+    for (size_t i = 0; i < COUNT_OF(of_tables); i++) {
+        lua_getfield(lua, -1, of_tables[i].name);
+        lua_pushinteger(lua, of_tables[i].from);
+        lua_pushcclosure(lua, call_bounded, 2);
+        lua_setfield(lua, -2, of_tables[i].name);
+    }
+    lua_getglobal(lua, LUA_STRLIBNAME);
+    lua_getfield(lua, -1, "rep");
+    lua_pushcclosure(lua, call_rep, 1);
+    lua_setfield(lua, -2, "rep");
+    static const char *const of_patterns[] = {"find", "match", "gmatch", "gsub"};
+    for (size_t i = 0; i < COUNT_OF(of_patterns); i++) {
+        lua_getfield(lua, -1, of_patterns[i]);
+        lua_pushboolean(lua, i == 0);
+        lua_pushcclosure(lua, call_pattern, 2);
+        lua_setfield(lua, -2, of_patterns[i]);
+    }
+    static const struct {
+        const char *library, *name;
+    } of_texts[] = {{LUA_STRLIBNAME, "format"}, {LUA_STRLIBNAME, "lower"},
+                    {LUA_STRLIBNAME, "pack"},   {LUA_STRLIBNAME, "reverse"},
+                    {LUA_STRLIBNAME, "upper"},  {LUA_UTF8LIBNAME, "codepoint"},
+                    {LUA_UTF8LIBNAME, "len"},   {LUA_UTF8LIBNAME, "offset"}};
+    for (size_t i = 0; i < COUNT_OF(of_texts); i++) {
+        lua_getglobal(lua, of_texts[i].library);
+        lua_getfield(lua, -1, of_texts[i].name);
+        lua_pushcclosure(lua, call_text, 1);
+        lua_setfield(lua, -2, of_texts[i].name);
+    }
+    lua_settop(lua, 0);
+}
+
+/* A finalizer runs when the collector likes, and nothing ends it. */
+static int call_setmetatable(lua_State *lua)
+{
+    if (lua_istable(lua, 2)) {
+        lua_pushliteral(lua, "__gc");
+        DEMAND(lua, lua_rawget(lua, 2) == LUA_TNIL, "setmetatable: a script has no __gc");
+        lua_pop(lua, 1);
+    }
+    lua_pushvalue(lua, lua_upvalueindex(1));
+    lua_insert(lua, 1);
+    lua_call(lua, lua_gettop(lua) - 1, 1);
+    return 1;
+}
+
+static int refuse_global(lua_State *lua)
+{
+    return luaL_error(lua,
+                      "'%s' is not local: what is global is fixed when the top level has ended",
+                      luaL_tolstring(lua, 2, NULL));
+}
+
+void sandbox_add(lua_State *lua, const luaL_Reg *functions)
+{
+    lua_pushglobaltable(lua);
+    luaL_setfuncs(lua, functions, 0);
+    lua_pop(lua, 1);
+}
+
+/* Protected: memory may run out. */
+static int open_libraries(lua_State *lua)
+{
+    static const luaL_Reg libraries[] = {{LUA_GNAME, luaopen_base},
+                                         {LUA_TABLIBNAME, luaopen_table},
+                                         {LUA_STRLIBNAME, luaopen_string},
+                                         {LUA_MATHLIBNAME, luaopen_math},
+                                         {LUA_UTF8LIBNAME, luaopen_utf8}};
+    /* what loads code, knows the time or the order of memory, or gets around what is fixed, or
+     * around the hook (it does not see a loop in xpcall's handler) */
+    static const struct {
+        const char *library, *name;
+    } removed[] = {
+        {LUA_GNAME, "load"},           {LUA_GNAME, "loadfile"},     {LUA_GNAME, "dofile"},
+        {LUA_GNAME, "collectgarbage"}, {LUA_GNAME, "print"},        {LUA_GNAME, "next"},
+        {LUA_GNAME, "rawset"},         {LUA_GNAME, "warn"},         {LUA_GNAME, "xpcall"},
+        {LUA_STRLIBNAME, "dump"},      {LUA_MATHLIBNAME, "random"}, {LUA_MATHLIBNAME, "randomseed"},
+        {LUA_GNAME, LUA_GNAME}};
+    static const luaL_Reg functions[] = {
+        {"pairs", call_pairs}, {"pcall", call_pcall}, {NULL, NULL}};
+    for (size_t i = 0; i < COUNT_OF(libraries); i++) {
+        luaL_requiref(lua, libraries[i].name, libraries[i].func, 1);
+        lua_pop(lua, 1);
+    }
+    lua_getglobal(lua, LUA_TABLIBNAME);
+    lua_getfield(lua, -1, "sort");
+    lua_rawsetp(lua, LUA_REGISTRYINDEX, &table_sort);
+    bound_libraries(lua);
+    for (size_t i = 0; i < COUNT_OF(removed); i++) {
+        lua_getglobal(lua, removed[i].library);
+        lua_pushnil(lua);
+        lua_setfield(lua, -2, removed[i].name);
+    }
+    lua_settop(lua, 0);
+    sandbox_add(lua, functions);
+    lua_getglobal(lua, "setmetatable");
+    lua_pushcclosure(lua, call_setmetatable, 1);
+    lua_setglobal(lua, "setmetatable");
+    return 0;
+}
+
+bool sandbox_open(struct script_state *state, lua_CFunction open_rest)
+{
+    lua_State *lua = lua_newstate(allocate, state);
+    state->lua = lua;
+    if (lua == NULL) {
+        return false;
+    }
+    *(struct script_state **)lua_getextraspace(lua) = state;
+    lua_gc(lua, LUA_GCINC, GC_PAUSE, 0, 0);
+    lua_sethook(lua, on_hook, LUA_MASKCOUNT, HOOK_INSTRUCTIONS);
+    lua_pushcfunction(lua, open_libraries);
+    lua_pushcfunction(lua, open_rest);
+    lua_insert(lua, 1);
+    return lua_pcall(lua, 0, 0, 0) == LUA_OK && lua_pcall(lua, 0, 0, 0) == LUA_OK;
+}
+
+int sandbox_freeze(lua_State *lua)
+{
+    lua_pushglobaltable(lua); /* 1 */
+    lua_newtable(lua);        /* 2: what was there */
+    for (lua_pushnil(lua); lua_next(lua, 1) != 0; lua_pop(lua, 1)) {
+        lua_pushvalue(lua, -2);
+        lua_pushvalue(lua, -2);
+        lua_rawset(lua, 2);
+    }
+    for (lua_pushnil(lua); lua_next(lua, 2) != 0; lua_pop(lua, 1)) {
+        lua_pushvalue(lua, -2);
+        lua_pushnil(lua);
+        lua_rawset(lua, 1);
+    }
+    lua_createtable(lua, 0, 3);
+    lua_pushvalue(lua, 2);
+    lua_setfield(lua, -2, "__index");
+    lua_pushcfunction(lua, refuse_global);
+    lua_setfield(lua, -2, "__newindex");
+    lua_pushboolean(lua, 0);
+    lua_setfield(lua, -2, "__metatable");
+    lua_setmetatable(lua, 1);
+    lua_gc(lua, LUA_GCCOLLECT);
+    return 0;
+}
+
+/* What there is in place of a name that a script does not have, and that an error of Lua's names;
+ * "": nothing is known. */
+static const char *hint_for_error(const char *text)
+{
+    static const struct {
+        const char *name, *hint;
+    } hints[] = {
+        {"'random')", ": use uniform or keys"},
+        {"'randomseed')", ": use --seed"},
+        {"'print')", ": use error(text) or check(false, text)"},
+        {"'next')", ": use pairs"},
+        {"'io')", ": a script reaches only the database"},
+        {"'os')", ": a script reaches only the database"},
+        {"'require')", ": a script is one file"},
+    };
+    for (size_t i = 0; i < COUNT_OF(hints); i++) {
+        if (strstr(text, hints[i].name) != NULL && strstr(text, "a nil value") != NULL) {
+            return hints[i].hint;
+        }
+    }
+    return "";
+}
+
+enum script_end sandbox_conclude(struct script_state *state, int result, struct error *error)
+{
+    lua_State *lua = state->lua;
+    if (state->end == SCRIPT_ROLLBACK) {
+        snprintf(error->text, sizeof error->text, "%s", state->why);
+    } else if (state->end == SCRIPT_WRONG) {
+        error_set(error, ERROR_USAGE, 0, NULL, "%s", state->why);
+    }
+    if (state->end != SCRIPT_DONE || result == LUA_OK) {
+        lua_settop(lua, 0);
+        return state->end;
+    }
+    /* a number is not made a text: nobody would catch that there is no memory for it */
+    const char *text = lua_type(lua, -1) == LUA_TSTRING ? lua_tostring(lua, -1) : NULL;
+    if (result == LUA_ERRMEM) {
+        write_memory(state, state->why, sizeof state->why);
+        error_set(error, ERROR_USAGE, 0, NULL, "%s", state->why);
+    } else {
+        error_set(error, ERROR_USAGE, 0, NULL, "%s%s",
+                  text == NULL ? "the script raised an error that is no text" : text,
+                  text == NULL ? "" : hint_for_error(text));
+    }
+    lua_settop(lua, 0);
+    return SCRIPT_WRONG;
+}
