@@ -20,27 +20,56 @@ enum {
     ROW_COLUMNS_MAX = 1600,
 };
 
-/* How a value is held. The comment names the member of union column_values. */
+/* Each type: its name, the member of union column_values that holds its values, what sort of
+ * thing these are, and what stands in brackets after the name where a script declares a column. */
+#define COLUMN_TYPES(X)                                                                            \
+    X(BOOL, "bool", boolean, NUMBER, NOTHING) /* 0 or 1 */                                         \
+    X(INT16, "int16", int16, NUMBER, NOTHING)                                                      \
+    X(INT32, "int32", int32, NUMBER, NOTHING)                                                      \
+    X(INT64, "int64", int64, NUMBER, NOTHING)                                                      \
+    X(FLOAT32, "float32", float32, NUMBER, NOTHING)                                                \
+    X(FLOAT64, "float64", float64, NUMBER, NOTHING)                                                \
+    /* unscaled: value = int64 / 10^scale, |int64| < 10^18 */                                      \
+    X(DECIMAL, "decimal", int64, NUMBER, DIGITS)                                                   \
+    X(TEXT, "text", text, TEXT, SIZE)        /* UTF-8, at most `size` characters when size > 0 */  \
+    X(BYTES, "bytes", text, TEXT, SIZE)      /* any bytes, at most `size` of them when size > 0 */ \
+    X(JSON, "json", text, TEXT, NOTHING)     /* one JSON value */                                  \
+    X(DATE, "date", int32, MOMENT, NOTHING)  /* days since 1970-01-01 */                           \
+    X(TIME, "time", int64, MOMENT, FRACTION) /* nanoseconds since midnight */                      \
+    /* nanoseconds since 1970-01-01 00:00:00 UTC */                                                \
+    X(TIMESTAMP, "timestamp", int64, MOMENT, FRACTION)                                             \
+    X(UUID, "uuid", uuid, ADDRESS, UNKNOWN) /* 16 bytes in network order */                        \
+    X(IP4, "ip4", ip4, ADDRESS, UNKNOWN)    /* 4 bytes in network order */                         \
+    X(IP6, "ip6", ip6, ADDRESS, UNKNOWN)    /* 16 bytes in network order */
+
 enum column_type {
     COLUMN_UNSUPPORTED, /* exists in the database, cannot be generated; see type_name */
-    COLUMN_BOOL,        /* boolean: 0 or 1 */
-    COLUMN_INT16,       /* int16 */
-    COLUMN_INT32,       /* int32 */
-    COLUMN_INT64,       /* int64 */
-    COLUMN_FLOAT32,     /* float32 */
-    COLUMN_FLOAT64,     /* float64 */
-    COLUMN_DECIMAL,     /* int64: unscaled, value = int64 / 10^scale, |int64| < 10^18 */
-    COLUMN_TEXT,        /* text: UTF-8, at most `size` characters when size > 0 */
-    COLUMN_BYTES,       /* text: any bytes, at most `size` bytes when size > 0 */
-    COLUMN_JSON,        /* text: one JSON value */
-    COLUMN_DATE,        /* int32: days since 1970-01-01 */
-    COLUMN_TIME,        /* int64: nanoseconds since midnight */
-    COLUMN_TIMESTAMP,   /* int64: nanoseconds since 1970-01-01 00:00:00 UTC */
-    COLUMN_UUID,        /* uuid: 16 bytes in network order */
-    COLUMN_IP4,         /* ip4: 4 bytes in network order */
-    COLUMN_IP6,         /* ip6: 16 bytes in network order */
+#define COLUMN_TYPE(id, name, member, is, takes) COLUMN_##id,
+    COLUMN_TYPES(COLUMN_TYPE)
+#undef COLUMN_TYPE
     COLUMN_TYPE_COUNT,
 };
+
+/* What each type is, by its number. */
+struct column_kind {
+    const char *name;
+    size_t bytes; /* of one value in the array: of a text, those of its struct */
+    enum {
+        COLUMN_IS_OTHER,
+        COLUMN_IS_NUMBER,
+        COLUMN_IS_TEXT, /* a struct text_value */
+        COLUMN_IS_MOMENT,
+        COLUMN_IS_ADDRESS,
+    } is;
+    enum {
+        COLUMN_TAKES_UNKNOWN, /* scripts do not know the type */
+        COLUMN_TAKES_NOTHING,
+        COLUMN_TAKES_SIZE, /* text or text(20) */
+        COLUMN_TAKES_DIGITS,
+        COLUMN_TAKES_FRACTION,
+    } takes;
+};
+extern const struct column_kind column_kinds[COLUMN_TYPE_COUNT];
 
 struct column {
     char name[ROW_NAME_BYTES];

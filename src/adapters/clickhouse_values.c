@@ -128,12 +128,6 @@ static void add_quoted(struct buffer *out, struct text_value text, char quote)
     buffer_add(out, &quote, 1);
 }
 
-static bool is_text(const struct column *column)
-{
-    return column->type == COLUMN_TEXT || column->type == COLUMN_BYTES ||
-           column->type == COLUMN_JSON;
-}
-
 /* Writes a value in RowBinary, and perhaps SPARE_BYTES more. NULL: the column cannot hold it. */
 static char *put_binary(char *out, const struct column *column, union column_values values,
                         size_t row)
@@ -196,7 +190,9 @@ static char *put_binary(char *out, const struct column *column, union column_val
         return whole <= most && whole >= (is_signed ? -most - 1 : 0) ? out + width : NULL;
     }
     case CLICKHOUSE_STRING:
-        text = is_text(column) ? values.text[row] : text_of(column, values, row, scratch);
+        text = column_kinds[column->type].is == COLUMN_IS_TEXT
+                   ? values.text[row]
+                   : text_of(column, values, row, scratch);
         for (bits = text.length; bits >= 0x80; bits >>= 7) {
             *out++ = (char)(bits | 0x80);
         }
@@ -237,7 +233,7 @@ static size_t room_of(const struct batch *batch)
         const struct column *column = &batch->table->columns[i];
         const struct column_data *data = &batch->columns[i];
         const bool is_string = CLICKHOUSE_WIRE(column->native_type) == CLICKHOUSE_STRING;
-        const bool has_text = is_string && is_text(column);
+        const bool has_text = is_string && column_kinds[column->type].is == COLUMN_IS_TEXT;
         room += batch->row_count * (1 + (has_text    ? LENGTH_BYTES
                                          : is_string ? LENGTH_BYTES + VALUE_TEXT_BYTES
                                                      : CLICKHOUSE_WIDTH(column->native_type)));

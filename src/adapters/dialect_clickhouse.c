@@ -154,8 +154,7 @@ static void read_type(struct column *column, const char *comment)
     const enum clickhouse_wire wire = CLICKHOUSE_WIRE(column->native_type);
     const int comment_count = dialect_split_type(comment, name, sizeof name, numbers);
     const enum column_type meant = dialect_type_of(name);
-    const bool is_text = meant == COLUMN_TEXT || meant == COLUMN_BYTES || meant == COLUMN_JSON ||
-                         meant == COLUMN_TIME;
+    const bool is_text = column_kinds[meant].is == COLUMN_IS_TEXT || meant == COLUMN_TIME;
     if ((wire == CLICKHOUSE_STRING && is_text) ||
         (column->native_type == CLICKHOUSE_NATIVE(CLICKHOUSE_UINT, 4) && meant == COLUMN_IP4) ||
         (column->native_type == CLICKHOUSE_NATIVE(CLICKHOUSE_FIXED, 16) && meant == COLUMN_IP6)) {

@@ -81,12 +81,6 @@ static char *put_escaped(char *out, struct text_value text, bool is_measurement,
     return out;
 }
 
-static bool is_text(const struct column *column)
-{
-    return column->type == COLUMN_TEXT || column->type == COLUMN_BYTES ||
-           column->type == COLUMN_JSON;
-}
-
 static bool is_null(const struct column *column, const struct column_data *data, size_t row)
 {
     return (data->is_null != NULL && data->is_null[row]) ||
@@ -97,7 +91,7 @@ static bool is_null(const struct column *column, const struct column_data *data,
 /* The most bytes that a value takes. */
 static size_t room_of(const struct column *column, const struct column_data *data, size_t row)
 {
-    return is_text(column) && !is_null(column, data, row)
+    return column_kinds[column->type].is == COLUMN_IS_TEXT && !is_null(column, data, row)
                ? 2 * (size_t)data->values.text[row].length + SPARE_BYTES
                : VALUE_TEXT_BYTES + SPARE_BYTES;
 }
@@ -106,7 +100,7 @@ static size_t room_of(const struct column *column, const struct column_data *dat
 static char *put_value(char *out, const struct column *column, union column_values values,
                        size_t row, enum language language)
 {
-    if (is_text(column)) {
+    if (column_kinds[column->type].is == COLUMN_IS_TEXT) {
         return put_quoted(out, values.text[row], language);
     }
     if (column->type == COLUMN_BOOL) {

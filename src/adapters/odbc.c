@@ -568,8 +568,7 @@ static int64_t clamp(int64_t value, int64_t most)
 
 static bool is_text(const struct column *column)
 {
-    return column->type == COLUMN_TEXT || column->type == COLUMN_BYTES ||
-           column->type == COLUMN_JSON;
+    return column_kinds[column->type].is == COLUMN_IS_TEXT;
 }
 
 /* `native_type` is that of the column, or what describe would have made of it. A column that was

@@ -775,8 +775,7 @@ static size_t encode(const struct column *column, union column_values values, si
 
 static bool is_text(const struct column *column)
 {
-    return column->type == COLUMN_TEXT || column->type == COLUMN_BYTES ||
-           column->type == COLUMN_JSON;
+    return column_kinds[column->type].is == COLUMN_IS_TEXT;
 }
 
 static bool is_null(const struct column_data *data, size_t row)

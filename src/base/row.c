@@ -1,20 +1,34 @@
 #include "base/value_text.h"
 
 #include <arpa/inet.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+
+#include "base/mono.h"
+#include "base/text.h"
 
 #define NS_PER_S INT64_C(1000000000)
 #define NS_PER_DAY (86400 * NS_PER_S)
+
+const struct column_kind column_kinds[COLUMN_TYPE_COUNT] = {
+    [COLUMN_UNSUPPORTED] = {.name = "unsupported"},
+#define KIND(id, name, member, is, takes)                                                          \
+    [COLUMN_##id] = {name, sizeof *((union column_values *)NULL)->member, COLUMN_IS_##is,          \
+                     COLUMN_TAKES_##takes},
+    COLUMN_TYPES(KIND)
+#undef KIND
+};
 
 static const char hex[] = "0123456789abcdef";
 
 __extension__ typedef unsigned __int128 wide;
 
 #define FIVE_POWERS(n) n##U, n##0U, n##00U, n##000U, n##0000U
-static const uint64_t powers_of_ten[] = {FIVE_POWERS(1), FIVE_POWERS(100000),
-                                         FIVE_POWERS(10000000000), FIVE_POWERS(1000000000000000)};
+const uint64_t value_powers_of_ten[20] = {FIVE_POWERS(1), FIVE_POWERS(100000),
+                                          FIVE_POWERS(10000000000), FIVE_POWERS(1000000000000000)};
 
 const char value_digit_pairs[] = "0001020304050607080910111213141516171819"
                                  "2021222324252627282930313233343536373839"
@@ -26,7 +40,7 @@ static size_t count_digits(uint64_t value)
 {
     /* of as many bits, one number at most has a digit more than the others */
     const size_t least = (size_t)(64 - __builtin_clzll(value | 1)) * 1233 >> 12;
-    return least + (value >= powers_of_ten[least]);
+    return least + (value >= value_powers_of_ten[least]);
 }
 
 /* At least `width` digits, without a terminator. */
@@ -102,11 +116,11 @@ size_t value_text_real(char *out, double value, bool is_float)
         spare++;
         places++;
     }
-    const wide scaled = (wide)whole * powers_of_ten[places];
-    const wide bound = (wide)powers_of_ten[places] * (is_float ? (UINT64_C(1) << 29) - 1 : 1);
+    const wide scaled = (wide)whole * value_powers_of_ten[places];
+    const wide bound = (wide)value_powers_of_ten[places] * (is_float ? (UINT64_C(1) << 29) - 1 : 1);
     uint64_t digits = (uint64_t)((scaled + (UINT64_C(1) << (shift - 1))) >> shift);
     for (; spare > 0; spare--) {
-        const uint64_t unit = powers_of_ten[spare];
+        const uint64_t unit = value_powers_of_ten[spare];
         const uint64_t cut = ((uint64_t)(scaled >> shift) + unit / 2) / unit;
         const wide back = (wide)(cut * unit) << shift;
         if (2 * (back > scaled ? back - scaled : scaled - back) < bound) {
@@ -270,21 +284,143 @@ size_t value_text_write(char *out, const struct column *column, union column_val
     }
 }
 
+bool value_store_integer(enum column_type type, int64_t number, void *out)
+{
+    switch (column_kinds[type].bytes) {
+    case sizeof(int16_t):
+        *(int16_t *)out = (int16_t)number;
+        return number >= INT16_MIN && number <= INT16_MAX;
+    case sizeof(int32_t):
+        *(int32_t *)out = (int32_t)number;
+        return number >= INT32_MIN && number <= INT32_MAX;
+    default:
+        *(int64_t *)out = number;
+        return true;
+    }
+}
+
+int64_t value_decimal_limit(const struct column *column)
+{
+    const unsigned digits = column->precision == 0 ? 9u + column->scale : column->precision;
+    return (int64_t)value_powers_of_ten[digits > 18 ? 18 : digits];
+}
+
+bool value_text_fits(const struct column *column, struct text_value text)
+{
+    uint32_t characters = 0;
+    if (column->size == 0 || text.length <= column->size) {
+        return true;
+    }
+    for (uint32_t i = 0; i < text.length && column->type != COLUMN_BYTES; i++) {
+        characters += (text.bytes[i] & 0xc0) == 0x80 ? 0 : 1;
+    }
+    return column->type != COLUMN_BYTES && characters <= column->size;
+}
+
+static bool parse_decimal(const struct column *column, const char *text, int64_t *value)
+{
+    char digits[64];
+    const int64_t limit = value_decimal_limit(column);
+    const size_t whole = strcspn(text, ".");
+    const size_t fraction = text[whole] == '.' ? strlen(text + whole + 1) : 0;
+    if (fraction > column->scale || whole + column->scale >= sizeof digits) {
+        return false;
+    }
+    memcpy(digits, text, whole);
+    memset(digits + whole, '0', column->scale);
+    memcpy(digits + whole, text + whole + 1, fraction);
+    return text_parse_integer(digits, whole + column->scale, value) && *value < limit &&
+           -limit < *value;
+}
+
+static bool parse_uuid(const char *text, uint8_t value[16])
+{
+    static const char digits[] = "0123456789abcdef0123456789ABCDEF";
+    size_t count = 0;
+    memset(value, 0, 16);
+    for (; *text != '\0'; text++) {
+        const char *const digit = strchr(digits, *text);
+        if (*text == '-' || *text == '{' || *text == '}') {
+            continue;
+        }
+        if (digit == NULL || count == 32) {
+            return false;
+        }
+        value[count / 2] = (uint8_t)(value[count / 2] << 4 | ((digit - digits) & 15));
+        count++;
+    }
+    return count == 32;
+}
+
+bool value_text_read(const struct column *column, struct text_value word, void *out)
+{
+    char text[64];
+    char time_text[80];
+    struct moment moment = {.ns = 0};
+    int64_t number = 0;
+    char *end = NULL;
+    if (column_kinds[column->type].is == COLUMN_IS_TEXT) {
+        *(struct text_value *)out = word;
+        return value_text_fits(column, word);
+    }
+    if (word.length >= sizeof text) {
+        return false;
+    }
+    memcpy(text, word.bytes, word.length);
+    text[word.length] = '\0';
+    const bool is_true = strcasecmp(text, "true") == 0 || strcmp(text, "1") == 0;
+    const bool is_day = strchr(text, 'T') == NULL; /* 2026-01-31, not 2026-01-31T12:00:00Z */
+    switch (column->type) {
+    case COLUMN_BOOL:
+        *(uint8_t *)out = is_true;
+        return is_true || strcasecmp(text, "false") == 0 || strcmp(text, "0") == 0;
+    case COLUMN_INT16:
+    case COLUMN_INT32:
+    case COLUMN_INT64:
+        return text_parse_integer(text, word.length, &number) &&
+               value_store_integer(column->type, number, out);
+    case COLUMN_FLOAT32:
+        *(float *)out = (float)strtod(text, &end);
+        return *end == '\0' && isfinite(*(float *)out);
+    case COLUMN_FLOAT64:
+        *(double *)out = strtod(text, &end);
+        return *end == '\0' && isfinite(*(double *)out);
+    case COLUMN_DECIMAL:
+        return parse_decimal(column, text, out);
+    case COLUMN_DATE:
+    case COLUMN_TIMESTAMP:
+        snprintf(time_text, sizeof time_text, "%s%s", text, is_day ? "T00:00:00Z" : "");
+        if (!moment_parse(time_text, &moment)) {
+            return false;
+        }
+        if (column->type == COLUMN_TIMESTAMP) {
+            *(int64_t *)out = moment.ns;
+            return true;
+        }
+        *(int32_t *)out = (int32_t)(moment.ns / NS_PER_DAY);
+        return is_day;
+    case COLUMN_UUID:
+        return parse_uuid(text, out);
+    case COLUMN_IP4:
+        return inet_pton(AF_INET, text, out) == 1;
+    case COLUMN_IP6:
+        return inet_pton(AF_INET6, text, out) == 1;
+    default:
+        return false;
+    }
+}
+
 uint64_t batch_bytes(const struct batch *batch)
 {
-    static const uint8_t bytes[COLUMN_TYPE_COUNT] = {
-        [COLUMN_BOOL] = 1,    [COLUMN_INT16] = 2,     [COLUMN_INT32] = 4,   [COLUMN_INT64] = 8,
-        [COLUMN_FLOAT32] = 4, [COLUMN_FLOAT64] = 8,   [COLUMN_DECIMAL] = 8, [COLUMN_DATE] = 4,
-        [COLUMN_TIME] = 8,    [COLUMN_TIMESTAMP] = 8, [COLUMN_UUID] = 16,   [COLUMN_IP4] = 4,
-        [COLUMN_IP6] = 16,
-    };
     uint64_t sum = 0;
     for (size_t c = 0; c < batch->table->column_count; c++) {
         const struct column_data *data = &batch->columns[c];
-        const enum column_type type = batch->table->columns[c].type;
+        const struct column_kind *kind = &column_kinds[batch->table->columns[c].type];
         for (size_t row = 0; row < batch->row_count; row++) {
             const bool is_null = data->is_null != NULL && data->is_null[row] != 0;
-            sum += is_null ? 0 : bytes[type] > 0 ? bytes[type] : data->values.text[row].length;
+            sum += is_null                      ? 0
+                   : kind->is == COLUMN_IS_TEXT ? data->values.text[row].length
+                                                : kind->bytes;
         }
     }
     return sum;

@@ -41,4 +41,20 @@ size_t value_text_write(char *out, const struct column *column, union column_val
 size_t value_text_integer(char *out, int64_t value);
 size_t value_text_real(char *out, double value, bool is_float);
 
+/* Writes one word, of the form that value_text_write gives or a usual one, as the column's type
+ * holds it; a text is borrowed. False: the column cannot hold it. */
+bool value_text_read(const struct column *column, struct text_value word, void *out);
+
+/* Whether a text is short enough for its column. */
+bool value_text_fits(const struct column *column, struct text_value text);
+
+/* Stores a whole number as the type holds it. False: it does not fit. */
+bool value_store_integer(enum column_type type, int64_t number, void *out);
+
+/* 10^0 to 10^19. */
+extern const uint64_t value_powers_of_ten[20];
+
+/* The integers of a COLUMN_DECIMAL are below it. */
+int64_t value_decimal_limit(const struct column *column);
+
 #endif

@@ -79,27 +79,10 @@ static const char *find_lack(const struct connection_info *connection, const cha
 }
 
 /* What a type holds, as far as databases tell types apart. */
-enum type_class {
-    CLASS_NUMBER,
-    CLASS_TEXT,
-    CLASS_MOMENT,
-    CLASS_OTHER,
-};
-
-static enum type_class class_of(enum column_type type)
+static int class_of(enum column_type type)
 {
-    static const enum type_class classes[COLUMN_TYPE_COUNT] = {
-        [COLUMN_UNSUPPORTED] = CLASS_OTHER, [COLUMN_BOOL] = CLASS_NUMBER,
-        [COLUMN_INT16] = CLASS_NUMBER,      [COLUMN_INT32] = CLASS_NUMBER,
-        [COLUMN_INT64] = CLASS_NUMBER,      [COLUMN_FLOAT32] = CLASS_NUMBER,
-        [COLUMN_FLOAT64] = CLASS_NUMBER,    [COLUMN_DECIMAL] = CLASS_NUMBER,
-        [COLUMN_TEXT] = CLASS_TEXT,         [COLUMN_BYTES] = CLASS_TEXT,
-        [COLUMN_JSON] = CLASS_TEXT,         [COLUMN_DATE] = CLASS_MOMENT,
-        [COLUMN_TIME] = CLASS_MOMENT,       [COLUMN_TIMESTAMP] = CLASS_MOMENT,
-        [COLUMN_UUID] = CLASS_TEXT,         [COLUMN_IP4] = CLASS_TEXT,
-        [COLUMN_IP6] = CLASS_TEXT,
-    };
-    return classes[type];
+    const int is = (int)column_kinds[type].is;
+    return is == COLUMN_IS_ADDRESS ? COLUMN_IS_TEXT : is;
 }
 
 const struct column *table_load_find_column(const struct table *table, const char *name)

@@ -1,6 +1,5 @@
 #include "load/generator.h"
 
-#include <arpa/inet.h>
 #include <inttypes.h>
 #include <math.h>
 #include <pthread.h>
@@ -34,7 +33,6 @@ enum {
     TOKEN_BYTES = 32,
     JSON_BYTES = 96,
     INTEGER_BYTES = 24,
-    TEXT = sizeof(struct text_value),
     HOST_ROOM = 32,    /* a column of text that has less holds no host name, */
     MESSAGE_ROOM = 64, /* or no message */
 };
@@ -316,25 +314,24 @@ static const struct kind {
     fill_function *fill;
     fill_function *fill_unique;
     fill_function *fill_range; /* NULL: --values knows no ranges of the type */
-    size_t value_bytes;
     size_t text_bytes;
 } kinds[COLUMN_TYPE_COUNT] = {
-    [COLUMN_BOOL] = {fill_bool, fill_bool, fill_range_bool, 1, 0},
-    [COLUMN_INT16] = {fill_int16, fill_unique_int16, fill_range_int16, 2, 0},
-    [COLUMN_INT32] = {fill_int32, fill_unique_int32, fill_range_int32, 4, 0},
-    [COLUMN_INT64] = {fill_int64, fill_unique_int64, fill_range_int64, 8, 0},
-    [COLUMN_FLOAT32] = {fill_float32, fill_unique_float, fill_range_float32, 4, 0},
-    [COLUMN_FLOAT64] = {fill_float64, fill_unique_double, fill_range_float64, 8, 0},
-    [COLUMN_DECIMAL] = {fill_decimal, fill_unique_decimal, fill_range_decimal, 8, 0},
-    [COLUMN_TEXT] = {fill_message, fill_unique_text, fill_range_text, TEXT, TEXT_MESSAGE_BYTES},
-    [COLUMN_BYTES] = {fill_token, fill_unique_text, fill_range_text, TEXT, TOKEN_BYTES},
-    [COLUMN_JSON] = {fill_json, fill_json, fill_range_text, TEXT, JSON_BYTES},
-    [COLUMN_DATE] = {fill_date, fill_unique_date, NULL, 4, 0},
-    [COLUMN_TIME] = {fill_time, fill_unique_time, NULL, 8, 0},
-    [COLUMN_TIMESTAMP] = {fill_timestamp, fill_timestamp, NULL, 8, 0},
-    [COLUMN_UUID] = {fill_uuid, fill_uuid, NULL, 16, 0},
-    [COLUMN_IP4] = {fill_ip4, fill_ip4, NULL, 4, 0},
-    [COLUMN_IP6] = {fill_ip6, fill_ip6, NULL, 16, 0},
+    [COLUMN_BOOL] = {fill_bool, fill_bool, fill_range_bool, 0},
+    [COLUMN_INT16] = {fill_int16, fill_unique_int16, fill_range_int16, 0},
+    [COLUMN_INT32] = {fill_int32, fill_unique_int32, fill_range_int32, 0},
+    [COLUMN_INT64] = {fill_int64, fill_unique_int64, fill_range_int64, 0},
+    [COLUMN_FLOAT32] = {fill_float32, fill_unique_float, fill_range_float32, 0},
+    [COLUMN_FLOAT64] = {fill_float64, fill_unique_double, fill_range_float64, 0},
+    [COLUMN_DECIMAL] = {fill_decimal, fill_unique_decimal, fill_range_decimal, 0},
+    [COLUMN_TEXT] = {fill_message, fill_unique_text, fill_range_text, TEXT_MESSAGE_BYTES},
+    [COLUMN_BYTES] = {fill_token, fill_unique_text, fill_range_text, TOKEN_BYTES},
+    [COLUMN_JSON] = {fill_json, fill_json, fill_range_text, JSON_BYTES},
+    [COLUMN_DATE] = {fill_date, fill_unique_date, NULL, 0},
+    [COLUMN_TIME] = {fill_time, fill_unique_time, NULL, 0},
+    [COLUMN_TIMESTAMP] = {fill_timestamp, fill_timestamp, NULL, 0},
+    [COLUMN_UUID] = {fill_uuid, fill_uuid, NULL, 0},
+    [COLUMN_IP4] = {fill_ip4, fill_ip4, NULL, 0},
+    [COLUMN_IP6] = {fill_ip6, fill_ip6, NULL, 0},
 };
 
 /* n1, n2 and n3 of a table that is shaped like syslog_table. */
@@ -346,23 +343,6 @@ static const struct {
                   {"n2", COLUMN_INT32, fill_session},
                   {"n3", COLUMN_INT64, fill_row_number}};
 
-static bool is_text(const struct column *column)
-{
-    return column->type == COLUMN_TEXT || column->type == COLUMN_BYTES ||
-           column->type == COLUMN_JSON;
-}
-
-/* Decimals stay below it. */
-static int64_t decimal_limit(const struct column *column)
-{
-    unsigned digits = column->precision == 0 ? 9u + column->scale : column->precision;
-    int64_t limit = 1;
-    for (digits = digits > 18 ? 18 : digits; digits > 0; digits--) {
-        limit *= 10;
-    }
-    return limit;
-}
-
 /* Picks how a column is filled whose values the user has not said, by its type; `identity`: that of
  * a column that tells rows apart, or NULL. REJECTED: no values of that type can be made. */
 static enum status choose_kind(struct fill_column *fill, const struct table *table,
@@ -373,9 +353,9 @@ static enum status choose_kind(struct fill_column *fill, const struct table *tab
     const uint32_t size = column->size;
     fill->fill = identity != NULL ? identity : column->is_unique ? kind->fill_unique : kind->fill;
     fill->is_identity = identity != NULL || column->is_unique;
-    fill->value_bytes = kind->value_bytes;
+    fill->value_bytes = column_kinds[column->type].bytes;
     fill->text_bytes = kind->text_bytes;
-    fill->limit = column->type == COLUMN_DECIMAL ? (uint64_t)decimal_limit(column) : size;
+    fill->limit = column->type == COLUMN_DECIMAL ? (uint64_t)value_decimal_limit(column) : size;
     if (kind->fill == NULL) {
         error_set(error, ERROR_UNSUPPORTED, 0, NULL,
                   "table '%.80s': column '%.80s' has type %s, for which append makes no values%s",
@@ -401,129 +381,6 @@ static enum status choose_kind(struct fill_column *fill, const struct table *tab
     return STATUS_OK;
 }
 
-static bool fits_text(const struct column *column, struct text_value text)
-{
-    uint32_t characters = 0;
-    for (uint32_t i = 0; i < text.length; i++) {
-        const bool is_inside = column->type != COLUMN_BYTES && (text.bytes[i] & 0xc0) == 0x80;
-        characters += is_inside ? 0 : 1;
-    }
-    return column->size == 0 || characters <= column->size;
-}
-
-static bool parse_decimal(const struct column *column, const char *text, int64_t *value)
-{
-    char digits[64];
-    const int64_t limit = decimal_limit(column);
-    const size_t whole = strcspn(text, ".");
-    const size_t fraction = text[whole] == '.' ? strlen(text + whole + 1) : 0;
-    if (fraction > column->scale || whole + column->scale >= sizeof digits) {
-        return false;
-    }
-    memcpy(digits, text, whole);
-    memset(digits + whole, '0', column->scale);
-    memcpy(digits + whole, text + whole + 1, fraction);
-    return text_parse_integer(digits, whole + column->scale, value) && *value < limit &&
-           -limit < *value;
-}
-
-static bool parse_uuid(const char *text, uint8_t value[16])
-{
-    static const char digits[] = "0123456789abcdef0123456789ABCDEF";
-    size_t count = 0;
-    memset(value, 0, 16);
-    for (; *text != '\0'; text++) {
-        const char *const digit = strchr(digits, *text);
-        if (*text == '-' || *text == '{' || *text == '}') {
-            continue;
-        }
-        if (digit == NULL || count == 32) {
-            return false;
-        }
-        value[count / 2] = (uint8_t)(value[count / 2] << 4 | ((digit - digits) & 15));
-        count++;
-    }
-    return count == 32;
-}
-
-/* Stores a number that fits a column of whole numbers as its type holds it. */
-static void store_integer(enum column_type type, int64_t number, void *out)
-{
-    if (type == COLUMN_INT16) {
-        *(int16_t *)out = (int16_t)number;
-    } else if (type == COLUMN_INT32) {
-        *(int32_t *)out = (int32_t)number;
-    } else {
-        *(int64_t *)out = number;
-    }
-}
-
-/* Writes one word as the column's type holds it. False: it cannot. */
-static bool parse_word(const struct column *column, struct text_value word, void *out)
-{
-    char text[64];
-    char time_text[80];
-    struct moment moment = {.ns = 0};
-    int64_t number = 0;
-    char *end = NULL;
-    if (is_text(column)) {
-        *(struct text_value *)out = word;
-        return fits_text(column, word);
-    }
-    if (word.length >= sizeof text) {
-        return false;
-    }
-    memcpy(text, word.bytes, word.length);
-    text[word.length] = '\0';
-    const int64_t most = column->type == COLUMN_INT16   ? INT16_MAX
-                         : column->type == COLUMN_INT32 ? INT32_MAX
-                                                        : INT64_MAX;
-    const bool is_true = strcasecmp(text, "true") == 0 || strcmp(text, "1") == 0;
-    const bool is_day = strchr(text, 'T') == NULL; /* 2026-01-31, not 2026-01-31T12:00:00Z */
-    switch (column->type) {
-    case COLUMN_BOOL:
-        *(uint8_t *)out = is_true;
-        return is_true || strcasecmp(text, "false") == 0 || strcmp(text, "0") == 0;
-    case COLUMN_INT16:
-    case COLUMN_INT32:
-    case COLUMN_INT64:
-        if (!text_parse_integer(text, word.length, &number) || number > most ||
-            number < -most - 1) {
-            return false;
-        }
-        store_integer(column->type, number, out);
-        return true;
-    case COLUMN_FLOAT32:
-        *(float *)out = (float)strtod(text, &end);
-        return *end == '\0' && isfinite(*(float *)out);
-    case COLUMN_FLOAT64:
-        *(double *)out = strtod(text, &end);
-        return *end == '\0' && isfinite(*(double *)out);
-    case COLUMN_DECIMAL:
-        return parse_decimal(column, text, out);
-    case COLUMN_DATE:
-    case COLUMN_TIMESTAMP:
-        snprintf(time_text, sizeof time_text, "%s%s", text, is_day ? "T00:00:00Z" : "");
-        if (!moment_parse(time_text, &moment)) {
-            return false;
-        }
-        if (column->type == COLUMN_TIMESTAMP) {
-            *(int64_t *)out = moment.ns;
-            return true;
-        }
-        *(int32_t *)out = (int32_t)(moment.ns / (86400 * MONO_NS_PER_S));
-        return is_day;
-    case COLUMN_UUID:
-        return parse_uuid(text, out);
-    case COLUMN_IP4:
-        return inet_pton(AF_INET, text, out) == 1;
-    case COLUMN_IP6:
-        return inet_pton(AF_INET6, text, out) == 1;
-    default:
-        return false;
-    }
-}
-
 static enum status refuse_value(const struct column *column, struct text_value value,
                                 struct error *error)
 {
@@ -547,16 +404,16 @@ static enum status choose_values(struct fill_column *fill, const struct column *
     int64_t to;
     fill->is_in_turn = column->is_unique;
     fill->is_identity = column->is_unique;
-    fill->value_bytes = kind->value_bytes;
+    fill->value_bytes = column_kinds[column->type].bytes;
     if (column_item_range(item, &fill->from, &to)) {
-        if (!parse_word(column, make_integer(fill->from, number), &scratch) ||
-            !parse_word(column, make_integer(to, number), &scratch)) {
+        if (!value_text_read(column, make_integer(fill->from, number), &scratch) ||
+            !value_text_read(column, make_integer(to, number), &scratch)) {
             return refuse_value(column, item->values, error);
         }
         fill->fill = kind->fill_range;
-        fill->text_bytes = is_text(column) ? INTEGER_BYTES : 0;
+        fill->text_bytes = column_kinds[column->type].is == COLUMN_IS_TEXT ? INTEGER_BYTES : 0;
         fill->choice_count = (uint64_t)to - (uint64_t)fill->from + 1;
-        parse_decimal(column, "1", &fill->unit);
+        fill->unit = column->scale <= 18 ? (int64_t)value_powers_of_ten[column->scale] : 0;
     } else {
         while (column_word_next(&rest, &word)) {
             fill->choice_count++;
@@ -569,7 +426,7 @@ static enum status choose_values(struct fill_column *fill, const struct column *
         }
         rest = item->values;
         for (char *out = fill->choices; column_word_next(&rest, &word); out += fill->value_bytes) {
-            if (!parse_word(column, word, out)) {
+            if (!value_text_read(column, word, out)) {
                 return refuse_value(column, word, error);
             }
         }

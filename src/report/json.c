@@ -23,26 +23,6 @@ enum {
     CHECK_FORMAT = 1,
 };
 
-static const char *const column_type_names[COLUMN_TYPE_COUNT] = {
-    [COLUMN_UNSUPPORTED] = "unsupported",
-    [COLUMN_BOOL] = "bool",
-    [COLUMN_INT16] = "int16",
-    [COLUMN_INT32] = "int32",
-    [COLUMN_INT64] = "int64",
-    [COLUMN_FLOAT32] = "float32",
-    [COLUMN_FLOAT64] = "float64",
-    [COLUMN_DECIMAL] = "decimal",
-    [COLUMN_TEXT] = "text",
-    [COLUMN_BYTES] = "bytes",
-    [COLUMN_JSON] = "json",
-    [COLUMN_DATE] = "date",
-    [COLUMN_TIME] = "time",
-    [COLUMN_TIMESTAMP] = "timestamp",
-    [COLUMN_UUID] = "uuid",
-    [COLUMN_IP4] = "ip4",
-    [COLUMN_IP6] = "ip6",
-};
-
 static const char *const status_names[] = {[STATUS_OK] = "ok",
                                            [STATUS_REJECTED] = "rejected",
                                            [STATUS_LOST] = "lost",
@@ -240,7 +220,7 @@ static void add_table(struct tree root, const struct table *table)
         const struct column *column = &table->columns[i];
         struct tree entry = tree_append_object(columns);
         tree_text(entry, "name", column->name);
-        tree_text(entry, "type", column_type_names[column->type]);
+        tree_text(entry, "type", column_kinds[column->type].name);
         tree_text(entry, "native_type", column->type_name);
         tree_count_if(entry, "size", column->size > 0, column->size);
         tree_bool(entry, "is_nullable", column->is_nullable);

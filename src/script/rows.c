@@ -32,7 +32,7 @@ struct script_rows *script_rows_create(const struct script *script, size_t datas
     rows->values = calloc(table->column_count + 1, sizeof *rows->values);
     bool is_good = rows->columns != NULL && rows->values != NULL;
     for (size_t i = 0; i < table->column_count && is_good; i++) {
-        rows->values[i] = calloc(most_rows, scalar_bytes(table->columns[i].type));
+        rows->values[i] = calloc(most_rows, column_kinds[table->columns[i].type].bytes);
         rows->columns[i].values.any = rows->values[i];
         is_good = rows->values[i] != NULL;
     }
@@ -96,8 +96,8 @@ static int fill_rows(lua_State *lua)
                    "row %I: %s does not fit column '%s' (%s)%s", (LUAI_UACINT)row,
                    value_push_shown(lua, &value), table->columns[c].name,
                    table->columns[c].type_name, value_whole_hint(&table->columns[c], &value));
-            const size_t bytes = scalar_bytes(table->columns[c].type);
-            if (scalar_is_text(table->columns[c].type)) {
+            const size_t bytes = column_kinds[table->columns[c].type].bytes;
+            if (column_kinds[table->columns[c].type].is == COLUMN_IS_TEXT) {
                 buffer_add(&rows->texts, scalar.text.bytes, scalar.text.length);
             }
             memcpy(rows->values[c++] + r * bytes, &scalar, bytes);
@@ -109,7 +109,7 @@ static int fill_rows(lua_State *lua)
     const char *at = buffer_text(&rows->texts);
     for (size_t r = 0; r < filling->count; r++) {
         for (size_t c = 0; c < table->column_count; c++) {
-            if (scalar_is_text(table->columns[c].type)) {
+            if (column_kinds[table->columns[c].type].is == COLUMN_IS_TEXT) {
                 struct text_value *text = &((struct text_value *)(void *)rows->values[c])[r];
                 text->bytes = at;
                 at += text->length;

@@ -30,10 +30,6 @@ union scalar {
 /* Reads a portable type, "decimal(10,2)", into a zeroed column. False: there is no such type. */
 bool scalar_parse_type(const char *text, struct column *column);
 
-/* The bytes of one value of a type that a script can declare; whether it is a struct text_value. */
-size_t scalar_bytes(enum column_type type);
-bool scalar_is_text(enum column_type type);
-
 /* Stores a value as the column's type. A text borrows the value's bytes; a number for a text is
  * written into `number` and borrows it. False: the value does not fit. */
 bool scalar_store(const struct column *column, const struct draw_value *value, union scalar *at,
