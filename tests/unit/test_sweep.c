@@ -6,7 +6,9 @@
 
 #include "adapters/registry.h"
 #include "base/file.h"
-#include "commands/sweep.c" // NOLINT(bugprone-suspicious-include)
+#include "commands/sweep.c"       // NOLINT(bugprone-suspicious-include)
+#include "commands/sweep_ask.c"   // NOLINT(bugprone-suspicious-include)
+#include "commands/sweep_files.c" // NOLINT(bugprone-suspicious-include)
 
 static struct sweep sweep;
 
@@ -132,10 +134,10 @@ static void write_and_read(const char *name, struct csv_table *table)
     error_clear(&error);
     assert_non_null(mkdtemp(folder));
     snprintf(sweep.results.folder, sizeof sweep.results.folder, "%s/a/sweep", folder);
-    if (create_files(&sweep, &error) != EXIT_CODE_OK) {
+    if (sweep_create_files(&sweep, &error) != EXIT_CODE_OK) {
         fail_msg("%s", error.text);
     }
-    assert_int_equal(create_files(&sweep, &error), EXIT_CODE_USAGE);
+    assert_int_equal(sweep_create_files(&sweep, &error), EXIT_CODE_USAGE);
     assert_non_null(strstr(error.text, "exists already"));
     snprintf(path, sizeof path, "%s/a/sweep/%s", folder, name);
     assert_int_equal(csv_table_read(table, path, &error), STATUS_OK);
@@ -244,7 +246,7 @@ static void test_text(void **state)
     fail_run(&sweep.results.runs[1], EXIT_CODE_SERVER, "no room");
     finish(&sweep.results.runs[2], "9.5", "DEGRADED");
     memory_open(&memory);
-    write_text(memory.stream, &sweep);
+    sweep_write_text(memory.stream, &sweep);
     fflush(memory.stream);
     const char *elapsed = strstr(memory.text, "Elapsed");
     assert_non_null(elapsed);
@@ -278,7 +280,7 @@ static void test_text_of_repeats(void **state)
     finish(&sweep.results.runs[4], "20", "VALID");
     finish(&sweep.results.runs[8], "30.5", "VALID");
     memory_open(&memory);
-    write_text(memory.stream, &sweep);
+    sweep_write_text(memory.stream, &sweep);
     fflush(memory.stream);
     assert_non_null(strstr(memory.text, "\nElapsed time, s: median (lowest-highest)\n"));
     assert_non_null(strstr(memory.text, "\n          1,000  30.50 (20.00-40.00)     not run\n"));
