@@ -284,21 +284,6 @@ size_t value_text_write(char *out, const struct column *column, union column_val
     }
 }
 
-bool value_store_integer(enum column_type type, int64_t number, void *out)
-{
-    switch (column_kinds[type].bytes) {
-    case sizeof(int16_t):
-        *(int16_t *)out = (int16_t)number;
-        return number >= INT16_MIN && number <= INT16_MAX;
-    case sizeof(int32_t):
-        *(int32_t *)out = (int32_t)number;
-        return number >= INT32_MIN && number <= INT32_MAX;
-    default:
-        *(int64_t *)out = number;
-        return true;
-    }
-}
-
 int64_t value_decimal_limit(const struct column *column)
 {
     const unsigned digits = column->precision == 0 ? 9u + column->scale : column->precision;

@@ -49,7 +49,20 @@ bool value_text_read(const struct column *column, struct text_value word, void *
 bool value_text_fits(const struct column *column, struct text_value text);
 
 /* Stores a whole number as the type holds it. False: it does not fit. */
-bool value_store_integer(enum column_type type, int64_t number, void *out);
+static inline bool value_store_integer(enum column_type type, int64_t number, void *out)
+{
+    switch (column_kinds[type].bytes) {
+    case sizeof(int16_t):
+        *(int16_t *)out = (int16_t)number;
+        return number >= INT16_MIN && number <= INT16_MAX;
+    case sizeof(int32_t):
+        *(int32_t *)out = (int32_t)number;
+        return number >= INT32_MIN && number <= INT32_MAX;
+    default:
+        *(int64_t *)out = number;
+        return true;
+    }
+}
 
 /* 10^0 to 10^19. */
 extern const uint64_t value_powers_of_ten[20];

@@ -125,6 +125,7 @@ static inline struct script_state *state_of(lua_State *lua)
 
 /* Ends the function with an error at its line. */
 _Noreturn void sandbox_refuse(lua_State *lua, const char *format, ...);
+
 /* Ends the function unless `is_good`. */
 #define DEMAND(lua, is_good, ...)                                                                  \
     do {                                                                                           \
@@ -141,8 +142,8 @@ _Noreturn void sandbox_refuse(lua_State *lua, const char *format, ...);
     } while (0)
 void *sandbox_grow(lua_State *lua, void *array, size_t count, size_t size);
 
-/* Makes the Lua state with all that a script sees; `open_rest` adds the names of the other files.
- * False: out of memory. */
+/* Makes the Lua state with its libraries; `open_rest` adds the names of the other files. False: out
+ * of memory. */
 bool sandbox_open(struct script_state *state, lua_CFunction open_rest);
 
 /* Adds functions to the global names. */
@@ -151,7 +152,8 @@ void sandbox_add(lua_State *lua, const luaL_Reg *functions);
 /* Moves the global names to where no assignment reaches them. */
 int sandbox_freeze(lua_State *lua);
 
-/* Says how lua_pcall ended, and empties the stack; an error is on top of it. */
+/* Says how lua_pcall ended, and empties the stack. `result` is what it returned, with the error on
+ * top of the stack. */
 enum script_end sandbox_conclude(struct script_state *state, int result, struct error *error);
 
 /* Ends the function; pcall does not hide it. The first end counts. */
@@ -167,7 +169,7 @@ void object_class(lua_State *lua, enum object_kind kind, const luaL_Reg *methods
 struct object *object_push(lua_State *lua, enum object_kind kind, int number);
 struct object *object_check(lua_State *lua, int index, enum object_kind kind);
 
-/* NULL: it is something else. */
+/* Returns the object at `index`; NULL when there is something else. */
 static inline struct object *object_get(lua_State *lua, int index, enum object_kind kind)
 {
     struct object *object =
@@ -175,7 +177,7 @@ static inline struct object *object_get(lua_State *lua, int index, enum object_k
     return object != NULL && object->kind == kind ? object : NULL;
 }
 
-/* A whole number, also one that is stored as a float. */
+/* Returns a whole number, also one that is stored as a float. */
 int64_t argument_integer(lua_State *lua, int index, const char *what);
 
 /* Checks the options at `index`, nil or a table with nothing but `known` (ends with NULL) beside
@@ -187,7 +189,7 @@ bool argument_options(lua_State *lua, int index, const char *what, const char *c
 
 void values_open(lua_State *lua);
 
-/* Its address as light userdata is NULL. */
+/* The `null` of scripts is light userdata with this address. */
 extern char value_null;
 static inline bool value_is_null(lua_State *lua, int index)
 {
@@ -212,7 +214,7 @@ void value_push_drawn(lua_State *lua, const struct draw *draw, struct draw_strea
 /* Pushes a generator that always gives the number at `index`. */
 void value_push_constant(lua_State *lua, int index);
 
-/* For the longest text that is drawn. False: out of memory. */
+/* Makes room for a text of so many bytes that is drawn. False: out of memory. */
 bool value_reserve_room(struct script_state *state, size_t bytes);
 
 /* declare.c */
@@ -236,7 +238,7 @@ struct script_state *state_create(const struct script *script, struct script *ma
 /* Loads the script and runs its top level. */
 enum status state_run_script(struct script_state *state, struct error *error);
 
-/* Both fill *error. `place`: "x.lua:3", may be empty. */
+/* Fill *error. `place` is "x.lua:3", or empty. */
 enum status state_lack_memory(struct error *error);
 void state_explain_interrupt(struct error *error, const char *place, size_t length);
 

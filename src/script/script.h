@@ -20,7 +20,6 @@
 #include <stdint.h>
 
 #include "append/adapter.h"
-#include "figures/figures.h"
 #include "script/draw.h"
 
 enum {
