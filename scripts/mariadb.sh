@@ -7,6 +7,9 @@
 #   mariadb.sh kill DIR                      SIGKILL: a crash
 #   mariadb.sh restart DIR                   starts a stopped or killed server again, same port
 #
+# Environment: APPEND_TEST_TEMPLATES (a folder in which the first start keeps a data directory with the
+# users and the database, of which later ones take a copy).
+#
 # After `start`: DIR/mariadb/port has its port on 127.0.0.1 (below 32,768: not in the range that the
 # client's own connections use), DIR/mariadb/sock is its socket, DIR/mariadb/pid its process,
 # DIR/mariadb/log what it said. Users: append (no password), append_pw (password "append secret"),
@@ -28,6 +31,9 @@ sql() { run mariadb --no-defaults --socket="$home/sock" --user=root --batch -e "
 
 is_up() { sql 'select 1'; }
 
+template=${APPEND_TEST_TEMPLATES:+$APPEND_TEST_TEMPLATES/mariadb}
+is_copy=0
+
 prepare() {
     local option
     needs mariadbd mariadb-install-db mariadb
@@ -37,11 +43,16 @@ prepare() {
     mkdir "$home" "$home/tmp"
     chown "$user" "$home" "$home/tmp"
     [ "$(id -u)" -ne 0 ] || chmod a+x "$dir"
-    # Nothing of the files made here has to survive a power cut.
-    run mariadb-install-db --no-defaults --datadir="$home/data" --skip-test-db --skip-name-resolve \
-        --auth-root-authentication-method=normal --innodb-flush-method=nosync --sync-frm=0 \
-        >"$home/install.log" 2>&1 ||
-        { cat "$home/install.log" >&2; fail 'mariadb-install-db failed'; }
+    if [ -r "${template:-/nowhere}" ]; then # not for another user than its own
+        cp -a --sparse=always "$template" "$home/data"
+        is_copy=1
+    else
+        # Nothing of the files made here has to survive a power cut.
+        run mariadb-install-db --no-defaults --datadir="$home/data" --skip-test-db --skip-name-resolve \
+            --auth-root-authentication-method=normal --innodb-flush-method=nosync --sync-frm=0 \
+            >"$home/install.log" 2>&1 ||
+            { cat "$home/install.log" >&2; fail 'mariadb-install-db failed'; }
+    fi
     : >"$home/options"
     for option in "${options[@]}"; do
         printf -- '--%s\n' "$option" >>"$home/options"
@@ -62,6 +73,7 @@ launch() {
 }
 
 set_up() {
+    [ "$is_copy" -eq 0 ] || return 0
     sql "CREATE DATABASE append;
         CREATE USER append@'%', append_pw@'%' IDENTIFIED BY 'append secret';
         CREATE USER IF NOT EXISTS root@'127.0.0.1';
@@ -69,6 +81,11 @@ set_up() {
         GRANT ALL ON \`cli%\`.* TO append@'%', append_pw@'%';
         GRANT ALL ON *.* TO root@'127.0.0.1' WITH GRANT OPTION" ||
         { stop immediate; fail 'the users could not be made'; }
+    [ -n "$template" ] && [ ! -d "$template" ] || return 0
+    stop fast
+    cp -a --sparse=always "$home/data" "$template"
+    launch "$1" &
+    wait_until_up "$!" "$1" || { say_log; fail 'the server did not start again'; }
 }
 
 private_server

@@ -7,8 +7,8 @@
 #   postgresql.sh kill DIR                      SIGKILL to the postmaster: a crash
 #   postgresql.sh restart DIR                   starts a stopped or killed server again, same port
 #
-# Environment: APPEND_TEST_TEMPLATES (a folder in which the first start keeps a data directory, of which
-# later ones take a copy).
+# Environment: APPEND_TEST_TEMPLATES (a folder in which the first start keeps a data directory with the
+# roles and the database, of which later ones take a copy).
 #
 # After `start`: DIR/postgresql/port has its port on 127.0.0.1 (below 32,768: not in the range that
 # the client's own connections use), DIR/postgresql/log what it said. Roles: append (no password),
@@ -38,7 +38,11 @@ if [ "$(id -u)" -eq 0 ]; then
 fi
 run() { (cd "$home" && exec env -u PGHOST -u PGPORT -u PGUSER -u PGDATABASE "${as_user[@]}" "$@" </dev/null); }
 
-port_is_free() { ! (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
+# A server that is killed and started again finds its port: no other one of the same tests takes it.
+port_is_free() {
+    [ -z "${APPEND_TEST_SERVERS:-}" ] || mkdir "$APPEND_TEST_SERVERS/port-$1" 2>/dev/null || return 1
+    ! (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null
+}
 
 start() {
     mkdir "$home"
@@ -63,15 +67,14 @@ logging_collector = off
     done
     printf '%s' "$settings" >>"$home/data/postgresql.conf"
     local try port
-    for try in 1 2 3 4 5; do
+    for try in {1..20}; do
         port=$((20000 + (RANDOM * 7 + $$) % 12000))
         port_is_free "$port" || continue
         if run "$bin/pg_ctl" -D data -l log -o "-p $port" -w -t 60 start >/dev/null 2>&1; then
             echo "$port" >"$home/port"
-            make_roles "$port"
             return
         fi
-        [ "$try" -lt 5 ] && grep -q 'could not bind' "$home/log" || break
+        [ "$try" -lt 20 ] && grep -q 'could not bind' "$home/log" || break
     done
     tail -n 20 "$home/log" >&2 || true
     fail 'the server did not start'
@@ -86,18 +89,29 @@ make_data() {
     fi
     run "$bin/initdb" -D data -U postgres --auth=trust -E UTF8 --locale=C --no-sync >"$home/initdb.log" 2>&1 ||
         { cat "$home/initdb.log" >&2; fail "initdb failed"; }
+    make_roles
     [ -z "${APPEND_TEST_TEMPLATES:-}" ] || cp -a "$home/data" "$template"
 }
 
+# Runs the lines of stdin, each a statement, in a database of a server that is not started.
+run_single() {
+    local text
+    text=$(cat)
+    (cd "$home" && exec "${as_user[@]}" "$bin/postgres" --single -j -D data -c exit_on_error=on \
+        -c password_encryption=scram-sha-256 -c fsync=off "$1" <<<"$text" >"$home/roles.log" 2>&1) ||
+        { cat "$home/roles.log" >&2; fail 'the roles could not be made'; }
+}
+
 make_roles() {
-    run psql -X -q -v ON_ERROR_STOP=1 -h "$home" -p "$1" -U postgres postgres >/dev/null \
-        -c 'CREATE ROLE append LOGIN CREATEDB' \
-        -c "CREATE ROLE append_pw LOGIN PASSWORD 'append secret'" \
-        -c 'CREATE DATABASE append OWNER append' ||
-        { stop immediate; fail 'the roles could not be made'; }
-    run psql -X -q -v ON_ERROR_STOP=1 -h "$home" -p "$1" -U postgres append >/dev/null \
-        -c 'GRANT ALL ON SCHEMA public TO append, append_pw' ||
-        { stop immediate; fail 'the roles could not be made'; }
+    run_single postgres <<'END'
+CREATE ROLE append LOGIN CREATEDB;
+
+CREATE ROLE append_pw LOGIN PASSWORD 'append secret';
+
+CREATE DATABASE append OWNER append;
+
+END
+    run_single append <<<'GRANT ALL ON SCHEMA public TO append, append_pw;'
 }
 
 # The process of the pid file, if that is still this server: the number may be another's by now.

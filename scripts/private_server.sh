@@ -47,9 +47,11 @@ server_pid() {
     echo "$pid"
 }
 
+# A server that is killed and started again finds its ports: no other one of the same tests takes them.
 ports_are_free() {
     local port
     for ((port = $1; port < $1 + ports; port++)); do
+        [ -z "${APPEND_TEST_SERVERS:-}" ] || mkdir "$APPEND_TEST_SERVERS/port-$port" 2>/dev/null || return 1
         ! (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null || return 1
     done
 }
@@ -62,7 +64,7 @@ start() {
     chmod 755 "$home"
     # The user must be able to walk to the folder, as mktemp -d makes folders for one user only.
     [ "$(id -u)" -ne 0 ] || chmod a+x "$dir"
-    for _ in 1 2 3 4 5; do
+    for _ in {1..20}; do
         port=$((20000 + (RANDOM * 7 + $$) % 12000))
         ports_are_free "$port" || continue
         configure "$port"

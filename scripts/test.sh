@@ -8,8 +8,8 @@
 # APPEND_TEST_MACHBASE_LIB names its folder. Those of QuestDB need Java 17 and its program, which
 # scripts/questdb.sh fetches.
 #
-# Environment: BUILD (build folder, default build/test), CMAKE_ARGS (configure arguments),
-# JOBS (parallel tests, default 5 for 2 CPUs: most of them wait), SERVER=0 (no servers: leave out the tests that need one; with
+# Environment: BUILD (build folder, default build/test), CMAKE_ARGS (configure arguments), TARGETS (what
+# is built, default all), JOBS (parallel tests, default 4 a CPU: most of them wait), SERVER=0 (no servers: leave out the tests that need one; with
 # arguments of your own, add -LE 'valgrind|postgresql|mariadb|clickhouse|influxdb').
 # Fails when a test fails, when one was skipped, and when none ran. Only where nobody may mount a file
 # system (not root, or a container) may the tests of full disks be skipped, those of limits only
@@ -22,29 +22,36 @@ scripts/setup.sh test
 build=${BUILD:-build/test}
 read -r -a cmake_args <<<"${CMAKE_ARGS:-}"
 cmake -S . -B "$build" -G Ninja -D APPEND_TESTS=ON "${cmake_args[@]}"
-cmake --build "$build"
+read -r -a targets <<<"${TARGETS:-all}"
+cmake --build "$build" --target "${targets[@]}"
 
 # All that the tests leave behind when they are cut short is below one folder: servers, mounts, files.
 temp=$(mktemp -d)
 mkdir "$temp/tests"
 chmod a+x "$temp" "$temp/tests"
 export TMPDIR=$temp/tests
-# One PostgreSQL data directory is made, all others are copies of it.
-export APPEND_TEST_TEMPLATES=$temp/templates
-mkdir "$APPEND_TEST_TEMPLATES"
+# Servers of single tests are in memory where there is room: what they wait for is not the disk. One data
+# directory of PostgreSQL and one of MariaDB are made, all others are copies of it.
+servers=$temp/servers
+if [ "$(df --output=avail -k /dev/shm 2>/dev/null | tail -n 1)" -ge $((4 << 20)) ] 2>/dev/null; then
+    servers=$(mktemp -d /dev/shm/append-servers-XXXXXX)
+fi
+export APPEND_TEST_SERVERS=$servers APPEND_TEST_TEMPLATES=$servers/templates
+mkdir -p "$APPEND_TEST_TEMPLATES"
+chmod 1777 "$servers" # some are started by another user
 # shellcheck disable=SC2317 # called by the trap
 finish() {
     status=$?
     trap - EXIT INT TERM HUP
     for server in postgresql mariadb clickhouse influxdb questdb; do
-        for home in "$temp/$server" "$TMPDIR"/*/"$server"; do
+        for home in "$temp/$server" "$TMPDIR"/*/"$server" "$servers"/*/"$server"; do
             [ ! -d "$home" ] || "scripts/$server.sh" stop "${home%/*}" immediate || true
         done
     done
     while read -r _ place _; do
         case $place in "$temp"/*) umount -l "$place" ;; esac
     done </proc/mounts
-    rm -rf "$temp"
+    rm -rf "$temp" "$servers"
     exit "$status"
 }
 trap finish EXIT
@@ -90,20 +97,8 @@ fi
 
 [ $# -gt 0 ] || set -- -LE "$without"
 status=0
-ctest --test-dir "$build" --output-on-failure --no-tests=error -j "${JOBS:-$(($(nproc) * 5 / 2))}" "$@" \
+ctest --test-dir "$build" --output-on-failure --no-tests=error -j "${JOBS:-$(($(nproc) * 4))}" "$@" \
     </dev/null 2>&1 | tee "$temp/ctest.log" || status=$?
-
-# On a starved machine a test may run out of time that is no defect: a few are tried once more, one at a
-# time, and named. One that fails alone, too, has failed; a crash or what a sanitizer found always has.
-failed=$(sed -nE 's/^[[:space:]]+[0-9]+ - ([^ ]+) \((Failed|Timeout)\).*/\1/p' "$temp/ctest.log")
-if [ "$status" -ne 0 ] && [ -n "$failed" ] && [ "$(wc -l <<<"$failed")" -le 4 ] &&
-    ! grep -qE 'SEGFAULT|aborted|Sanitizer' "$temp/ctest.log"; then
-    echo "test.sh: once more, one at a time: $(tr '\n' ' ' <<<"$failed")" >&2
-    status=0
-    ctest --test-dir "$build" --output-on-failure --rerun-failed -j 1 </dev/null 2>&1 | tee "$temp/again.log" || status=$?
-    [ "$status" -ne 0 ] ||
-        echo "test.sh: NOTE: failed beside other tests, passed alone: $(tr '\n' ' ' <<<"$failed")" >&2
-fi
 
 skips=$(grep -E '\*\*\*Skipped|\*\*\*Not Run' "$temp/ctest.log" || true)
 mkdir "$temp/probe"

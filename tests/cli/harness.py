@@ -452,15 +452,18 @@ class Mariadb(OnServer):
 
 
 class PrivateServer:
-    """A PostgreSQL server for one test; stop(mode) or kill() ends it, restart() brings it back."""
+    """A PostgreSQL server for one test, or for all of a class; stop(mode) or kill() ends it, restart()
+    brings it back. Its files are where test.sh says, in memory if it can be, unless `is_on_disk`."""
 
     NAME = "postgresql"
     SUPERUSER = "postgres"
 
-    def __init__(self, case, prefix=(), **settings):
-        self.folder = tempfile.mkdtemp(prefix="append-db-")
-        case.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        case.addCleanup(self.stop)
+    def __init__(self, case, prefix=(), is_on_disk=False, **settings):
+        add_cleanup = case.addClassCleanup if isinstance(case, type) else case.addCleanup
+        self.folder = tempfile.mkdtemp(
+            prefix="append-db-", dir=None if is_on_disk else os.environ.get("APPEND_TEST_SERVERS"))
+        add_cleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        add_cleanup(self.stop)
         self.home = pathlib.Path(self.folder, self.NAME)
         self.script = str(ROOT / "scripts" / f"{self.NAME}.sh")
         subprocess.run([*prefix, self.script, "start", self.folder,

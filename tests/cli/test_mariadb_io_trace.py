@@ -6,7 +6,7 @@ import io_trace
 
 class OfThreads(io_trace.Traced):
     def test_as_many_as_the_server_counts(self):
-        server = harness.PrivateMariadb(self, innodb_flush_log_at_trx_commit="1")
+        server = harness.PrivateMariadb(self, is_on_disk=True, innodb_flush_log_at_trx_commit="1")
         out = self.folder / "run"
         self.append("4", "1000", server.url, "--batch", "1", "--read", "none", "--recreate",
                     "--io-trace", "--out", out)

@@ -14,7 +14,7 @@ import io_trace
 class OfServer(io_trace.Traced):
     def setUp(self):
         super().setUp()
-        self.server = harness.PrivateServer(self, autovacuum="off", fsync="on",
+        self.server = harness.PrivateServer(self, is_on_disk=True, autovacuum="off", fsync="on",
                                             synchronous_commit="on", wal_sync_method="fdatasync")
 
     def test_as_many_as_the_server_counts(self):
