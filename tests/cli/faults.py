@@ -24,10 +24,11 @@ class Faults:
         """Statements that make the server refuse to write, or take writes again."""
         raise NotImplementedError
 
-    def begin(self, server, *options, sessions=20, rows=harness.fewer(200_000), rate=20_000):
+    def begin(self, server, *options, sessions=20, rows=harness.fewer(40_000), rate=4_000):
+        """A run of ten seconds, with a commit every five milliseconds."""
         out = self.out()
-        process = self.start(sessions, rows, server.url, "--rate", rate // harness.SLOW, "--out",
-                             out, *options)
+        process = self.start(sessions, rows, server.url, "--rate", rate // harness.SLOW, "--batch",
+                             20, "--read", "none", "--out", out, *options)
         self.wait_for_interval(process, out, lambda row: int(row["sessions_alive"]) >= sessions,
                                "all sessions at work")
         return process, out
@@ -41,8 +42,7 @@ class Faults:
 
     def restart(self, sessions, stop):
         server = self.SERVER(self)
-        process, out = self.begin(server, "--on-drop", "reconnect:1000", "--read", "none",
-                                  sessions=sessions)
+        process, out = self.begin(server, "--on-drop", "reconnect:1000", sessions=sessions)
         stop(server)
         # While there is no server, every session that is not done stands still. On a slow machine some
         # are done by then.
@@ -79,8 +79,8 @@ class Faults:
 
     def test_a_server_that_is_read_only_for_a_time(self):
         server = self.SERVER(self)
-        process, out = self.begin(server, "--on-drop", "reconnect:1000", "--read", "none",
-                                  "--verify", "rows", rows=harness.fewer(160_000))
+        process, out = self.begin(server, "--on-drop", "reconnect:1000", "--verify", "rows",
+                                  rows=harness.fewer(32_000))
         for is_on in (True, False):
             for statement in self.read_only(is_on):
                 self.ask(server.superuser_url, statement)
@@ -115,10 +115,11 @@ class Faults:
     def test_the_count_waits_for_a_server_that_starts_again(self):
         """It comes back when the time is over: the rows are counted as patiently as sessions connect."""
         server = self.SERVER(self)
-        process, out = self.begin(server, "--on-drop", "reconnect:1000", "--duration", "3s", rows=10_000_000)
+        begun = time.monotonic()
+        process, out = self.begin(server, "--on-drop", "reconnect:1000", "--duration", "8s", rows=10_000_000)
         server.kill()
         self.wait_for_interval(process, out, lambda row: int(row["sessions_alive"]) == 0, "the loss")
-        time.sleep(4)
+        time.sleep(max(1, begun + 9 - time.monotonic()))
         server.restart()
         self.end(process, None)
         run = harness.Run(out)

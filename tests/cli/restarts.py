@@ -9,14 +9,14 @@ import os
 import harness
 
 KILLS = int(os.environ.get("APPEND_TEST_KILLS", "3"))
-SESSIONS = 500 // harness.SLOW
-SECONDS_A_KILL = 18 * harness.SLOW
+SESSIONS = 200 // harness.SLOW
+SECONDS_A_KILL = 14 * harness.SLOW
 
 
 class Restarts(harness.Case):
     SERVER = client = SESSIONS_SQL = None
 
-    def begin(self, server, *options, sessions=SESSIONS, seconds=None, rate=10_000):
+    def begin(self, server, *options, sessions=SESSIONS, seconds=None, rate=2_000):
         self.out_folder = self.out()
         seconds = seconds or KILLS * SECONDS_A_KILL + 10
         process = self.start(sessions, server.url, "--duration", seconds, "--batch", "20",
@@ -46,7 +46,7 @@ class Restarts(harness.Case):
             return int(self.client(server.superuser_url, self.SESSIONS_SQL)) >= sessions
 
         harness.wait_until(all_are_there, "every session is connected")
-        self.wait_for_more(process, 2000)
+        self.wait_for_more(process, 400)
         server.kill()
         server.restart()
 
@@ -79,7 +79,7 @@ class Restarts(harness.Case):
         process = self.begin(server)
         for _ in range(KILLS):
             self.kill_and_restart(process, server)
-        self.wait_for_more(process, 2000)
+        self.wait_for_more(process, 400)
         ended, run = self.finish(process)
         # A kill may find no batch on its way; a client that is slow is the bottleneck.
         self.assertIn(ended.code, (1,) if run.rows["in_doubt"] > 0 else (0, 6), ended)

@@ -449,7 +449,9 @@ class Sweeps(harness.Case):
         self.assertEqual(codes, {0, 2}, "some files are read, and some are not")
 
     def test_members_that_are_gone(self):
-        """run.json that somebody has edited: a member dropped, or of another type, one by one."""
+        """run.json that somebody has edited: a member dropped, or of another type, one by one. A build with
+        sanitizers sees what a wrong pointer only sometimes shows: it gets all edits, another build a few."""
+        is_sanitized = harness.SLOW > 1
         self.database = self.folder / "w.db"
         script = self.folder / "own.lua"
         script.write_text('''dataset("t", 10, {{"id", "int32", row(), key = true}})
@@ -470,8 +472,10 @@ class Sweeps(harness.Case):
         dice = random.Random(7)
         chosen = [place for place in places(whole) if place[0] in ("operations", "causes", "datasets", "format")]
         chosen += dice.sample(list(places(whole)), 60)
+        if not is_sanitized:
+            chosen = chosen[::5]
         for place in chosen:
-            for other in ("gone", None, 7, "text", []):
+            for other in ("gone", None, 7, "text", []) if is_sanitized else ("gone", 7):
                 edited = json.loads(json.dumps(whole))
                 at = edited
                 for key in place[:-1]:

@@ -64,7 +64,7 @@ class Appends(InfluxdbCase):
                              "the time is tm and the row's number in nanoseconds")
 
     def test_rows_do_not_overwrite_each_other(self):
-        rows = harness.fewer(20000)
+        rows = harness.fewer(4000)
         total = 0
         for options in ((), ("--data", "constant"), ("--batch", 1000), ("--data", "constant")):
             _, run = self.run_append(10, rows, self.url, "--verify", "rows", *options)

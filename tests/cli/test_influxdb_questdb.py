@@ -55,7 +55,7 @@ class Appends(QuestdbCase):
                              other[9].ljust(26, "0")[:26])
 
     def test_counts_wait_until_the_log_is_applied(self):
-        rows = harness.fewer(20000)
+        rows = harness.fewer(4000)
         for i in range(1, 4):
             _, run = self.run_append(10, rows, self.url, "--verify", "rows")
             self.assertEqual((run.verification["rows_before"], run.verification["rows_after"]),

@@ -115,7 +115,7 @@ class OnStandin(MachbaseCase):
 
 class Runs(OnStandin):
     def test_every_row_once_and_right(self):
-        for sessions, rows, options in ((20, 20000, ()), (3, 1001, ("--batch", "7")), (1, 1, ()),
+        for sessions, rows, options in ((20, 4000, ()), (3, 1001, ("--batch", "7")), (1, 1, ()),
                                         (2, 9000, ("--batch", "4500")), (5, 8, ())):
             self.stand_in()
             ended, run = self.load(sessions, rows, *options)

@@ -44,8 +44,7 @@ class Restarts(faults.Faults, harness.Case):
 
     def test_lost_sessions_one_after_another(self):
         server = self.SERVER(self)
-        process, out = self.begin(server, "--on-drop", "reconnect", "--min-sessions", "100%",
-                                  rows=harness.fewer(200_000))
+        process, out = self.begin(server, "--on-drop", "reconnect", "--min-sessions", "100%")
         for _ in range(3):
             self.end_one_session(server)
         ended = self.end(process, None)
@@ -67,7 +66,7 @@ class Restarts(faults.Faults, harness.Case):
 
     def test_idle_sessions_that_are_lost(self):
         server = self.SERVER(self)
-        process, out = self.begin(server, "--idle", "5", rows=harness.fewer(160_000))
+        process, out = self.begin(server, "--idle", "5", rows=harness.fewer(32_000))
         # An idle session has never run a statement.
         lost = self.end_backends(server, "query !~* '(copy|count|begin)'")
         self.assertEqual(lost, 5)

@@ -11,23 +11,23 @@ HOLD = ("--hold", "500ms")
 
 class Limits(harness.Case, Searching):
     def test_max_connections(self):
-        """297 of 300: three are kept for superusers."""
-        server = PrivateServer(self, max_connections=300)
+        """97 of 100: three are kept for superusers."""
+        server = PrivateServer(self, max_connections=100)
         # One after the other: who is sent away holds a place until then, and is no hint.
         ended, search = self.find_max(server.url, *HOLD, "--batch", 10,
                                       "--connect-concurrency", 1)
-        self.assertEqual((search.search["held"], search.search["failed"]), (297, 298))
+        self.assertEqual((search.search["held"], search.search["failed"]), (97, 98))
         self.assertEqual(search.search["end"], "found")
-        failed = search.level(298)
-        self.assertEqual((failed["reason"], failed["refused"], failed["up"]), ("refused", 1, 297))
+        failed = search.level(98)
+        self.assertEqual((failed["reason"], failed["refused"], failed["up"]), ("refused", 1, 97))
         self.assertEqual(failed["causes"][0]["sqlstate"], "53300")
         finding = self.check_named(ended, search, "sessions", "database", "max_connections")
         self.assertRegex(finding["fix"], "max_connections")
-        self.assertRegex(ended.out, r"(?m)^Held +297 sessions")
-        self.assertRegex(ended.out, r"(?m)^Not held +298: 1 session was refused, .*53300")
+        self.assertRegex(ended.out, r"(?m)^Held +97 sessions")
+        self.assertRegex(ended.out, r"(?m)^Not held +98: 1 session was refused, .*53300")
         # few levels: the number that got in is a hint, and nobody was sent away
         self.assertLessEqual(len(search.levels), 10)
-        self.assertEqual(search.sessions["connected"], 297)
+        self.assertEqual(search.sessions["connected"], 97)
         self.assertEqual(search.verification["lost"], 0)
         count = harness.psql(server.superuser_url, "select count(*) from syslog_table")
         self.assertEqual(int(count), search.rows["acknowledged"])

@@ -60,11 +60,11 @@ class Wrong(workload_faults.Case):
     ENDLESS_PATTERN = 'local a = ("a"):rep(40) a:find(("a*"):rep(20) .. "b")'
 
     def test_a_top_level_that_does_not_end(self):
-        for body in ("while true do end", self.ENDLESS_PATTERN):
-            with self.subTest(body):
-                script = self.script(body + '\ntransaction("x", function() end)\n')
-                ended = self.append("help", script, code=2)
-                self.assertRegex(ended.reason, r"script\.lua:1: this does not come to an end")
+        """It has ten seconds of CPU time: each build tries one of the two ways not to end."""
+        body = self.ENDLESS_PATTERN if harness.SLOW == 1 else "while true do end"
+        script = self.script(body + '\ntransaction("x", function() end)\n')
+        ended = self.append("help", script, code=2)
+        self.assertRegex(ended.reason, r"script\.lua:1: this does not come to an end")
 
     def test_what_is_no_text(self):
         script = self.folder / "code.lua"
