@@ -13,7 +13,7 @@ class Killed(Restarts):
         self.check_killed_often()
 
     def test_commits_that_are_not_waited_for(self):
-        self.check_losing(innodb_flush_log_at_trx_commit="0", innodb_flush_log_at_timeout="10")
+        self.check_losing(innodb_flush_log_at_trx_commit="0", innodb_flush_log_at_timeout="2700")
 
 
 if __name__ == "__main__":

@@ -245,7 +245,7 @@ class Report(harness.Case):
 
     def test_a_short_run(self):
         """Figures are taken each second: one level is no chart over time."""
-        _, run = self.run_append("3", "300000", "null:")
+        _, run = self.run_append("3", "3000", "null:")
         self.append("report", run.folder)
         _, page = self.check_page(run.folder / "report.html")
         self.assertNotIn("each second\n", page.text)

@@ -871,6 +871,7 @@ static void test_the_end_wakes_those_who_wait(void **state)
     script.victim = -1;
     result = run(&plan);
     assert_int_equal(result->sessions.stopped, SESSIONS);
+    result->resources.mean_cpu = (struct cpu_shares){-1, -1, -1}; /* whoever else has the CPUs */
     result_judge(result, &(struct judge_context){.is_local = true});
     assert_int_equal(result->verdict, VERDICT_DEGRADED);
     assert_int_equal(result->exit_code, EXIT_CODE_SHORT);
