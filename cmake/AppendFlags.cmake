@@ -24,7 +24,8 @@ if(APPEND_SANITIZE)
     endif()
     set(sanitize_flags -fsanitize=${APPEND_SANITIZE} -fno-sanitize-recover=all
                        -fno-omit-frame-pointer)
-    target_compile_options(append_flags INTERFACE ${sanitize_flags} -O1)
+    # -g1: their traces need lines, not variables.
+    target_compile_options(append_flags INTERFACE ${sanitize_flags} -O1 -g1)
     target_link_options(append_flags INTERFACE ${sanitize_flags})
 endif()
 

@@ -164,12 +164,11 @@ class Workshop:
     def target_of(self, suite):
         """What is built for a test."""
         kind, _, name = suite.partition(".")
-        return {"unit": f"test_{name}", "contract": "contract_tests", "cli": "append",
-                "fuzz": f"replay_{name}"}.get(kind, "all")
+        return {"unit": f"test_{name}", "contract": "contract_tests", "cli": "append"}.get(kind, "all")
 
-    def make(self, targets):
-        """Builds one thing at a time. Returns "" or the compiler's output."""
-        code, output = run(["nice", "-n", "10", "ninja", "-C", str(self.build), "-j1", *sorted(targets)], 3600)
+    def make(self, targets, jobs=1):
+        """Returns "" or the compiler's output."""
+        code, output = run(["nice", "-n", "10", "ninja", "-C", str(self.build), f"-j{jobs}", *sorted(targets)], 3600)
         return "" if code == 0 else output or "no output"
 
     def command_of(self, suite, case):
@@ -249,7 +248,7 @@ def prove(mutations, folder):
     begin = time.monotonic()
     tests = dict.fromkeys((mutation.suite, mutation.case) for mutation in mutations)
     # `append` finds its module for several ranks and the tests of ctest theirs: both are in targets of their own.
-    errors = shop.make({shop.target_of(suite) for suite, _ in tests})
+    errors = shop.make({shop.target_of(suite) for suite, _ in tests}, jobs=os.cpu_count())
     if errors:
         raise Wrong(f"the copy does not build:\n{errors[-3000:]}")
     shop.read_tests()

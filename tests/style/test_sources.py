@@ -68,6 +68,14 @@ class Sources(unittest.TestCase):
         self.assertLessEqual(len(single), SINGLE_USER_HEADERS_MAX, single)
 
 
+class Mutations(unittest.TestCase):
+    def test_each_names_a_line_of_src(self):
+        """Whoever changes a line that a mutation breaks changes its entry in tests/mutations."""
+        result = subprocess.run([ROOT / "scripts" / "mutate.sh", "list"], capture_output=True, text=True)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertRegex(result.stdout, r"\nmutate.sh: [1-9][0-9]+ mutations of ")
+
+
 @unittest.skipUnless(BUILD, "APPEND_BUILD names no build folder")
 class Headers(unittest.TestCase):
     def flags(self):
