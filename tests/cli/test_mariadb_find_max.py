@@ -21,7 +21,7 @@ class Limits(Confined, Searching):
     def test_max_connections(self):
         """One more is kept for those who administrate: it is not this user's."""
         server = PrivateMariadb(self, max_connections=30)
-        ended, search = self.find_max(server.url, "--hold", "500ms", "--batch", 10)
+        ended, search = self.find_max(server.url, "--hold", "500ms", "--batch", 10, "--first", 20)
         self.assertEqual((search.search["held"], search.search["failed"]), (30, 31))
         self.check_named(ended, search, "sessions", "database", "max_connections")
 

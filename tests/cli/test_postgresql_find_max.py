@@ -14,7 +14,7 @@ class Limits(harness.Case, Searching):
         """97 of 100: three are kept for superusers."""
         server = PrivateServer(self, max_connections=100)
         # One after the other: who is sent away holds a place until then, and is no hint.
-        ended, search = self.find_max(server.url, *HOLD, "--batch", 10,
+        ended, search = self.find_max(server.url, *HOLD, "--batch", 10, "--first", 50,
                                       "--connect-concurrency", 1)
         self.assertEqual((search.search["held"], search.search["failed"]), (97, 98))
         self.assertEqual(search.search["end"], "found")

@@ -10,7 +10,7 @@ class Io(harness.Case):
 
     def setUp(self):
         super().setUp()
-        self.server = harness.PrivateServer(self, is_on_disk=True, fsync="on")
+        self.server = harness.PrivateServer(self, is_on_disk=True, fsync="on", max_connections=100)
 
     def ask(self, *statements):
         return harness.psql(self.server.superuser_url, *statements)
