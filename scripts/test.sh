@@ -30,28 +30,29 @@ temp=$(mktemp -d)
 mkdir "$temp/tests"
 chmod a+x "$temp" "$temp/tests"
 export TMPDIR=$temp/tests
-# Servers of single tests are in memory where there is room: what they wait for is not the disk. One data
-# directory of PostgreSQL and one of MariaDB are made, all others are copies of it.
-servers=$temp/servers
-if [ "$(df --output=avail -k /dev/shm 2>/dev/null | tail -n 1)" -ge $((4 << 20)) ] 2>/dev/null; then
-    servers=$(mktemp -d /dev/shm/append-servers-XXXXXX)
+# Servers of single tests are in memory where it can be had: what they wait for is not the disk. (In
+# /dev/shm itself MariaDB takes its log for persistent memory.) One data directory of PostgreSQL and one of
+# MariaDB are made, all others are copies of it.
+export APPEND_TEST_SERVERS=$temp/servers APPEND_TEST_TEMPLATES=$temp/servers/templates
+mkdir "$APPEND_TEST_SERVERS"
+if [ "$(sed -n 's/^MemAvailable: *\([0-9]*\) kB/\1/p' /proc/meminfo)" -ge $((6 << 20)) ]; then
+    mount -t tmpfs -o size=4g append-servers "$APPEND_TEST_SERVERS" 2>/dev/null || true
 fi
-export APPEND_TEST_SERVERS=$servers APPEND_TEST_TEMPLATES=$servers/templates
-mkdir -p "$APPEND_TEST_TEMPLATES"
-chmod 1777 "$servers" # some are started by another user
+chmod 1777 "$APPEND_TEST_SERVERS" # some are started by another user
+mkdir "$APPEND_TEST_TEMPLATES"
 # shellcheck disable=SC2317 # called by the trap
 finish() {
     status=$?
     trap - EXIT INT TERM HUP
     for server in postgresql mariadb clickhouse influxdb questdb; do
-        for home in "$temp/$server" "$TMPDIR"/*/"$server" "$servers"/*/"$server"; do
+        for home in "$temp/$server" "$TMPDIR"/*/"$server" "$APPEND_TEST_SERVERS"/*/"$server"; do
             [ ! -d "$home" ] || "scripts/$server.sh" stop "${home%/*}" immediate || true
         done
     done
     while read -r _ place _; do
         case $place in "$temp"/*) umount -l "$place" ;; esac
     done </proc/mounts
-    rm -rf "$temp" "$servers"
+    rm -rf "$temp"
     exit "$status"
 }
 trap finish EXIT

@@ -67,7 +67,7 @@ class MariadbLimits(Confined):
     def test_a_server_that_is_out_of_memory(self):
         """The kernel ends it when it wants more than its cgroup may have."""
         cgroup = Cgroup(self, "memory")
-        server = PrivateMariadb(self, prefix=cgroup.enter)
+        server = PrivateMariadb(self, prefix=cgroup.enter, is_on_disk=True)  # files in memory count
         used = cgroup.number("memory.stat", "anon" if cgroup.is_v2 else "total_rss")
         cgroup.write("memory.limit_in_bytes", "memory.max", used + (8 << 20))
         if cgroup.is_v2:

@@ -59,18 +59,17 @@ class Failures:
         self.keys = parts(self.url)
         self.target = string(self.keys)
 
-    def begin(self, *options, sessions=10, rows=100_000, rate=20_000):
+    def begin(self, *options, sessions=10, rows=100_000, rate=10_000):
         out = self.out()
         process = self.start(sessions, rows, self.target, "--rate", rate, "--out", out, *options)
         self.wait_for_rows(process, out)
         return process, out
 
     def kill(self, number):
-        """Ends sessions that append: not the first, nor what asks for sizes, which comes last."""
+        """Ends sessions that append, at once: not the first, nor what asks for sizes, which comes last."""
         sessions = harness.wait_until(lambda: len(found := self.sessions()) >= 10 and found,
                                       "ten sessions")
-        for session in sorted(sessions, key=int)[10 - number:10]:
-            self.kill_session(session)
+        self.kill_sessions(sorted(sessions, key=int)[10 - number:10])
 
     def test_three_of_ten_are_killed(self):
         process, out = self.begin()
@@ -171,8 +170,8 @@ class Postgresql(Failures, harness.Postgresql):
     def blocked(self):
         return self.sessions("wait_event = 'PgSleep'")
 
-    def kill_session(self, session):
-        harness.psql(self.URL, f"select pg_terminate_backend({session})")
+    def kill_sessions(self, sessions):
+        harness.psql(self.URL, ";".join(f"select pg_terminate_backend({one})" for one in sessions))
 
 
 class Mariadb(Failures, harness.Mariadb):
@@ -192,8 +191,8 @@ class Mariadb(Failures, harness.Mariadb):
     def blocked(self):
         return self.sessions("info like '%sleep(%'")
 
-    def kill_session(self, session):
-        harness.mariadb(self.URL, f"kill {session}")
+    def kill_sessions(self, sessions):
+        harness.mariadb(self.URL, *(f"kill {one}" for one in sessions))
 
 
 if __name__ == "__main__":

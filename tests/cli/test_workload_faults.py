@@ -63,7 +63,7 @@ class Wrong(workload_faults.Case):
         """It has ten seconds of CPU time: each build tries one of the two ways not to end."""
         body = self.ENDLESS_PATTERN if harness.SLOW == 1 else "while true do end"
         script = self.script(body + '\ntransaction("x", function() end)\n')
-        ended = self.append("help", script, code=2)
+        ended = self.append("help", script, code=2, timeout_s=2 * harness.GUARD_S)
         self.assertRegex(ended.reason, r"script\.lua:1: this does not come to an end")
 
     def test_what_is_no_text(self):
