@@ -103,7 +103,7 @@ class Failures:
         run = self.check_run(out, 130)
         self.assertEqual(run.rows["acknowledged"], 300)
         for session in self.blocked():
-            self.kill_session(session)
+            self.kill_sessions([session])
 
     def test_a_server_that_never_speaks(self):
         """The first connection finds table and server, those of the sessions find nobody."""

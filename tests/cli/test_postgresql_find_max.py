@@ -6,7 +6,7 @@ import harness
 from find_max import Searching
 from harness import PrivateServer
 
-HOLD = ("--hold", "500ms")
+HOLD = ("--hold", "500ms", "--read", "none")
 
 
 class Limits(harness.Case, Searching):
@@ -81,7 +81,8 @@ class Deaths(harness.Case, Searching):
         self.search_out = self.out()
         process = self.start("find-max", self.server.url, "--batch", 10, *arguments, "--out",
                              self.search_out)
-        self.wait_for_rows(process, self.search_out)
+        self.wait_for_interval(process, self.search_out, lambda row: row["sessions_alive"] == "5"
+                               and int(row["rows"]) > 0, "the first level")
         return process
 
     def test_server_comes_back(self):
