@@ -5,13 +5,11 @@ from confine import Confined
 from find_max import Searching
 from harness import PrivateMariadb
 
-HOLD = ("--hold", "500ms", "--read", "none")
-
 
 class Limits(Confined, Searching):
     def test_threads_of_the_server(self):
         server = PrivateMariadb(self, prefix=self.as_other_user(100), max_connections=10000)
-        ended, search = self.find_max(server.url, *HOLD, "--batch", 10, "--first", 40)
+        ended, search = self.find_max(server.url, "--hold", "500ms", "--batch", 10, "--first", 40)
         held = search.search["held"]
         self.assertTrue(50 < held < 100, search.search)
         self.assertEqual(search.search["failed"], held + 1)
@@ -23,7 +21,7 @@ class Limits(Confined, Searching):
     def test_max_connections(self):
         """One more is kept for those who administrate: it is not this user's."""
         server = PrivateMariadb(self, max_connections=30)
-        ended, search = self.find_max(server.url, *HOLD, "--batch", 10, "--first", 20)
+        ended, search = self.find_max(server.url, "--hold", "500ms", "--batch", 10, "--first", 20)
         self.assertEqual((search.search["held"], search.search["failed"]), (30, 31))
         self.check_named(ended, search, "sessions", "database", "max_connections")
 
