@@ -109,7 +109,7 @@ class Failures:
         """The first connection finds table and server, those of the sessions find nobody."""
         proxy = Proxy(self, self.keys["Server"], self.keys["Port"], 1)
         target = string(self.keys, Port=proxy.port)
-        _, run = self.run_append("3", "300", target, "--connect-timeout", "2s", code=4)
+        _, run = self.run_append("3", "300", target, "--connect-timeout", "5s", code=4)
         self.assertEqual(run.sessions["timed_out"], 3)
         self.assertEqual(run.sessions["connected"], 0)
 
