@@ -248,7 +248,8 @@ def prove(mutations, folder):
     begin = time.monotonic()
     tests = dict.fromkeys((mutation.suite, mutation.case) for mutation in mutations)
     # `append` finds its module for several ranks and the tests of ctest theirs: both are in targets of their own.
-    errors = shop.make({shop.target_of(suite) for suite, _ in tests}, jobs=os.cpu_count())
+    targets = {shop.target_of(suite) for suite, _ in tests}
+    errors = shop.make(targets, jobs=os.cpu_count())
     if errors:
         raise Wrong(f"the copy does not build:\n{errors[-3000:]}")
     shop.read_tests()
@@ -274,7 +275,7 @@ def prove(mutations, folder):
         if result == "SURVIVED":
             print(f"             breaks {mutation.claim}\n             old: {mutation.old}\n"
                   f"             new: {mutation.new}", flush=True)
-    shop.make([])
+    shop.make(targets)
     print("mutate.sh: " + ", ".join(f"{count} {result}" for result, count in sorted(counts.items())), flush=True)
     return len(mutations) - counts.get("caught", 0)
 
