@@ -26,7 +26,7 @@ struct datasets;
 /* The set-up's connection, and what it is for. */
 struct datasets_place {
     const struct plan *plan; /* with a script */
-    struct setup *setup;     /* its datasets are filled */
+    struct setup *setup;     /* its tables are filled */
     struct adapter_conn *conn;
     void (*on_answer)(void *context); /* a part of the work is done */
     void *context;

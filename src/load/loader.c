@@ -29,14 +29,14 @@ enum {
     LOADERS_MAX = 64
 };
 
-/* What a loading does next. */
+/* What a loader does next. */
 struct step {
     struct table_load *work;
     enum phase phase;
     uint64_t chunk;
 };
 
-/* Shared by the loaders. */
+/* A thread that loads, with a connection of its own. */
 struct loader {
     struct loading *loading;
     pthread_t thread;
@@ -51,6 +51,7 @@ struct loader {
     bool is_overdue;         /* a call took too long, and was cut */
 };
 
+/* Shared by the loaders. */
 struct loading {
     const struct plan *plan;
     struct setup *setup;
@@ -63,7 +64,7 @@ struct loading {
     unsigned running;
     enum status status; /* of the first that failed */
     struct error error;
-    struct error open_error;         /* of the first loading that could not connect */
+    struct error open_error;         /* of the first loader that could not connect */
     const struct table_load *latest; /* that a step was taken of */
     enum phase latest_phase;
     uint64_t rows; /* loaded */

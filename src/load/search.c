@@ -105,16 +105,9 @@ static uint64_t rows_everywhere(const struct fleet *fleet)
            (ranks == NULL ? 0 : ranks_read_others(ranks, RECORDER_ROWS_ACKNOWLEDGED));
 }
 
-/* What a level is measured by. */
-static enum recorder_counter work_of(const struct fleet *fleet)
-{
-    return fleet->load->plan->script != NULL ? RECORDER_TRANSACTIONS_COMMITTED
-                                             : RECORDER_ROWS_ACKNOWLEDGED;
-}
-
 static uint64_t work_done(const struct fleet *fleet)
 {
-    return recorder_read(fleet->load->recorder, work_of(fleet));
+    return recorder_read(fleet->load->recorder, plan_work(fleet->load->plan)->done);
 }
 
 /* A mistake in the script: the sessions do nothing more. */
@@ -369,10 +362,9 @@ static void conclude(struct fleet *fleet, struct level *level)
     level->connect_ns = hold_start->taken_ns - start->taken_ns;
     level->added = level->connect.count;
     if (level->hold_ns > 0) {
-        level->append = recorder_latency_between(
-            hold_start, end,
-            fleet->load->plan->script != NULL ? OPERATION_TRANSACTION : OPERATION_APPEND);
-        level->rows = end->counters[work_of(fleet)] - hold_start->counters[work_of(fleet)];
+        const struct plan_work *work = plan_work(fleet->load->plan);
+        level->append = recorder_latency_between(hold_start, end, work->operation);
+        level->rows = end->counters[work->done] - hold_start->counters[work->done];
         level_find_rates(level);
     }
     struct session_ledger *ledger = &level->ledger;
@@ -446,8 +438,7 @@ static struct level_room find_room(const struct fleet *fleet)
 static bool pack_level(const struct fleet *fleet, const struct level *own, struct buffer *bytes)
 {
     const struct recorder_snapshot *at = fleet->snapshots;
-    const size_t work =
-        fleet->load->plan->script != NULL ? OPERATION_TRANSACTION : OPERATION_APPEND;
+    const size_t work = plan_work(fleet->load->plan)->operation;
     struct histogram connect, append = {.total = 0};
     histogram_subtract(recorder_histogram(&at[AT_HOLD], OPERATION_CONNECT),
                        recorder_histogram(&at[AT_START], OPERATION_CONNECT), &connect);

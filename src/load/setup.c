@@ -313,7 +313,7 @@ static enum status ask_limits(struct setup *setup, struct adapter_conn *conn,
 enum exit_code setup_make_room(struct setup *setup, const struct plan *plan, struct error *error)
 {
     const struct script *script = plan->script;
-    const size_t tables = script == NULL ? 1 : script->dataset_count;
+    const size_t tables = plan_table_count(plan);
     const size_t hosts = MAX(plan->host_count, (size_t)1);
     setup->tables = calloc(tables + 1, sizeof *setup->tables);
     setup->hosts = calloc(hosts, sizeof *setup->hosts);
@@ -322,7 +322,7 @@ enum exit_code setup_make_room(struct setup *setup, const struct plan *plan, str
     setup->host_count = setup->hosts == NULL ? 0 : hosts;
     setup->own = setup->tables;
     for (size_t i = 0; i < setup->table_count; i++) {
-        setup->tables[i].name = script == NULL ? plan->table_name : script->datasets[i].name;
+        setup->tables[i].name = plan_table_name(plan, i);
         setup->own +=
             script != NULL && setup->own == &setup->tables[i] && script->datasets[i].is_declared;
     }

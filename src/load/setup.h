@@ -174,9 +174,7 @@ enum exit_code verify_prepare(const struct setup *setup, const struct plan *plan
  *
  * Reads the size of the tables again, into result->table_bytes_after.
  *
- * Several hosts are all counted. They show one database where they showed the same number before,
- * and what they show more now is, added up, more than the run can have written: then the highest
- * count holds. Else each is a database of its own, and the counts are added up. */
+ * Several hosts are all counted, and put together by result_join_hosts. */
 void verify_not(struct result *result, const char *reason); /* there is no time for it */
 void verify_result(const struct setup *setup, const struct plan *plan, struct result *result);
 

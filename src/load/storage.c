@@ -80,8 +80,7 @@ static char *find_statement(const struct plan *plan, const struct connection_inf
 void storage_find(struct storage *storage, const struct plan *plan,
                   const struct connection_info *connection, struct adapter_conn *conn)
 {
-    const struct script *script = plan->script;
-    const size_t tables = script == NULL ? 1 : script->dataset_count;
+    const size_t tables = plan_table_count(plan);
     *storage = (struct storage){.bytes_before = -1};
     if ((plan->adapter->flags & ADAPTER_FILE) != 0 && plan->target.path != NULL) {
         snprintf(storage->directory, sizeof storage->directory, "%s", plan->target.path);
@@ -107,7 +106,7 @@ void storage_find(struct storage *storage, const struct plan *plan,
     storage->statements = calloc(tables, sizeof *storage->statements);
     bool is_refused = false;
     for (size_t i = 0; i < tables && storage->statements != NULL && plan->host_count <= 1; i++) {
-        const char *name = script == NULL ? plan->table_name : script->datasets[i].name;
+        const char *name = plan_table_name(plan, i);
         char *statement = strpbrk(name, "'\\") != NULL
                               ? NULL
                               : find_statement(plan, connection, conn, name, &is_refused);

@@ -246,9 +246,22 @@ static enum status count_again(struct task *task, struct adapter_conn *conn, str
     return status;
 }
 
-/* Fills the counts of every host. */
-static void count_hosts(const struct setup *setup, const struct plan *plan, struct result *result)
+/* Whether there is a table to count, or a session to end. */
+static bool has_to_ask(const struct setup *setup, const struct plan *plan,
+                       const struct result *result)
 {
+    bool has = plan->script == NULL || setup->host_count > 1 ||
+               (setup->cut != NULL && setup->cut->count > 0);
+    for (size_t i = 0; i < result->dataset_count && !has; i++) {
+        has = is_changed(plan->script, i, &result->datasets[i]);
+    }
+    return has;
+}
+
+/* Fills the counts of every host. False: one did not answer. */
+static bool count_hosts(const struct setup *setup, const struct plan *plan, struct result *result)
+{
+    bool have_answered = true;
     const char *notice = setup->host_count > 1  ? "counting the rows at every host"
                          : plan->script == NULL ? "counting the rows of the table"
                                                 : "counting the rows of the tables";
@@ -266,10 +279,12 @@ static void count_hosts(const struct setup *setup, const struct plan *plan, stru
                                   .notice = notice};
         const bool is_counted =
             task_run_again(task, setup, plan, result->sessions_cut > 0, &error) == STATUS_OK;
+        have_answered = have_answered && is_counted;
         host->is_counted = is_counted && setup->hosts[i].is_known;
         snprintf(host->reason, sizeof host->reason, "%s",
                  is_counted ? "it was not counted before the run" : error.text);
     }
+    return have_answered;
 }
 
 static void verify_count(struct result *result)
@@ -347,8 +362,9 @@ void verify_result(const struct setup *setup, const struct plan *plan, struct re
     memset(&result->row_verification, 0, sizeof result->row_verification);
     const bool keeps_rows = (plan->adapter->flags & ADAPTER_DISCARDS) == 0;
     const bool is_untold = plan->script != NULL && result->stop_reason == STOP_RANK;
-    if (keeps_rows && !is_untold) {
-        count_hosts(setup, plan, result);
+    bool has_failed = false; /* a server that did not answer is not asked again */
+    if (keeps_rows && !is_untold && has_to_ask(setup, plan, result)) {
+        has_failed = !count_hosts(setup, plan, result) && setup->host_count == 1;
     }
     for (unsigned i = 0; i < setup->host_count && is_untold; i++) {
         snprintf(result->hosts[i].reason, sizeof result->hosts[i].reason, "%s", untold);
@@ -361,11 +377,11 @@ void verify_result(const struct setup *setup, const struct plan *plan, struct re
     if (plan->verify_mode == VERIFY_ROWS) {
         verify_rows(setup, plan, result);
     }
-    bool has_failed = result->verification.state == VERIFICATION_FAILED;
+    has_failed = has_failed || result->verification.state == VERIFICATION_FAILED;
     for (size_t i = 0; i < result->dataset_count; i++) {
         has_failed = has_failed || result->datasets[i].state == VERIFICATION_FAILED;
     }
-    if (!has_failed) { /* a server that did not answer is not asked again */
+    if (!has_failed) {
         find_changes(setup, plan, result);
     }
     result->table_bytes_before = setup->storage.bytes_before;

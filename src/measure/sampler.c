@@ -63,7 +63,7 @@ struct sampler {
     struct reading first;
     struct reading work;                /* when the sessions began to work; first before that */
     struct reading last;                /* where the current sample began */
-    int64_t work_start_ns;              /* as in struct sampler_progress */
+    int64_t work_start_ns;              /* as in struct sampler_turn */
     struct server_reading first_server; /* first (of the work) and last with a known CPU time */
     struct server_reading last_server;
     struct io_reading work_end; /* as of the last answer; until then the latest */

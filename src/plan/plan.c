@@ -40,6 +40,25 @@ bool plan_has_own_rows(const struct plan *plan)
     return script == NULL || script->dataset_count > 0;
 }
 
+const struct plan_work *plan_work(const struct plan *plan)
+{
+    static const struct plan_work appends = {"append", "rows", RECORDER_ROWS_ACKNOWLEDGED,
+                                             OPERATION_APPEND};
+    static const struct plan_work transactions = {
+        "transaction", "transactions", RECORDER_TRANSACTIONS_COMMITTED, OPERATION_TRANSACTION};
+    return plan->script == NULL ? &appends : &transactions;
+}
+
+size_t plan_table_count(const struct plan *plan)
+{
+    return plan->script == NULL ? 1 : plan->script->dataset_count;
+}
+
+const char *plan_table_name(const struct plan *plan, size_t number)
+{
+    return plan->script == NULL ? plan->table_name : plan->script->datasets[number].name;
+}
+
 static bool has_param(const struct script *script, const char *name)
 {
     size_t i = 0;
@@ -618,7 +637,7 @@ void plan_print(const struct plan *plan, FILE *stream)
     }
     if (plan->rate_rows_per_s > 0) {
         fprintf(stream, "rate: %s %s/s\n", UNITS_COUNT(plan->rate_rows_per_s),
-                plan->script == NULL ? "rows" : "transactions");
+                plan_work(plan)->many);
     }
     fprintf(stream, "seed: %" PRIu64 ", run tag (n1) %d\n", plan->seed, plan->facts->run_tag);
     fprintf(stream, "stack: %zu KiB a session\n", plan->stack_bytes / 1024);

@@ -305,6 +305,18 @@ enum exit_code plan_load_script(struct plan *plan, struct error *error);
  * script. */
 bool plan_has_own_rows(const struct plan *plan);
 
+/* What the sessions' work is counted in: rows that appends send, or a script's transactions. */
+struct plan_work {
+    const char *one, *many; /* "append", "rows"; "transaction", "transactions" */
+    enum recorder_counter done;
+    size_t operation; /* which times it */
+};
+const struct plan_work *plan_work(const struct plan *plan);
+
+/* The tables of a run by number: the plan's own, or those of its script, which may be none. */
+size_t plan_table_count(const struct plan *plan);
+const char *plan_table_name(const struct plan *plan, size_t number);
+
 /* The first dataset of the script without columns, from number `first`; NULL: there is none. The
  * script may be NULL. */
 const struct script_dataset *plan_find_undeclared(const struct script *script, size_t first);

@@ -1096,12 +1096,13 @@ bool merge_conclude(struct merge *merge)
         result->throughput_rows_per_s =
             (double)result->rows.acknowledged / ((double)result->elapsed_ns / (double)SECOND_NS);
     }
-    for (size_t i = 0; i < result->totals.hosts; i++) {
+    for (size_t i = 0; i < result->host_count; i++) {
         struct host_result *host = &result->hosts[i];
-        host->counters = result->totals.hosts_counters[i];
+        const bool has_own = i < result->totals.hosts; /* where there are several */
+        host->counters = has_own ? result->totals.hosts_counters[i] : result->totals.counters;
         host->elapsed_ns = result->elapsed_ns;
         host->measured_ns = result->measured_ns;
-        for (size_t k = 0; k < OPERATIONS; k++) {
+        for (size_t k = 0; k < OPERATIONS && has_own; k++) {
             host->latencies[k] = histogram_latency(&merge->host_histograms[i][k]);
         }
     }

@@ -77,8 +77,8 @@ const char *ranks_machine(const struct ranks *ranks, unsigned rank);
 /* The first of the ranks on the machine of this one. */
 bool ranks_is_first_here(const struct ranks *ranks);
 
-/* Shares the sessions of the plan out, in proportion to its --weights: fills facts->share and
- * facts->machine_sessions. USAGE: *error says what is wrong with the options. */
+/* Shares the sessions of the plan out, in proportion to its --weights: fills facts->ranks,
+ * facts->share and facts->machine_sessions. USAGE: *error says what is wrong with the options. */
 enum exit_code ranks_share_out(struct ranks *ranks, const struct plan *plan, struct facts *facts,
                                struct error *error);
 struct plan_share ranks_share(const struct ranks *ranks, unsigned rank); /* when that is done */

@@ -131,14 +131,12 @@ static void add_work(struct parts *parts, const struct progress *progress,
     const double share = fmin(1, fmax(0, fmax(of_transactions, fmax(of_rows, of_time))));
     add_part(parts, 3, "sessions %s/%s", UNITS_COUNT(interval->sessions_alive),
              UNITS_COUNT(plan_sessions_all(plan)));
-    const bool has_script = plan->script != NULL;
-    const enum recorder_counter done =
-        has_script ? RECORDER_TRANSACTIONS_COMMITTED : RECORDER_ROWS_ACKNOWLEDGED;
+    const struct plan_work *work = plan_work(plan);
     /* Cut, not rounded: 100 % is shown when all rows are in and not before. */
-    add_part(parts, 0, "%s %s %.1f%%", has_script ? "transactions" : "rows",
-             UNITS_COUNT(now->total->counters[done]), floor(share * 1000) / 10);
+    add_part(parts, 0, "%s %s %.1f%%", work->many, UNITS_COUNT(now->total->counters[work->done]),
+             floor(share * 1000) / 10);
     if (seconds > 0) {
-        const double per_s = (double)interval->counters[done] / seconds;
+        const double per_s = (double)interval->counters[work->done] / seconds;
         size_t i = 0;
         while (per_s < scales[i].from) {
             i++;
@@ -146,10 +144,9 @@ static void add_work(struct parts *parts, const struct progress *progress,
         add_part(parts, 2, "%.*f%s/s", scales[i].unit > 1 ? 1 : 0, per_s / scales[i].unit,
                  scales[i].name);
     }
-    const int64_t p99_ns =
-        interval->latencies[has_script ? OPERATION_TRANSACTION : OPERATION_APPEND].p99_ns;
+    const int64_t p99_ns = interval->latencies[work->operation].p99_ns;
     if (p99_ns > 0) {
-        add_part(parts, 7, "%s p99 %s", has_script ? "transaction" : "append", UNITS_NS(p99_ns));
+        add_part(parts, 7, "%s p99 %s", work->one, UNITS_NS(p99_ns));
     }
     add_server(parts, now->sample);
     const uint64_t *total = now->total->counters;

@@ -185,8 +185,8 @@ static void put_run(struct screen *out, const struct plan *plan)
         say(out, ", %s after %s%s", plan->read_mode == READ_QUERY ? "a query" : "count(*)",
             is_each ? "each" : "every ", is_each ? "" : UNITS_COUNT(plan->read_every));
     }
-    say_if(out, plan->rate_rows_per_s > 0, ", %s %s asked for", UNITS_COUNT(plan->rate_rows_per_s),
-           script == NULL ? "rows/s" : "transactions/s");
+    say_if(out, plan->rate_rows_per_s > 0, ", %s %s/s asked for",
+           UNITS_COUNT(plan->rate_rows_per_s), plan_work(plan)->many);
     put(out, "Run");
 }
 

@@ -24,11 +24,12 @@ class Faults:
         """Statements that make the server refuse to write, or take writes again."""
         raise NotImplementedError
 
-    def begin(self, server, *options, sessions=20, rows=harness.fewer(40_000), rate=4_000):
+    def begin(self, server, *options, sessions=20, rows=harness.fewer(40_000), rate=4_000,
+              read=("--read", "none")):
         """A run of ten seconds, with a commit every five milliseconds."""
         out = self.out()
         process = self.start(sessions, rows, server.url, "--rate", rate // harness.SLOW, "--batch",
-                             20, "--read", "none", "--out", out, *options)
+                             20, *read, "--out", out, *options)
         self.wait_for_interval(process, out, lambda row: int(row["sessions_alive"]) >= sessions,
                                "all sessions at work")
         return process, out
@@ -40,9 +41,9 @@ class Faults:
                          run.rows["acknowledged"] + run.verification["in_doubt_arrived"])
         self.assertEqual(int(self.ask(server.url, self.DUPLICATES)), 0)
 
-    def restart(self, sessions, stop):
+    def restart(self, sessions, stop, **options):
         server = self.SERVER(self)
-        process, out = self.begin(server, "--on-drop", "reconnect:1000", sessions=sessions)
+        process, out = self.begin(server, "--on-drop", "reconnect:1000", sessions=sessions, **options)
         stop(server)
         # While there is no server, every session that is not done stands still. On a slow machine some
         # are done by then.
@@ -72,7 +73,10 @@ class Faults:
         self.restart(300 // harness.SLOW, lambda server: server.kill())
 
     def test_a_shutdown_and_a_restart(self):
-        ended, run = self.restart(50, lambda server: server.stop("fast"))
+        ended, run = self.restart(50, lambda server: server.stop("fast"),
+                                  read=("--read", "count", "--read-every", 20))
+        self.assertGreater(run.json["freshness"]["checks"], 0)
+        self.assertEqual((run.json["freshness"]["behind"], run.json["freshness"]["backward"]), (0, 0))
         if run.json["outcome"]["verdict"] == "DEGRADED":
             self.assertRegex(run.json["outcome"]["verdict_reason"], r"were lost and re-established")
         self.assertRegex(ended.out, r"(?m)^Lost +\d+ connections, \d+ reconnected")
@@ -115,8 +119,8 @@ class Faults:
     def test_the_count_waits_for_a_server_that_starts_again(self):
         """It comes back when the time is over: the rows are counted as patiently as sessions connect."""
         server = self.SERVER(self)
-        begun = time.monotonic()
         process, out = self.begin(server, "--on-drop", "reconnect:1000", "--duration", "8s", rows=10_000_000)
+        begun = time.monotonic()
         server.kill()
         self.wait_for_interval(process, out, lambda row: int(row["sessions_alive"]) == 0, "the loss")
         time.sleep(max(1, begun + 9 - time.monotonic()))

@@ -1,7 +1,8 @@
 """Runs the real program and reads what it leaves behind.
 
 Environment: APPEND_BINARY (the program), APPEND_SOURCE (root of the repository),
-APPEND_TEST_SLOW_FACTOR (hang guards are multiplied, row counts divided by it),
+APPEND_TEST_SLOW_FACTOR (hang guards are multiplied, row counts divided by it), APPEND_TEST_SANITIZED
+(ON: sanitizers look on),
 APPEND_TEST_POSTGRESQL, APPEND_TEST_MARIADB and both with _PASSWORD_URL (see scripts/test.sh).
 """
 
@@ -23,6 +24,7 @@ import unittest
 ROOT = pathlib.Path(os.environ.get("APPEND_SOURCE", pathlib.Path(__file__).parents[2]))
 BINARY = os.environ.get("APPEND_BINARY", str(ROOT / "build" / "append"))
 SLOW = int(os.environ.get("APPEND_TEST_SLOW_FACTOR", "1"))
+IS_SANITIZED = os.environ.get("APPEND_TEST_SANITIZED") == "ON"
 GUARD_S = 150 * SLOW  # a hang guard, never a measurement: machines are shared
 SECRET = "append secret"
 SANITIZER_EXIT = 99

@@ -63,14 +63,14 @@ class Settings(harness.Postgresql):
         out = self.out()
         process = self.start(*words, self.url, "--out", out)
         self.wait_for_rows(process, out)
-        self.sql(f"alter database {self.database} set synchronous_commit = off")
-        self.sql(f"alter database {self.database} set random_page_cost = 1.75")
+        self.sql(f"alter database {self.database} set synchronous_commit = off;"
+                 f" alter database {self.database} set random_page_cost = 1.75")
         ended = self.end(process, 0)
         self.sql(f"alter database {self.database} reset all")
         return ended, json.loads((out / "run.json").read_text())
 
     def test_what_changed_during_a_run(self):
-        ended, run = self.change_during(2, "--rate", 500, "--duration", "2s")
+        ended, run = self.change_during(2, "--rate", 500, "--duration", "4s")
         self.assertEqual(ended.code, 0, ended)
         self.assertEqual(run["server"]["settings_changed"],
                          {"random_page_cost": "1.75", "synchronous_commit": "off"})

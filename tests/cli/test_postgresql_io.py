@@ -46,6 +46,7 @@ class Io(harness.Case):
         held = [int(row["rows_held"]) for row in samples]
         self.assertEqual(held, sorted(held))
         sizes = [float(row["table_mib"]) for row in samples if row["table_mib"]]
+        self.assertTrue(sizes)
         self.assertEqual(sizes, sorted(sizes))
         self.assertEqual(int(run.table("intervals.csv")[-1]["rows_held"]), rows)
 

@@ -113,7 +113,7 @@ class Server(harness.PrivateServer):
 
     def __init__(self, machines, name="s", address=f"{NET}.1.1", **settings):
         class Case:
-            addCleanup = machines.addClassCleanup
+            addClassCleanup = machines.addClassCleanup
         super().__init__(Case, prefix=("ip", "netns", "exec", machines.machine(name)),
                          listen_addresses="*", max_connections="100", **settings)
         hba = self.home / "pg_hba.conf"

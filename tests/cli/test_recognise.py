@@ -60,7 +60,7 @@ class Slow(Greeter):
     """Sends the greeting to each client once so many wait for it at a time."""
 
     def __init__(self, greeting, wanted):
-        self.lock, self.waiting, self.wanted, self.threads = threading.Lock(), 0, wanted, []
+        self.lock, self.waiting, self.most, self.wanted, self.threads = threading.Lock(), 0, 0, wanted, []
         self.are_there = threading.Event()
         super().__init__(greeting, pause_s=0.1)
 
@@ -71,6 +71,7 @@ class Slow(Greeter):
     def keep(self, connection):
         with self.lock:
             self.waiting += 1
+            self.most = max(self.most, self.waiting)
             if self.waiting == self.wanted:
                 self.are_there.set()
         connection.settimeout(self.pause_s)
@@ -137,6 +138,7 @@ class Recognise(harness.Case):
         self.addCleanup(slow.close)
         ended = self.append(2, 200, slow.port, code=4)
         self.assertTrue(slow.are_there.is_set())
+        self.assertEqual(slow.most, slow.wanted)
         pattern = "Too many connections" if "mariadb" in built else self.TRIED
         self.assertRegex(ended.reason, pattern)
 

@@ -121,12 +121,13 @@ static void part_fini(struct part *part)
     buffer_fini(&part->samples);
 }
 
-static struct result *make_whole(unsigned ranks, unsigned sessions)
+static struct result *make_whole(unsigned ranks, unsigned sessions, size_t hosts)
 {
     struct result *whole = calloc(1, sizeof *whole);
     assert_non_null(whole);
     causes_init(&whole->causes);
     assert_true(recorder_snapshot_init(&whole->totals, OPERATIONS));
+    assert_true(result_make_tables(whole, hosts, 1, false));
     whole->ranks = calloc(ranks, sizeof *whole->ranks);
     whole->session_list = calloc(sessions, sizeof *whole->session_list);
     assert_non_null(whole->ranks);
@@ -187,7 +188,7 @@ static void test_two(void **state)
     parts[1].own.hosts_here = 1;
     parts[1].result.batches = (struct batch_ledger){.due = 5, .sent = 4, .not_sent = 1};
 
-    struct result *whole = make_whole(3, 9);
+    struct result *whole = make_whole(3, 9, 1);
     struct merge *merge = merge_create(whole, &operations);
     struct error error = {.kind = ERROR_NONE};
     for (unsigned r = 0; r < 2; r++) {
@@ -210,6 +211,14 @@ static void test_two(void **state)
     }
     merge_add_lost(merge, 2, missing, 3, told);
     assert_true(merge_conclude(merge));
+
+    /* the one host has the counters of all ranks, also where it was not counted after the run */
+    struct verification verification = {.state = VERIFICATION_NONE};
+    assert_ptr_equal(whole->hosts[0].counters, whole->totals.counters);
+    snprintf(whole->hosts[0].reason, sizeof whole->hosts[0].reason, "gone");
+    result_join_hosts(whole, 0, 1, 1, &verification);
+    assert_int_equal(verification.state, VERIFICATION_FAILED);
+    assert_string_equal(verification.reason, "gone");
 
     assert_true(session_ledger_balances(&whole->sessions));
     assert_true(row_ledger_balances(&whole->rows));
@@ -277,7 +286,7 @@ static void test_rows_held(void **state)
 {
     (void)state;
     const struct operation_list operations = operation_list_all();
-    struct result *whole = make_whole(2, 2);
+    struct result *whole = make_whole(2, 2, 1);
     struct merge *merge = merge_create(whole, &operations);
     for (unsigned r = 0; r < 2; r++) {
         struct part part;
@@ -315,7 +324,7 @@ static void test_seconds(void **state)
     static const int64_t starts_ms[] = {0, 1040, 1980, 2030};
     static const uint64_t rows[] = {10, 10, 20};
     const struct operation_list operations = operation_list_all();
-    struct result *whole = make_whole(1, 1);
+    struct result *whole = make_whole(1, 1, 1);
     struct merge *merge = merge_create(whole, &operations);
     struct part part;
     struct buffer bytes = {0};
@@ -347,7 +356,7 @@ static void test_maxima(void **state)
     (void)state;
     const struct operation_list operations = operation_list_all();
     for (int is_mean = 0; is_mean < 2; is_mean++) {
-        struct result *whole = make_whole(2, 2);
+        struct result *whole = make_whole(2, 2, 1);
         struct merge *merge = merge_create(whole, &operations);
         for (unsigned r = 0; r < 2; r++) {
             struct part part;
@@ -407,7 +416,7 @@ static void test_traces(void **state)
                  {5, IO_TRACE_FULL, 60}};
     const struct operation_list operations = operation_list_all();
     for (unsigned count = 2; count <= COUNT_OF(ranks); count++) {
-        struct result *whole = make_whole(count, count);
+        struct result *whole = make_whole(count, count, 1);
         struct merge *merge = merge_create(whole, &operations);
         for (unsigned r = 0; r < count; r++) {
             struct part part;
@@ -455,13 +464,13 @@ static void test_servers(void **state)
         bool is_lost;            /* the second */
         const char *note;
     } cases[] = {
-        {0, {0, 0}, false, "no rank is on the server's machine; CPU is that of machine m0"},
-        {0,
+        {1, {0, 0}, false, "no rank is on the server's machine; CPU is that of machine m0"},
+        {1,
          {0, 0},
          true,
          "no rank that is left is on the server's machine; CPU is that of "
          "machine m0"},
-        {0, {0, 1}, false, "of machine m0, rank 1"},
+        {1, {0, 1}, false, "of machine m0, rank 1"},
         {2, {1, 1}, false, "of machine m0, rank 0; other servers: ranks.csv"},
         {3,
          {1, 1},
@@ -476,9 +485,7 @@ static void test_servers(void **state)
     };
     const struct operation_list operations = operation_list_all();
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        struct result *whole = make_whole(2, 2);
-        whole->hosts = calloc(cases[i].hosts + 1, sizeof *whole->hosts);
-        whole->host_count = cases[i].hosts;
+        struct result *whole = make_whole(2, 2, cases[i].hosts);
         struct merge *merge = merge_create(whole, &operations);
         for (unsigned r = 0; r < (cases[i].is_lost ? 1 : 2); r++) {
             struct part part;
@@ -574,7 +581,7 @@ static void test_spread(void **state)
         }
     }
     const struct operation_list operations = operation_list_all();
-    struct result *whole = make_whole(RANKS, RANKS);
+    struct result *whole = make_whole(RANKS, RANKS, 1);
     struct merge *merge = merge_create(whole, &operations);
     for (unsigned r = 0; r < RANKS; r++) {
         struct buffer bytes = {0};
@@ -624,7 +631,7 @@ static void test_damaged(void **state)
     part_init(&part, 0, 2, 10);
     add_interval(&part, 0, MONO_NS_PER_S, 10, 1000);
     pack(&part, &bytes);
-    struct result *whole = make_whole(1, 2);
+    struct result *whole = make_whole(1, 2, 1);
     struct merge *merge = merge_create(whole, &operations);
     const struct result before = *whole;
     struct error error = {.kind = ERROR_NONE};
@@ -655,7 +662,7 @@ static void test_not_whole(void **state)
     add_sample(&part, 0, MONO_NS_PER_S, 15);
     pack(&part, &bytes);
     for (size_t length = 0; length <= bytes.length + 1; length++) {
-        struct result *whole = make_whole(1, 2);
+        struct result *whole = make_whole(1, 2, 1);
         struct merge *merge = merge_create(whole, &operations);
         struct error error = {.kind = ERROR_NONE};
         char *copy = malloc(length + 1);
@@ -684,7 +691,7 @@ static void test_fleet(void **state)
 {
     (void)state;
     const struct operation_list operations = operation_list_all();
-    struct result *whole = make_whole(FLEET_RANKS, FLEET_RANKS * FLEET_SESSIONS);
+    struct result *whole = make_whole(FLEET_RANKS, FLEET_RANKS * FLEET_SESSIONS, 1);
     struct merge *merge = merge_create(whole, &operations);
     int64_t merge_ns = 0;
     for (unsigned r = 0; r < FLEET_RANKS; r++) {
