@@ -8,8 +8,6 @@
 #                                               library and src/adapters/<choice>*.c
 #                [SOURCES <file>…]              beside src/adapters/<name>.c and <name>_*.c
 #                [LINKS <library>…]             beside LIBRARY, of the same package
-#                [HOOKS_CONNECT]                its library opens sockets that only
-#                                               src/base/client_socket.c sees
 #                [CONTRACTS <fixture>…])        of tests/contract, each <name> or <name>-<adapter>;
 #                                               default: <name>
 #
@@ -28,7 +26,6 @@ set(append_known_adapters "") # names, in order
 set(append_adapters "")       # of those that are built, and of their choices
 set(append_choices "")        # options that were looked at
 set(append_contracts "")      # fixtures, of adapters that are built
-set(append_connect_is_hooked OFF)
 set(append_adapter_summary "")
 
 # append_choose(<name> <pkg-config module or ""> <loads>): is_built and line.
@@ -79,7 +76,7 @@ endfunction()
 
 # A macro: it adds to the lists of its caller.
 macro(append_adapter name)
-    cmake_parse_arguments(adapter "LOADS;HOOKS_CONNECT" "LIBRARY;CHOICE" "SOURCES;LINKS;CONTRACTS"
+    cmake_parse_arguments(adapter "LOADS" "LIBRARY;CHOICE" "SOURCES;LINKS;CONTRACTS"
                           ${ARGN})
     set(choice ${name})
     if(adapter_CHOICE)
@@ -111,9 +108,6 @@ macro(append_adapter name)
              ${PROJECT_SOURCE_DIR}/src/adapters/${choice}_*.c)
         list(APPEND append_${name}_sources ${adapter_SOURCES})
         set(append_${name}_links ${adapter_LINKS})
-        if(adapter_HOOKS_CONNECT)
-            set(append_connect_is_hooked ON)
-        endif()
         if(adapter_CONTRACTS)
             list(APPEND append_contracts ${adapter_CONTRACTS})
         else()
@@ -165,16 +159,25 @@ ${entries}    NULL,
     file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/adapters.txt @ONLY CONTENT "${states}")
     target_sources(${target} PRIVATE ${sources} ${registry})
     target_link_libraries(${target} PUBLIC ${CMAKE_DL_LIBS})
-    if(append_connect_is_hooked)
-        # Libraries are to find the program's own connect: src/base/client_socket.c.
-        include(CheckLinkerFlag)
-        set(export_connect "-Wl,--export-dynamic-symbol=connect")
-        check_linker_flag(C "${export_connect}" has_export_dynamic_symbol)
-        if(NOT has_export_dynamic_symbol)
-            set(export_connect "-Wl,--export-dynamic")
-        endif()
-        target_link_options(${target} PUBLIC "${export_connect}")
-    endif()
+endfunction()
+
+# append_export_api(<target>): programs that link it export to the libraries that they load what the
+# headers of include/append mark as APPEND_API, and the connect of src/base/client_socket.c.
+function(append_export_api target)
+    file(GLOB headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/append/*.h)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${headers})
+    set(symbols connect)
+    foreach(header IN LISTS headers)
+        file(READ ${header} text)
+        string(REGEX MATCHALL "[)\n ] +APPEND_API\\([a-z0-9_]+\\)" marks "${text}")
+        list(TRANSFORM marks REPLACE "^.*\\((.*)\\)$" "append_\\1")
+        list(APPEND symbols ${marks})
+    endforeach()
+    list(JOIN symbols "$<SEMICOLON> " names)
+    set(list ${CMAKE_CURRENT_BINARY_DIR}/exports.list)
+    file(GENERATE OUTPUT ${list} CONTENT "{ ${names}$<SEMICOLON> }$<SEMICOLON>\n")
+    list(TRANSFORM symbols PREPEND "LINKER:--undefined=" OUTPUT_VARIABLE wanted)
+    target_link_options(${target} PUBLIC "LINKER:--dynamic-list=${list}" ${wanted})
 endfunction()
 
 # append_print_summary(<what becomes of the tests>)

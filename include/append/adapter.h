@@ -11,9 +11,13 @@
  * is never NULL, and no adapter checks for it. Operations of which several adapters can share one
  * function get the adapter, whose constants tell them apart.
  *
- * After
- * any result but STATUS_OK from append_open, append_rows or append_close no append is open. After
- * STATUS_LOST the only valid operations on the connection are append_lost, drop and close.
+ * An adapter is built in, or a shared library of its own (struct adapter_module, below). Stable for
+ * the latter is what the headers of include/append declare, as long as ADAPTER_ABI stays the same:
+ * a program with another one refuses the library, which is then to be built again, and perhaps
+ * changed. Nothing else of the program can be called.
+ *
+ * After any result but STATUS_OK from append_open, append_rows or append_close no append is open.
+ * After STATUS_LOST the only valid operations on the connection are append_lost, drop and close.
  */
 #ifndef APPEND_ADAPTER_H
 #define APPEND_ADAPTER_H
@@ -22,6 +26,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "append/api.h"
 #include "append/error.h"
 #include "append/row.h"
 
@@ -66,7 +71,7 @@ struct target {
     const char *password; /* never printed */
     const char *database;
     const char *schema; /* namespace in which the table lives */
-    const char *query;  /* parameters of the URL, still encoded (base/url.h) */
+    const char *query;  /* parameters of the URL, still encoded (append/url.h) */
     const char *method; /* one of adapter.methods, and no other will do; NULL = the first of them
                            that the server can do */
     const char *client_lib;                /* ADAPTER_LOADS: file or folder of the client library */
@@ -250,7 +255,7 @@ struct statement {
     bool reads_numbers; /* one query, whose values are whole numbers and whose rows may be millions:
                            as it costs the least a row */
     unsigned slot; /* 1 … STATEMENT_SLOTS_MAX: a connection keeps it prepared, beside those of
-                      other slots (base/prepared.h); 0: the adapter keeps the latest of these */
+                      other slots; 0: the adapter keeps the latest of these */
     const struct table *parameters; /* with a slot: a column for each ?, name "", with type, size,
                                        precision and scale; NULL: it has none */
 };
@@ -297,19 +302,22 @@ enum staleness {
 
 struct adapter_conn;     /* one connection; defined by each adapter for itself */
 struct adapter_prepared; /* a statement that a connection keeps prepared; in the same way */
-struct dialect;          /* adapters/dialect.h */
-struct probe;            /* base/client_socket.h */
+struct dialect;          /* adapters/dialect.h: of adapters that are built in */
+struct probe;            /* append/client_socket.h */
 
 struct adapter {
     const char *name;           /* also the URL scheme: lower case */
-    const char *const *aliases; /* NULL-terminated: other names that users give it; NULL: none */
+    const char *const *aliases; /* NULL-terminated: other names that users give it; NULL: none. Of
+                                   adapters that are built in */
     const char *summary;        /* one line for --help */
     unsigned flags;             /* enum adapter_flag, or-ed */
     uint16_t default_port;
-    char identifier_quote;      /* '"' or '`'; 0: names are not quoted; see also inspect */
-    const char *engine_clause;  /* what stands between CREATE TABLE (...) and the name of a storage
-                                   engine; NULL = there are none to choose from */
-    size_t stack_bytes;         /* stack that a session's thread needs with this client library */
+    char identifier_quote;     /* '"' or '`'; 0: names are not quoted; see also inspect */
+    const char *engine_clause; /* what stands between CREATE TABLE (...) and the name of a storage
+                                  engine; NULL = there are none to choose from */
+    const char *syslog_sql; /* makes the default table, syslog_table, as schemas/syslog does for the
+                               databases of adapters that are built in; NULL: it is not made */
+    size_t stack_bytes;     /* stack that a session's thread needs with this client library */
     unsigned files_per_session; /* descriptors that one connection keeps open */
 
     /* Constants for operations that are shared; each may be NULL. */
@@ -354,8 +362,8 @@ struct adapter {
 
     /* Optional, both or none. name_session: for another thread, as interrupt. end_sessions, on
      * another connection: ends those sessions of this user's that have these names, whatever they
-     * are at work with, as far as there is time until a moment of mono_now_ns, and adds to *ended
-     * how many there were. */
+     * are at work with, as far as there is time until a moment of CLOCK_MONOTONIC in ns, and adds
+     * to *ended how many there were. */
     void (*name_session)(struct adapter_conn *conn, struct session_name *name);
     enum status (*end_sessions)(struct adapter_conn *conn, const struct session_name *names,
                                 size_t count, int64_t until_ns, uint64_t *ended,
@@ -434,5 +442,29 @@ struct adapter {
     enum status (*server_limits)(const struct adapter *adapter, struct adapter_conn *conn,
                                  struct server_limits *limits, struct error *error);
 };
+
+/* Bytes of the structs that adapters and the program hand to each other: a member more is found
+ * also where ADAPTER_ABI was forgotten. */
+#define ADAPTER_STRUCT_BYTES                                                                       \
+    (sizeof(struct adapter) + sizeof(struct target) + sizeof(struct server_facts) +                \
+     sizeof(struct server_limits) + sizeof(struct connection_info) + sizeof(struct words) +        \
+     sizeof(struct storage_words) + sizeof(struct table_mark_words) +                              \
+     sizeof(struct settings_words) + sizeof(struct statement) + sizeof(struct answer) +            \
+     sizeof(struct append_loss) + sizeof(struct column) + sizeof(struct table) +                   \
+     sizeof(struct batch) + sizeof(struct error))
+
+/* What a shared library NAME.so exports, under this name, when it is the adapter called NAME:
+ *
+ *     const struct adapter_module append_adapter_module = {
+ *         ADAPTER_ABI, ADAPTER_STRUCT_BYTES, &adapter_NAME};
+ *
+ * Loading it must do no more than that: `start` is where a client library is made ready. */
+struct adapter_module {
+    uint32_t abi;
+    uint32_t struct_bytes;
+    const struct adapter *adapter;
+};
+#define ADAPTER_MODULE_SYMBOL "append_adapter_module"
+extern const struct adapter_module append_adapter_module __attribute__((visibility("default")));
 
 #endif

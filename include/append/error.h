@@ -9,6 +9,8 @@
 
 #include <stdbool.h>
 
+#include "append/api.h"
+
 enum {
     ERROR_TEXT_BYTES = 240,
     ERROR_SQLSTATE_BYTES = 6
@@ -63,13 +65,13 @@ struct error {
 #define ERROR_LIMIT_TASKS_LIKELY "tasks?"
 
 /* Makes `error` hold nothing. */
-void error_clear(struct error *error);
+void error_clear(struct error *error) APPEND_API(error_clear);
 
 /* Records an error unless one is held already: the first one wins, and true says that this one is.
  * `error` may be NULL, `sqlstate` may be NULL. Line breaks and tabs in the text become single
  * blanks. */
 bool error_set(struct error *error, enum error_kind kind, int native_code, const char *sqlstate,
-               const char *format, ...) __attribute__((format(printf, 5, 6)));
+               const char *format, ...) APPEND_API(error_set) __attribute__((format(printf, 5, 6)));
 
 /* Puts words in front of the text of the error that is held: "WORDS: TEXT", the end of which is cut
  * where there is no room for it. */
@@ -77,12 +79,12 @@ void error_prefix(struct error *error, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* True when an error is held. */
-bool error_is_set(const struct error *error);
+bool error_is_set(const struct error *error) APPEND_API(error_is_set);
 
 /* True when the call that failed may succeed when it is made again: a lock, a deadlock. */
-bool error_is_passing(const struct error *error);
+bool error_is_passing(const struct error *error) APPEND_API(error_is_passing);
 
 /* The kind as one lower-case word ("limit", "timeout"), never NULL. */
-const char *error_kind_name(enum error_kind kind);
+const char *error_kind_name(enum error_kind kind) APPEND_API(error_kind_name);
 
 #endif

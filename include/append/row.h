@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "append/api.h"
 #include "append/error.h"
 
 enum {
@@ -95,13 +96,15 @@ struct table {
 };
 
 /* Prepares an empty table. Fails with ERROR_USAGE when the name is empty or too long. */
-enum status table_init(struct table *table, const char *name, struct error *error);
+enum status table_init(struct table *table, const char *name, struct error *error)
+    APPEND_API(table_init);
 
 /* Appends a copy of `column`. Fails when memory or ROW_COLUMNS_MAX is exhausted. */
-enum status table_add_column(struct table *table, const struct column *column, struct error *error);
+enum status table_add_column(struct table *table, const struct column *column, struct error *error)
+    APPEND_API(table_add_column);
 
 /* Frees what the table owns. Takes NULL and a table that was zeroed or freed before. */
-void table_fini(struct table *table);
+void table_fini(struct table *table) APPEND_API(table_fini);
 
 struct text_value {
     const char *bytes; /* not terminated */
@@ -135,6 +138,6 @@ struct batch {
 };
 
 /* Bytes of all values, as the arrays above hold them; of a text its own. NULL has none. */
-uint64_t batch_bytes(const struct batch *batch);
+uint64_t batch_bytes(const struct batch *batch) APPEND_API(batch_bytes);
 
 #endif

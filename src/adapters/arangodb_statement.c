@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "adapters/arangodb.h"
+#include "append/value_text.h"
 #include "base/ask.h"
-#include "base/value_text.h"
 
 enum {
     ID_BYTES = 64,

@@ -11,7 +11,7 @@
 #include <strings.h>
 
 #include "adapters/dialect.h"
-#include "base/value_text.h"
+#include "append/value_text.h"
 
 enum {
     FRACTION_DIGITS = 6,

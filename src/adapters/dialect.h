@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "append/adapter.h"
-#include "base/client_socket.h"
+#include "append/client_socket.h"
 #include "base/text.h"
 
 /* A failed call, as far as the client library tells. */

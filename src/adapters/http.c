@@ -18,7 +18,7 @@
 
 #include <curl/curl.h>
 
-#include "base/client_socket.h"
+#include "append/client_socket.h"
 #include "base/mono.h"
 #include "base/url.h"
 

@@ -3,7 +3,7 @@
 #include <strings.h>
 
 #include "adapters/http.h"
-#include "base/client_socket.h"
+#include "append/client_socket.h"
 
 enum {
     HEAD_MAX = 64 * 1024, /* of the status line with all headers; and of what follows the chunks */

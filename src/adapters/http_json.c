@@ -6,7 +6,7 @@
 #include <sys/param.h>
 
 #include "adapters/http.h"
-#include "base/value_text.h"
+#include "append/value_text.h"
 
 enum {
     FRACTION_DIGITS = 6

@@ -6,8 +6,8 @@
 #include <strings.h>
 
 #include "adapters/influxdb.h"
+#include "append/value_text.h"
 #include "base/ask.h"
-#include "base/value_text.h"
 
 enum {
     FRACTION_DIGITS = 6,

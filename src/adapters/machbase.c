@@ -23,11 +23,11 @@
 #include <sys/stat.h>
 
 #include "adapters/dialect.h"
+#include "append/client_socket.h"
+#include "append/value_text.h"
 #include "base/ask.h"
-#include "base/client_socket.h"
 #include "base/text.h"
 #include "base/url.h"
-#include "base/value_text.h"
 
 /* The library relies on these sizes and offsets. */
 _Static_assert(sizeof(void *) == 8 && sizeof(long) == 8, "the library is for 64-bit Linux");

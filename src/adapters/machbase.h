@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "append/adapter.h"
-#include "base/client_socket.h"
+#include "append/client_socket.h"
 #include "base/text.h"
 
 extern const struct adapter adapter_machbase;

@@ -24,12 +24,12 @@
 #include <mysqld_error.h>
 
 #include "adapters/dialect.h"
+#include "append/client_socket.h"
+#include "append/value_text.h"
 #include "base/ask.h"
-#include "base/client_socket.h"
 #include "base/mono.h"
 #include "base/text.h"
 #include "base/url.h"
-#include "base/value_text.h"
 
 /* The open append. */
 struct mariadb_append {

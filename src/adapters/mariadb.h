@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "append/client_socket.h"
 #include "append/row.h"
-#include "base/client_socket.h"
 #include "base/text.h"
 
 /* Adds one value as a statement has it. `has_escapes`: a backslash is one. */

@@ -23,10 +23,10 @@
 #include <sys/socket.h>
 
 #include "adapters/dialect.h"
+#include "append/client_socket.h"
+#include "append/value_text.h"
 #include "base/ask.h"
-#include "base/client_socket.h"
 #include "base/url.h"
-#include "base/value_text.h"
 
 enum {
     PREPARED_MAX = 4, /* a session sends few different batch sizes */

@@ -16,8 +16,8 @@
 #include <libpq-fe.h>
 
 #include "adapters/dialect.h"
+#include "append/client_socket.h"
 #include "base/ask.h"
-#include "base/client_socket.h"
 #include "base/mono.h"
 #include "base/text.h"
 

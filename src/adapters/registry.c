@@ -1,6 +1,17 @@
 #include "adapters/registry.h"
 
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+
+enum {
+    NAME_MAX_BYTES = 60 /* of an adapter that is loaded */
+};
 
 static bool is_called(const struct adapter *adapter, const char *name)
 {
@@ -18,4 +29,112 @@ const struct adapter *registry_find(const char *name)
         found++;
     }
     return *found;
+}
+
+/* Whether the file's name can be made from the adapter's: it comes from a URL, and nothing in it
+ * may lead to another folder. */
+static bool can_be_file(const char *name)
+{
+    const size_t length = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-");
+    return length > 0 && length <= NAME_MAX_BYTES && name[length] == '\0';
+}
+
+/* Whether nobody but root, the user and the program's owner can put a file into the folder of a
+ * module. The program may lie where others can make a folder beside it, such as in /tmp. */
+static bool is_in_safe_folder(const char *path)
+{
+    char folder[PATH_MAX];
+    struct stat about, program;
+    snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(path, '/') - path), path);
+    return lstat(folder, &about) == 0 && stat("/proc/self/exe", &program) == 0 &&
+           (about.st_uid == 0 || about.st_uid == geteuid() || about.st_uid == program.st_uid) &&
+           (S_ISLNK(about.st_mode) || (about.st_mode & S_IWOTH) == 0);
+}
+
+/* Returns what the library at `path` exports; NULL: *fault says why it cannot be loaded. */
+static const struct adapter_module *load(const char *path, char *fault, size_t size)
+{
+    /* for good: its constants are used until the program ends */
+    void *const library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    const struct adapter_module *module =
+        library == NULL ? NULL : dlsym(library, ADAPTER_MODULE_SYMBOL);
+    if (library == NULL) {
+        const char *why = dlerror(); /* begins with the path */
+        const size_t length = strncmp(why, path, strlen(path)) == 0 ? strlen(path) : 0;
+        snprintf(fault, size, "cannot be loaded: %.120s",
+                 why + length + strspn(why + length, ": "));
+    } else if (module == NULL) {
+        snprintf(fault, size,
+                 "is not an adapter: it exports no " ADAPTER_MODULE_SYMBOL " (append/adapter.h)");
+    }
+    return module;
+}
+
+/* Whether the program can use what it loaded; false: *fault says why not, and what to do. */
+static bool can_use(const struct adapter_module *module, const char *name, char *fault, size_t size)
+{
+    const struct adapter *adapter = module->adapter;
+    if (module->abi != ADAPTER_ABI) {
+        snprintf(fault, size,
+                 "is for version %u of the adapter contract, and append " APPEND_VERSION
+                 " has version %u: build it with the headers of this append",
+                 (unsigned)module->abi, (unsigned)ADAPTER_ABI);
+        return false;
+    }
+    if (module->struct_bytes != ADAPTER_STRUCT_BYTES) {
+        snprintf(fault, size,
+                 "has structs of %u bytes, and append " APPEND_VERSION
+                 " has %zu: build it with the headers of this append",
+                 (unsigned)module->struct_bytes, ADAPTER_STRUCT_BYTES);
+        return false;
+    }
+    if (adapter == NULL || adapter->name == NULL || strcmp(adapter->name, name) != 0) {
+        snprintf(fault, size, "holds the adapter '%.60s': the file needs the adapter's name",
+                 adapter == NULL || adapter->name == NULL ? "" : adapter->name);
+        return false;
+    }
+    const bool is_whole = adapter->summary != NULL && adapter->open != NULL &&
+                          adapter->close != NULL && adapter->execute != NULL &&
+                          adapter->describe != NULL && adapter->run != NULL &&
+                          adapter->append_open != NULL && adapter->append_rows != NULL &&
+                          adapter->append_close != NULL;
+    if (!is_whole) {
+        snprintf(fault, size,
+                 "lacks one of summary, open, close, execute, describe, run, append_open, "
+                 "append_rows and append_close, which each adapter has");
+    }
+    return is_whole;
+}
+
+enum status registry_load(const char *name, const char *folder, const struct adapter **adapter,
+                          struct error *error)
+{
+    char file[NAME_MAX_BYTES + 16], path[PATH_MAX], fault[ERROR_TEXT_BYTES];
+    *adapter = registry_find(name);
+    if (*adapter != NULL || !can_be_file(name)) {
+        return STATUS_OK;
+    }
+    snprintf(file, sizeof file, "adapters/%s.so", name);
+    const char *const base = strchr(file, '/') + 1;
+    const bool is_given = folder != NULL &&
+                          snprintf(path, sizeof path, "%s/%s", folder, base) < (int)sizeof path &&
+                          access(path, F_OK) == 0;
+    if (!is_given && !file_find_module(file, path, sizeof path)) {
+        return STATUS_OK;
+    }
+    const struct adapter_module *module = NULL;
+    if (is_given || is_in_safe_folder(path)) {
+        module = load(path, fault, sizeof fault);
+    } else {
+        snprintf(fault, sizeof fault,
+                 "is in a folder that others can write to: name the folder by --adapter-folder if "
+                 "you trust it");
+    }
+    if (module == NULL || !can_use(module, name, fault, sizeof fault)) {
+        error_set(error, ERROR_USAGE, 0, NULL, "%s %s (in %.*s)", base, fault,
+                  (int)(strrchr(path, '/') - path), path);
+        return STATUS_FATAL;
+    }
+    *adapter = module->adapter;
+    return STATUS_OK;
 }

@@ -12,9 +12,9 @@
 #include <sqlite3.h>
 
 #include "adapters/dialect.h"
+#include "append/value_text.h"
 #include "base/ask.h"
 #include "base/text.h"
-#include "base/value_text.h"
 
 enum {
     BUSY_TIMEOUT_MS = 1000,

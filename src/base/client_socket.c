@@ -1,4 +1,4 @@
-#include "base/client_socket.h"
+#include "append/client_socket.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -12,6 +12,26 @@ enum {
     OPEN_FOLDERS = 16
 };
 
+bool file_find_module(const char *name, char *path, size_t size)
+{
+    static const char *const places[] = {"", "/" APPEND_MODULE_FOLDER};
+    char program[PATH_BYTES];
+    const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    program[length > 0 ? length : 0] = '\0';
+    char *const slash = strrchr(program, '/');
+    if (slash != NULL) {
+        *slash = '\0';
+    }
+    for (size_t i = 0; i < COUNT_OF(places); i++) {
+        if (snprintf(path, size, "%s%s/%s", program, places[i], name) < (int)size &&
+            access(path, F_OK) == 0) {
+            return true;
+        }
+    }
+    snprintf(path, size, "%s", program);
+    return false;
+}
+
 int file_make_parents(const char *path)
 {
     char prefix[PATH_BYTES];

@@ -8,6 +8,11 @@
 #include "append/error.h"
 #include "base/text.h"
 
+/* Finds a module that the program loads, such as "append-mpi.so": beside the program, or in the
+ * folder of its modules, APPEND_MODULE_FOLDER. False: it is in neither, and *path is the program's
+ * folder. */
+bool file_find_module(const char *name, char *path, size_t size);
+
 /* Makes the folders above the last part of `path` that are missing. Returns 0 or errno. */
 int file_make_parents(const char *path);
 

@@ -1,4 +1,4 @@
-#include "base/value_text.h"
+#include "append/value_text.h"
 
 #include <arpa/inet.h>
 #include <math.h>
@@ -8,6 +8,8 @@
 #include <strings.h>
 
 #include "base/mono.h"
+#include "base/text.h"
+
 #include "base/text.h"
 
 #define NS_PER_S INT64_C(1000000000)

@@ -1,6 +1,6 @@
 /*
- * Text: buffers that grow, numbers with units, and words from outside made safe to show or to
- * write.
+ * Text: numbers with units, and words from outside made safe to show or to write; append/buffer.h
+ * has the buffers that grow.
  *
  * A server's error text may hold anything: another encoding, escape sequences, line breaks. None
  * of it may reach a terminal raw, and none of it may make a file unreadable.
@@ -14,53 +14,13 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "append/buffer.h"
+
 /* Entries of an array. */
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
-/* A text or bytes that grow. One thread at a time. A failed allocation is remembered: later calls
- * do nothing, and buffer_failed says so at the end. */
-struct buffer {
-    char *bytes; /* always terminated once anything was added; owned */
-    size_t length;
-    size_t capacity;
-    bool has_failed;
-};
-
-/* An empty buffer that owns nothing yet. */
-void buffer_init(struct buffer *buffer);
-void buffer_fini(struct buffer *buffer);
-
-/* Forgets the content and a failure, keeps the memory. */
-void buffer_clear(struct buffer *buffer);
-
-/* Room for that many bytes behind the content; NULL: an allocation failed. buffer_end says where
- * what was written there ends. */
-char *buffer_reserve(struct buffer *buffer, size_t bytes);
-
-static inline void buffer_end(struct buffer *buffer, char *end)
-{
-    *end = '\0';
-    buffer->length = (size_t)(end - buffer->bytes);
-}
-
-void buffer_add(struct buffer *buffer, const void *bytes, size_t length);
-void buffer_add_text(struct buffer *buffer, const char *text);
-void buffer_add_format(struct buffer *buffer, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-/* Adds an identifier between `quote` characters, quotes inside doubled; as it is when `quote` is 0.
- */
-void buffer_add_identifier(struct buffer *buffer, const char *name, char quote);
-
-/* A stream that adds to the buffer, to be closed by fclose; NULL without memory. Unlike that of
- * open_memstream its content is never short without buffer_failed saying so. */
-FILE *buffer_open(struct buffer *buffer);
-
-/* True when an allocation failed since init or clear: the content is incomplete. */
-bool buffer_failed(const struct buffer *buffer);
-
-/* The text so far; "" when nothing was added or an allocation failed. */
-const char *buffer_text(const struct buffer *buffer);
+/* "00" to "99". */
+extern const char value_digit_pairs[];
 
 enum {
     UNITS_TEXT_BYTES = 32

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "append/error.h"
+#include "append/url.h"
 
 enum {
     URL_HOSTS_MAX = 64
@@ -72,20 +73,6 @@ bool url_pair_is(const struct url_pair *pair, const char *const *keys);
 /* As url_redact, for "scheme:KEY=value;KEY={value};...": only keys of places and users keep their
  * value. */
 void url_redact_string(const char *text, char *out, size_t size);
-
-enum {
-    URL_KEY_BYTES = 64,
-    URL_VALUE_BYTES = 1024
-};
-
-struct url_parameter {
-    char key[URL_KEY_BYTES];
-    char value[URL_VALUE_BYTES]; /* "" when there is no '=' */
-};
-
-/* Takes the next parameter off *rest, decoded; empty ones are passed over. *is_good is false when
- * it is too long or badly encoded. Returns false at the end (and for NULL). */
-bool url_query_next(const char **rest, struct url_parameter *parameter, bool *is_good);
 
 /* True for a socket folder ("/run/postgresql", "@abstract"), "", loopback addresses and addresses
  * of this machine's interfaces. Resolves names, so it may take as long as the resolver does; a name

@@ -11,11 +11,11 @@
 #include <string.h>
 #include <strings.h>
 
+#include "append/value_text.h"
 #include "base/mono.h"
 #include "base/process.h"
 #include "base/random.h"
 #include "base/text.h"
-#include "base/value_text.h"
 #include "plan/facts.h"
 
 /*

@@ -141,7 +141,7 @@ static enum status find_or_create(struct adapter_conn *conn, const struct plan *
     }
     const bool has_own_ddl = plan->ddl != NULL || !plan->is_default_table;
     /* NULL: there is no statement that makes the table, so it has to exist */
-    const char *ddl = has_own_ddl ? plan->ddl : schema_find("syslog", connection->dialect);
+    const char *ddl = has_own_ddl ? plan->ddl : schema_of_syslog(adapter, connection->dialect);
     if (plan->is_recreate && ddl == NULL) {
         error_set(error, ERROR_USAGE, 0, NULL,
                   "--recreate needs --schema-file FILE here: append has no statement to create "

@@ -496,6 +496,8 @@ const struct option_entry option_table[] = {
 
     {ALL, "adapter", "NAME", "database behind a port (found by asking it)", TEXT(adapter_name),
      .group = "Connection"},
+    {ALL, "adapter-folder", "DIR", "where NAME.so is, an adapter that is not built in",
+     TEXT(adapter_folder), .key = "adapter_folder"},
     {ALL, "host", "NAME", "server's host, or folder of its socket", TEXT(target.host),
      .key = "target.host", OF_SERVER, .letter = 'h'},
     {ALL, "port", "N", "server's port, in place of TARGET", COUNT(target.port, UINT16_MAX),

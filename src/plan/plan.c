@@ -679,3 +679,8 @@ const char *schema_find(const char *schema, const char *database)
     }
     return NULL;
 }
+
+const char *schema_of_syslog(const struct adapter *adapter, const char *database)
+{
+    return adapter->syslog_sql != NULL ? adapter->syslog_sql : schema_find("syslog", database);
+}

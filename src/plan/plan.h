@@ -167,8 +167,9 @@ struct plan {
     char *const *folders; /* of runs, for a command that takes them; in argv */
     size_t folder_count;
 
-    const char *target_given; /* operand TARGET: port, place or URL; NULL = none */
-    const char *adapter_name; /* --adapter; NULL = from the target */
+    const char *target_given;   /* operand TARGET: port, place or URL; NULL = none */
+    const char *adapter_name;   /* --adapter; NULL = from the target */
+    const char *adapter_folder; /* where adapters that are not built in are; may be NULL */
     const struct adapter *adapter;
     struct target target;                 /* options win over the parts of a URL */
     size_t host_count;                    /* of a list of hosts in the URL, else 0 */
@@ -415,5 +416,8 @@ extern const struct schema_text schema_texts[];
 
 /* The DDL of a schema for a database; NULL when there is none. */
 const char *schema_find(const char *schema, const char *database);
+
+/* The same of the default table: the adapter's own, or that of the schema "syslog". */
+const char *schema_of_syslog(const struct adapter *adapter, const char *database);
 
 #endif

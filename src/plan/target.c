@@ -27,14 +27,30 @@ enum {
 static enum exit_code choose_by_name(struct plan *plan, const char *name, struct error *error)
 {
     char known[ERROR_TEXT_BYTES] = "";
-    plan->adapter = registry_find(name);
+    if (registry_load(name, plan->adapter_folder, &plan->adapter, error) != STATUS_OK) {
+        return EXIT_CODE_USAGE;
+    }
     for (const struct adapter *const *a = registry_adapters; *a != NULL; a++) {
         const size_t used = strlen(known);
         snprintf(known + used, sizeof known - used, "%s%s", used == 0 ? "" : ", ", (*a)->name);
     }
+    if (plan->adapter == NULL && plan->adapter_folder != NULL) {
+        return usage_refuse(error,
+                            "unknown adapter '%.50s': %.70s has no %.50s.so, this build has %s",
+                            name, plan->adapter_folder, name, known);
+    }
     return plan->adapter != NULL
                ? EXIT_CODE_OK
                : usage_refuse(error, "unknown adapter '%.60s': this build has %s", name, known);
+}
+
+/* The adapter of a name; NULL: there is none that can be used. */
+static const struct adapter *find_adapter(const struct plan *plan, const char *name)
+{
+    struct error ignored = {0};
+    const struct adapter *adapter = NULL;
+    registry_load(name, plan->adapter_folder, &adapter, &ignored);
+    return adapter;
 }
 
 bool target_wait(const struct plan *plan, struct error *error)
@@ -189,12 +205,13 @@ static enum exit_code resolve_place(struct plan *plan, const char *host, size_t 
     return code;
 }
 
-/* The adapter of "scheme:..."; NULL: the text has no scheme, or one that nobody knows. */
-static const struct adapter *adapter_of(const char *text)
+/* The adapter of "scheme:..."; NULL: the text has no scheme, or one that nobody knows. Without a
+ * plan only what is built in. */
+static const struct adapter *adapter_of(const struct plan *plan, const char *text)
 {
     char scheme[SCHEME_BYTES];
     snprintf(scheme, sizeof scheme, "%.*s", (int)url_scheme_length(text), text);
-    return registry_find(scheme);
+    return plan == NULL ? registry_find(scheme) : find_adapter(plan, scheme);
 }
 
 /* "postgres:5432" may be a host of that name, "sqlite:5432" is a file. */
@@ -206,7 +223,7 @@ static bool is_text_of_its_own(const struct adapter *adapter)
 
 void target_redact(const char *text, char *out, size_t size)
 {
-    const struct adapter *adapter = adapter_of(text);
+    const struct adapter *adapter = adapter_of(NULL, text);
     if (adapter != NULL && (adapter->flags & ADAPTER_STRING) != 0) {
         url_redact_string(text, out, size);
     } else if (is_text_of_its_own(adapter)) {
@@ -238,7 +255,7 @@ static enum exit_code resolve_url(struct plan *plan, struct error *error)
     }
     snprintf(scheme, sizeof scheme, "%.*s", (int)length, text);
     const char *rest = text + length + 1;
-    if (registry_find(scheme) == NULL && strspn(rest, "0123456789") > 0 &&
+    if (find_adapter(plan, scheme) == NULL && strspn(rest, "0123456789") > 0 &&
         strchr(rest, '/') != NULL) {
         return usage_refuse(
             error, "a database needs a whole URL, such as postgresql://%s:PORT/DATABASE", scheme);
@@ -246,7 +263,7 @@ static enum exit_code resolve_url(struct plan *plan, struct error *error)
     if (choose_by_name(plan, scheme, error) != EXIT_CODE_OK) {
         return EXIT_CODE_USAGE;
     }
-    if (plan->adapter_name != NULL && registry_find(plan->adapter_name) != plan->adapter) {
+    if (plan->adapter_name != NULL && find_adapter(plan, plan->adapter_name) != plan->adapter) {
         return usage_refuse(error, "--adapter %s contradicts the target's %s:", plan->adapter_name,
                             scheme);
     }
@@ -404,7 +421,7 @@ enum exit_code target_resolve(struct plan *plan, struct error *error)
     if (given == NULL && port == 0) {
         code =
             choose_by_name(plan, plan->adapter_name == NULL ? "sqlite" : plan->adapter_name, error);
-    } else if (given == NULL || (!is_text_of_its_own(adapter_of(given)) &&
+    } else if (given == NULL || (!is_text_of_its_own(adapter_of(plan, given)) &&
                                  url_parse_place(given, &host, &length, &port))) {
         code = resolve_place(plan, host, length, port, error);
     } else {

@@ -8,6 +8,7 @@
 #include <sys/param.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/random.h"
 #include "ranks/merge.h"
 #include "ranks/ranks_internal.h"
@@ -184,39 +185,27 @@ enum exit_code ranks_forbid(const char *what, struct error *error)
 
 static const struct ranks_module *load_module(struct error *error)
 {
-    char path[PATH_MAX], folder[PATH_MAX];
-    const ssize_t length = readlink("/proc/self/exe", folder, sizeof folder - 1);
-    folder[length > 0 ? length : 0] = '\0';
-    char *slash = strrchr(folder, '/');
-    if (slash != NULL) {
-        *slash = '\0';
+    char path[PATH_MAX];
+    if (!file_find_module(RANKS_MODULE, path, sizeof path)) {
+        error_set(
+            error, ERROR_USAGE, 0, NULL,
+            "started by mpirun or srun as one of several, and there is no %s beside %.200s nor in "
+            "its %s: build append with -D APPEND_MPI=ON, or start it alone",
+            RANKS_MODULE, path, APPEND_MODULE_FOLDER);
+        return NULL;
     }
-    static const char *const places[] = {"", "/" APPEND_MODULE_FOLDER};
-    for (size_t i = 0; i < COUNT_OF(places); i++) {
-        if (snprintf(path, sizeof path, "%s%s/%s", folder, places[i], RANKS_MODULE) >=
-                (int)sizeof path ||
-            access(path, F_OK) != 0) {
-            continue;
-        }
-        /* its own plugins look for the symbols of the library */
-        void *library = dlopen(path, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
-        const struct ranks_module *module =
-            library == NULL ? NULL : dlsym(library, RANKS_MODULE_SYMBOL);
-        if (module == NULL) {
-            error_set(error, ERROR_SYSTEM, 0, NULL, "%s cannot be loaded: %s", path, dlerror());
-        } else if (strcmp(module->version, APPEND_VERSION) != 0) {
-            error_set(error, ERROR_USAGE, 0, NULL, "%s is of append %.40s, this is " APPEND_VERSION,
-                      path, module->version);
-            module = NULL;
-        }
-        return module;
+    /* its own plugins look for the symbols of the library */
+    void *library = dlopen(path, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
+    const struct ranks_module *module =
+        library == NULL ? NULL : dlsym(library, RANKS_MODULE_SYMBOL);
+    if (module == NULL) {
+        error_set(error, ERROR_SYSTEM, 0, NULL, "%s cannot be loaded: %s", path, dlerror());
+    } else if (strcmp(module->version, APPEND_VERSION) != 0) {
+        error_set(error, ERROR_USAGE, 0, NULL, "%s is of append %.40s, this is " APPEND_VERSION,
+                  path, module->version);
+        module = NULL;
     }
-    error_set(
-        error, ERROR_USAGE, 0, NULL,
-        "started by mpirun or srun as one of several, and there is no %s beside %.200s nor in "
-        "its %s: build append with -D APPEND_MPI=ON, or start it alone",
-        RANKS_MODULE, folder, APPEND_MODULE_FOLDER);
-    return NULL;
+    return module;
 }
 
 /* Options are rank 0's: others that were meant otherwise would be left out without a word. */

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "append/value_text.h"
 #include "base/text.h"
-#include "base/value_text.h"
 
 enum {
     SIZE_LIMIT = 100000, /* of a type; longer ones have none */

@@ -15,7 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/client_socket.h"
+#include "append/client_socket.h"
 #include "base/mono.h"
 
 static bool yes(void)

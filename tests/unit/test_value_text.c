@@ -8,8 +8,8 @@
 
 #include "unit/unit.h"
 
+#include "append/value_text.h"
 #include "base/random.h"
-#include "base/value_text.h"
 
 static void check(enum column_type type, union column_values values, unsigned digits,
                   const char *expected)

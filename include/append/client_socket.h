@@ -8,8 +8,8 @@
  * down works for all. Their own time-outs cover some steps of a connect only: Machbase's library
  * and OpenSSL wait for ever for a server that accepts and is silent.
  */
-#ifndef BASE_CLIENT_SOCKET_H
-#define BASE_CLIENT_SOCKET_H
+#ifndef APPEND_CLIENT_SOCKET_H
+#define APPEND_CLIENT_SOCKET_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "append/adapter.h"
+#include "append/api.h"
 
 /* The descriptor, and below it the inode of the socket that it was: libraries close descriptors,
  * and the number may be another connection's by now. 0: none is known. */
@@ -31,32 +32,38 @@ struct client_socket {
  * over all connects that are under way. */
 enum status client_socket_connect(struct client_socket *socket, const struct target *target,
                                   enum status (*connect)(void *context, struct error *error),
-                                  void *context, struct error *error);
+                                  void *context, struct error *error)
+    APPEND_API(client_socket_connect);
 
 /* Notes the socket of an open connection, which the library tells; -1: there is none any more. */
-void client_socket_note(struct client_socket *socket, int descriptor);
+void client_socket_note(struct client_socket *socket, int descriptor)
+    APPEND_API(client_socket_note);
 
 /* -1: it is not known, or not open any more. */
-int client_socket_descriptor(const struct client_socket *socket);
+int client_socket_descriptor(const struct client_socket *socket)
+    APPEND_API(client_socket_descriptor);
 
 /* The port of this side; 0: it has none. */
-uint16_t client_socket_own_port(int descriptor);
+uint16_t client_socket_own_port(int descriptor) APPEND_API(client_socket_own_port);
 
 /* The address that a socket is connected to, "10.0.0.7"; "" where it has none. */
-void client_socket_name_peer(int descriptor, char *text, size_t size);
+void client_socket_name_peer(int descriptor, char *text, size_t size)
+    APPEND_API(client_socket_name_peer);
 
 /* False: the library has a connect of its own, or connected to no socket. */
-bool client_socket_is_known(const struct client_socket *socket);
+bool client_socket_is_known(const struct client_socket *socket) APPEND_API(client_socket_is_known);
 
 /* Ends one or both directions (SHUT_...) of the socket, if it is still open: what waits for the
  * server fails. With SHUT_RD it can still be sent a last message. Any thread. */
-void client_socket_shut(const struct client_socket *socket, int direction);
+void client_socket_shut(const struct client_socket *socket, int direction)
+    APPEND_API(client_socket_shut);
 
 /* Small packets are sent at once (TCP_NODELAY). False: not possible. */
-bool client_socket_set_no_delay(const struct client_socket *socket);
+bool client_socket_set_no_delay(const struct client_socket *socket)
+    APPEND_API(client_socket_set_no_delay);
 
 /* True when a socket that is known was closed, or either side has ended the connection. */
-bool client_socket_is_ended(const struct client_socket *socket);
+bool client_socket_is_ended(const struct client_socket *socket) APPEND_API(client_socket_is_ended);
 
 enum {
     CLIENT_SOCKET_CANCELLED = -2,
@@ -73,15 +80,17 @@ enum {
 
 /* How long TCP waits for a peer that acknowledges nothing: target.answer_timeout_ms, or the choice
  * of all adapters where that is 0. */
-unsigned client_socket_answer_ms(unsigned answer_timeout_ms);
+unsigned client_socket_answer_ms(unsigned answer_timeout_ms) APPEND_API(client_socket_answer_ms);
 
 /* Has TCP look after the peer of a socket, as above. */
-void client_socket_watch_peer(int descriptor, unsigned answer_timeout_ms);
+void client_socket_watch_peer(int descriptor, unsigned answer_timeout_ms)
+    APPEND_API(client_socket_watch_peer);
 
-/* Waits as poll does for one descriptor, until the moment of mono_now_ns, or
+/* Waits as poll does for one descriptor, until a moment of CLOCK_MONOTONIC in ns, or
  * CLIENT_SOCKET_FOREVER. Asks is_cancelled, which may be NULL, now and then:
  * CLIENT_SOCKET_CANCELLED. */
-int client_socket_wait(int descriptor, short events, int64_t until_ns, bool (*is_cancelled)(void));
+int client_socket_wait(int descriptor, short events, int64_t until_ns, bool (*is_cancelled)(void))
+    APPEND_API(client_socket_wait);
 
 /* The time that a connect has, where the client library lets its adapter wait for the socket. */
 struct client_deadline {
@@ -95,10 +104,11 @@ struct client_deadline {
 /* Begins now. Where servers of the protocol speak first, one that is silent for some seconds is
  * looked at by target.is_another. */
 void client_deadline_begin(struct client_deadline *deadline, const struct target *target,
-                           bool server_speaks_first);
+                           bool server_speaks_first) APPEND_API(client_deadline_begin);
 
 /* Waits as client_socket_wait does; 0: the time is over, or the target was cancelled. */
-int client_deadline_wait(struct client_deadline *deadline, int descriptor, short events);
+int client_deadline_wait(struct client_deadline *deadline, int descriptor, short events)
+    APPEND_API(client_deadline_wait);
 
 /* What the bytes that have come so far say. */
 enum probe_answer {
@@ -128,10 +138,11 @@ struct probe {
  * REJECTED with ERROR_UNSUPPORTED: it is not. LOST with ERROR_UNREACHABLE or ERROR_TIMEOUT: no
  * connection. Resolving names takes as long as it takes. */
 enum status probe_recognise(const struct probe *probe, const char *host, uint16_t port,
-                            unsigned timeout_ms, struct error *error);
+                            unsigned timeout_ms, struct error *error) APPEND_API(probe_recognise);
 
 /* As adapter.recognise, by adapter->probe. */
 enum status client_socket_recognise(const struct adapter *adapter, const char *host, uint16_t port,
-                                    unsigned timeout_ms, struct error *error);
+                                    unsigned timeout_ms, struct error *error)
+    APPEND_API(client_socket_recognise);
 
 #endif

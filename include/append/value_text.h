@@ -1,13 +1,14 @@
 /*
  * Values of columns as text: for databases that take, or keep, numbers, times and addresses so.
  */
-#ifndef BASE_VALUE_TEXT_H
-#define BASE_VALUE_TEXT_H
+#ifndef APPEND_VALUE_TEXT_H
+#define APPEND_VALUE_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "append/api.h"
 #include "append/row.h"
 
 enum {
@@ -25,21 +26,18 @@ struct civil_time {
 /* COLUMN_DATE, COLUMN_TIME or COLUMN_TIMESTAMP; what the type does not have is 0. By eras of 400
  * years that begin on 1 March (H. Hinnant, "chrono-Compatible Low-Level Date Algorithms"). */
 void civil_time_of(const struct column *column, union column_values values, size_t row,
-                   struct civil_time *time);
-
-/* "00" to "99". */
-extern const char value_digit_pairs[];
+                   struct civil_time *time) APPEND_API(civil_time_of);
 
 /* Writes any type but text, bytes and JSON: BOOL as 1 or 0, numbers as C reads them, FLOAT32 and
  * FLOAT64 as the shortest text that is read back as the same number, in the locale "C", the others
  * in the ISO 8601 or usual form, times with `digits` (0 to 9) of their fraction, the rest cut off.
  * Returns the bytes written, at most VALUE_TEXT_BYTES, not terminated; 0 for other types. */
 size_t value_text_write(char *out, const struct column *column, union column_values values,
-                        size_t row, unsigned digits);
+                        size_t row, unsigned digits) APPEND_API(value_text_write);
 
 /* The same of one number; an integer takes 20 bytes at most. */
-size_t value_text_integer(char *out, int64_t value);
-size_t value_text_real(char *out, double value, bool is_float);
+size_t value_text_integer(char *out, int64_t value) APPEND_API(value_text_integer);
+size_t value_text_real(char *out, double value, bool is_float) APPEND_API(value_text_real);
 
 /* Writes one word, of the form that value_text_write gives or a usual one, as the column's type
  * holds it; a text is borrowed. False: the column cannot hold it. */

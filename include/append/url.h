@@ -1,0 +1,24 @@
+/* The parameters of a target's URL, target.query. */
+#ifndef APPEND_URL_H
+#define APPEND_URL_H
+
+#include <stdbool.h>
+
+#include "append/api.h"
+
+enum {
+    URL_KEY_BYTES = 64,
+    URL_VALUE_BYTES = 1024
+};
+
+struct url_parameter {
+    char key[URL_KEY_BYTES];
+    char value[URL_VALUE_BYTES]; /* "" when there is no '=' */
+};
+
+/* Takes the next parameter off *rest, decoded; empty ones are passed over. *is_good is false when
+ * it is too long or badly encoded. Returns false at the end (and for NULL). */
+bool url_query_next(const char **rest, struct url_parameter *parameter, bool *is_good)
+    APPEND_API(url_query_next);
+
+#endif
