@@ -67,6 +67,12 @@ install(FILES ${installed_texts} DESTINATION ${doc_dir} COMPONENT program)
 install(FILES ${CMAKE_CURRENT_SOURCE_DIR}/docs/copyright DESTINATION ${doc_dir} COMPONENT program)
 install(DIRECTORY include/append DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT headers
         FILES_MATCHING PATTERN "*.h")
+# Relative to the file itself: the prefix may be another one than was configured.
+file(RELATIVE_PATH pc_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+string(REGEX REPLACE "/$" "" pc_prefix ${pc_prefix})
+configure_file(cmake/append.pc.in append.pc @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/append.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
+        COMPONENT headers)
 
 # The packages have the program, not the headers of the adapter contract.
 set(CPACK_GENERATOR DEB TGZ)

@@ -1,9 +1,12 @@
 /*
  * contract_tests ADAPTER[-DATABASE]: one suite for every adapter, once for each of its methods.
- * Exit code 77 = this database cannot be tested here.
+ * Installed as append-contract; append-contract FIXTURE.so DIR tests the adapter outside the tree
+ * that the fixture names, and that lies in the folder. Exit code 77 = this database cannot be
+ * tested here.
  */
 #include "contract.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -13,10 +16,7 @@
 #include "adapters/registry.h"
 #include "base/ask.h"
 #include "base/prepared.h"
-
-#ifndef CONTRACT_SCHEMAS_DIR
-#define CONTRACT_SCHEMAS_DIR "schemas"
-#endif
+#include "plan/plan.h"
 
 enum {
     TESTS_MAX = 96,
@@ -159,17 +159,12 @@ void contract_make_table(struct contract *contract, const char *name, const char
 
 void contract_make_syslog(struct contract *contract, struct table *table)
 {
-    char path[512];
-    char sql[4096] = "select 1"; /* an adapter without a schema file has its table already */
     struct connection_info info;
     contract_inspect(contract, &info);
-    snprintf(path, sizeof path, "%s/syslog/%s.sql", CONTRACT_SCHEMAS_DIR, info.dialect);
-    FILE *file = fopen(path, "r");
-    if (file != NULL) {
-        sql[fread(sql, 1, sizeof sql - 1, file)] = '\0';
-        fclose(file);
-    } else {
+    const char *sql = schema_of_syslog(contract->adapter, info.dialect);
+    if (sql == NULL) {
         assert_true(contract_discards(contract));
+        sql = "select 1"; /* the table is there already */
     }
     contract_make_table(contract, "syslog_table", sql, table);
 }
@@ -402,27 +397,62 @@ static int run_suite(void)
     return failures;
 }
 
+/* What a fixture is for, with the adapter from `folder` where that is given. Returns an exit code.
+ */
+static int test_place(const struct fixture_place *place, const char *folder)
+{
+    struct error error = {.kind = ERROR_NONE};
+    suite.fixture = place->open();
+    if (suite.fixture == NULL) {
+        return EXIT_SKIPPED;
+    }
+    int failures = 1;
+    registry_load(suite.fixture->target.scheme, folder, &suite.adapter, &error);
+    if (suite.adapter == NULL) {
+        fprintf(stderr, "contract: no adapter %s: %s\n", suite.fixture->target.scheme, error.text);
+    } else {
+        failures = run_suite();
+    }
+    if (place->close != NULL) {
+        place->close();
+    }
+    return failures != 0;
+}
+
+/* Tests an adapter outside the tree. Returns an exit code. */
+static int test_outside(const char *fixture, const char *folder)
+{
+    char *const path = realpath(fixture, NULL);
+    void *const library = path == NULL ? NULL : dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    const struct fixture_module *const module =
+        library == NULL ? NULL : dlsym(library, FIXTURE_MODULE_SYMBOL);
+    free(path);
+    if (module == NULL) {
+        fprintf(stderr, "contract: %s: %s\n", fixture, path == NULL ? "no such file" : dlerror());
+        return 2;
+    }
+    if (module->struct_bytes != FIXTURE_STRUCT_BYTES) {
+        fprintf(stderr, "contract: %s was built with other headers: build it again\n", fixture);
+        return 2;
+    }
+    return test_place(&module->place, folder);
+}
+
 int main(int argc, char **argv)
 {
-    if (argc != 2) {
-        fprintf(stderr, "usage: contract_tests ADAPTER[-DATABASE]\n");
+    if (argc != 2 && argc != 3) {
+        fprintf(stderr, "usage: append-contract ADAPTER[-DATABASE]\n"
+                        "       append-contract FIXTURE.so ADAPTER_FOLDER\n");
         return 2;
     }
     signal(SIGPIPE, SIG_IGN);
+    if (argc == 3) {
+        return test_outside(argv[1], argv[2]);
+    }
     for (const struct fixture_entry *entry = fixture_entries; entry->name != NULL; entry++) {
-        if (strcmp(entry->name, argv[1]) != 0) {
-            continue;
+        if (strcmp(entry->name, argv[1]) == 0) {
+            return test_place(entry->place, NULL);
         }
-        suite.fixture = entry->place->open();
-        if (suite.fixture == NULL) {
-            return EXIT_SKIPPED;
-        }
-        suite.adapter = registry_find(suite.fixture->target.scheme);
-        const int failures = run_suite();
-        if (entry->place->close != NULL) {
-            entry->place->close();
-        }
-        return failures != 0;
     }
     fprintf(stderr, "contract: no fixture named %s\n", argv[1]);
     return EXIT_SKIPPED;

@@ -12,6 +12,7 @@
 
 #include "append/adapter.h"
 #include "fixture.h"
+#include "samples.h"
 
 /* The state of each cmocka test. */
 struct contract {

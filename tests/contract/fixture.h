@@ -1,6 +1,7 @@
 /*
  * What the contract suite needs to know of one database beyond its adapter: where it is, its DDL,
- * and how to look at it and break it without going through the adapter.
+ * and how to look at it and break it without going through the adapter. Installed as
+ * append/fixture.h, for adapters outside the tree.
  */
 #ifndef CONTRACT_FIXTURE_H
 #define CONTRACT_FIXTURE_H
@@ -9,10 +10,18 @@
 #include <stddef.h>
 
 #include "append/adapter.h"
-#include "samples.h"
 
 enum {
     FIXTURE_TEXT_BYTES = 32768
+};
+
+/* The row of a batch of samples decides which of these its values are. */
+enum sample {
+    SAMPLE_ORDINARY,
+    SAMPLE_SMALLEST,
+    SAMPLE_LARGEST,
+    SAMPLE_ODD,
+    SAMPLE_COUNT,
 };
 
 /* A target that cannot be opened, and what open must say about it. */
@@ -126,5 +135,18 @@ struct fixture_entry {
     const struct fixture_place *place;
 };
 extern const struct fixture_entry fixture_entries[];
+
+/* What the fixture of an adapter outside the tree, a shared library, exports under this name:
+ *
+ *     const struct fixture_module append_fixture_module = {
+ *         FIXTURE_STRUCT_BYTES, {open_fixture, NULL}};
+ */
+#define FIXTURE_STRUCT_BYTES (sizeof(struct fixture) + ADAPTER_STRUCT_BYTES)
+struct fixture_module {
+    size_t struct_bytes;
+    struct fixture_place place;
+};
+#define FIXTURE_MODULE_SYMBOL "append_fixture_module"
+extern const struct fixture_module append_fixture_module __attribute__((visibility("default")));
 
 #endif

@@ -4,14 +4,7 @@
 #define CONTRACT_SAMPLES_H
 
 #include "append/row.h"
-
-enum sample {
-    SAMPLE_ORDINARY,
-    SAMPLE_SMALLEST,
-    SAMPLE_LARGEST,
-    SAMPLE_ODD,
-    SAMPLE_COUNT,
-};
+#include "fixture.h"
 
 struct samples; /* owns a batch and its values */
 

@@ -179,13 +179,12 @@ static void test_kept_rows(void **state)
 static void make_anew(struct contract *contract, const char *own, const char *columns)
 {
     char sql[256];
-    if (own != NULL) {
-        snprintf(sql, sizeof sql, "drop table keyed; %s", own);
-    } else {
-        snprintf(sql, sizeof sql, "drop table keyed; create table keyed (%s)", columns);
-    }
-    contract_expect(contract, contract->adapter->execute(contract->conn, sql, &contract->error),
-                    STATUS_OK);
+    snprintf(sql, sizeof sql, "create table keyed (%s)", columns);
+    contract_drop(contract, "keyed");
+    contract_expect(
+        contract,
+        contract->adapter->execute(contract->conn, own != NULL ? own : sql, &contract->error),
+        STATUS_OK);
 }
 
 /* A table that was made anew under an open connection: with a column more it goes on, with one less
