@@ -2,7 +2,8 @@
 #ifndef APPEND_API_H
 #define APPEND_API_H
 
-/* The version of the contract: of what these headers declare and what that means. */
+/* The version of the contract: of what these headers declare and what that means. Raised by each
+ * change with which an adapter that was built before would not work. */
 enum {
     ADAPTER_ABI = 1
 };

@@ -39,8 +39,9 @@ static bool can_be_file(const char *name)
     return length > 0 && length <= NAME_MAX_BYTES && name[length] == '\0';
 }
 
-/* Whether nobody but root, the user and the program's owner can put a file into the folder of a
- * module. The program may lie where others can make a folder beside it, such as in /tmp. */
+/* Whether the folder of a module belongs to root, the user or the program's owner, and not everyone
+ * can write to it: the program may lie where others can make a folder beside it, such as in /tmp.
+ */
 static bool is_in_safe_folder(const char *path)
 {
     char folder[PATH_MAX];

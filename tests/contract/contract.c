@@ -426,9 +426,11 @@ static int test_outside(const char *fixture, const char *folder)
     void *const library = path == NULL ? NULL : dlopen(path, RTLD_NOW | RTLD_LOCAL);
     const struct fixture_module *const module =
         library == NULL ? NULL : dlsym(library, FIXTURE_MODULE_SYMBOL);
-    free(path);
     if (module == NULL) {
         fprintf(stderr, "contract: %s: %s\n", fixture, path == NULL ? "no such file" : dlerror());
+    }
+    free(path);
+    if (module == NULL) {
         return 2;
     }
     if (module->struct_bytes != FIXTURE_STRUCT_BYTES) {
