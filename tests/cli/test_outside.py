@@ -140,6 +140,20 @@ class Outside(harness.Case):
             call("cc", "-std=c11", "-fsyntax-only", "-Wall", "-I", PREFIX / "include", "-include",
                  header, "-x", "c", os.devnull)
 
+    def test_what_is_exported(self):
+        """What the headers mark, all of it, and nothing else of append's."""
+        marks = set()
+        for header in (PREFIX / "include" / "append").glob("*.h"):
+            code = re.sub(r"#define[^\n]*|/\*.*?\*/", "", header.read_text(), flags=re.S)
+            marks |= set(re.findall(r"APPEND_API\((\w+)\)", code))
+        self.assertIn("error_set", marks)
+        exported = re.findall(r"(?m) T (\w+)$", call("nm", "-D", "--defined-only", PROGRAM))
+        names = {name.removeprefix("append_") for name in exported if name.startswith("append_")}
+        self.assertEqual(names, marks)
+        if harness.SLOW == 1:  # sanitizers export functions of their own
+            self.assertEqual(len(exported), len(marks) + 1)
+            self.assertIn("connect", exported)
+
     def test_other_versions(self):
         self.build(abi=1)
         self.is_refused("other:", r"other\.so is for version 2 of the adapter contract, and append "
