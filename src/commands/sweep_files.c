@@ -473,12 +473,12 @@ static void write_tables(FILE *stream, const struct saved_sweep *results, bool h
 /* What the marks stand for: failed runs first. */
 static void write_notes(FILE *stream, const struct saved_sweep *results)
 {
+    const size_t runs = results->run_count;
     size_t count = 0;
-    for (size_t i = 0; i < 2 * results->run_count; i++) {
-        const struct saved_sweep_run *run = &results->runs[i % results->run_count];
+    for (size_t i = 0; i < 2 * runs; i++) {
+        const struct saved_sweep_run *run = &results->runs[i < runs ? i : i - runs];
         const bool is_failed = run->state == SAVED_FAILED;
-        if (!has_note(results, run) || is_failed != (i < results->run_count) ||
-            count++ >= NOTES_MAX) {
+        if (!has_note(results, run) || is_failed != (i < runs) || count++ >= NOTES_MAX) {
             continue;
         }
         char note[SAVED_SWEEP_REASON_BYTES + 160 + SAVED_SWEEP_VARIANT_BYTES], repeat[24] = "";

@@ -111,19 +111,19 @@ static const char *format_elapsed(int64_t ns, char text[UNITS_TEXT_BYTES])
 }
 #define ELAPSED(ns) format_elapsed((ns), (char[UNITS_TEXT_BYTES]){0})
 
-/* The settings that weaken durability: of one of several hosts its name comes first. True: this or
+/* The settings that weaken durability, unless `is_alone` after the host's name. True: this or
  * something before was said. */
 static bool say_weak(struct screen *out, const struct settings_words *words,
-                     const struct server_settings *settings, const char *host, bool is_said)
+                     const struct host_result *host, bool is_alone, bool is_said)
 {
-    bool is_named = host == NULL;
-    for (size_t i = 0; words != NULL && i < settings->count; i++) {
-        const struct server_setting *setting = &settings->entries[i];
+    bool is_named = is_alone;
+    for (size_t i = 0; words != NULL && i < host->settings.count; i++) {
+        const struct server_setting *setting = &host->settings.entries[i];
         for (const struct weak_setting *weak = words->weak; weak->name != NULL; weak++) {
             if (strcmp(weak->name, setting->name) == 0 &&
                 (weak->value == NULL || strcasecmp(weak->value, setting->value) == 0)) {
                 say(out, "%s", is_said ? "; " : "weakened: ");
-                say_if(out, !is_named, "at %s ", host);
+                say_if(out, !is_named, "at %s ", host->name);
                 say(out, "%s=%s: %s", setting->name, setting->value, weak->why);
                 is_named = is_said = true;
             }
@@ -153,8 +153,8 @@ static void put_target(struct screen *out, const struct plan *plan, const struct
     bool is_weak = false;
     for (size_t i = 0; i < result->host_count; i++) {
         const struct host_result *host = &result->hosts[i];
-        is_weak = say_weak(out, result->connection.settings, &host->settings,
-                           result->host_count > 1 ? host->name : NULL, is_weak);
+        is_weak =
+            say_weak(out, result->connection.settings, host, result->host_count == 1, is_weak);
     }
     if (is_weak) {
         put(out, "Durable");

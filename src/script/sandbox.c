@@ -529,7 +529,11 @@ bool sandbox_open(struct script_state *state, lua_CFunction open_rest)
     lua_pushcfunction(lua, open_libraries);
     lua_pushcfunction(lua, open_rest);
     lua_insert(lua, 1);
-    return lua_pcall(lua, 0, 0, 0) == LUA_OK && lua_pcall(lua, 0, 0, 0) == LUA_OK;
+    bool is_open = true;
+    for (int i = 0; i < 2 && is_open; i++) {
+        is_open = lua_pcall(lua, 0, 0, 0) == LUA_OK;
+    }
+    return is_open;
 }
 
 int sandbox_freeze(lua_State *lua)

@@ -3,6 +3,7 @@
 import pathlib
 import re
 import signal
+import time
 import sqlite3
 import subprocess
 
