@@ -9,7 +9,8 @@ build=${BUILD:-build/check}
 cmake --build "$build" --target generated_sources >/dev/null
 
 mapfile -t sources < <(find src tests include -name '*.[ch]' | sort)
-mapfile -t units < <(printf '%s\n' "${sources[@]}" | grep '\.c$' | grep -v '\.bpf\.c$')
+# Adapters outside the tree are built against what is installed: their compiler looks at them.
+mapfile -t units < <(printf '%s\n' "${sources[@]}" | grep '\.c$' | grep -vE '\.bpf\.c$|^tests/outside/')
 failed=0
 
 echo "clang-format: ${#sources[@]} files"

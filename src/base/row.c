@@ -10,7 +10,6 @@
 #include "base/mono.h"
 #include "base/text.h"
 
-
 #define NS_PER_S INT64_C(1000000000)
 #define NS_PER_DAY (86400 * NS_PER_S)
 
