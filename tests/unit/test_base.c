@@ -13,9 +13,8 @@
 #include "base/text.h"
 #include "base/url.h"
 
-static void test_first_error_wins(void **state)
+TEST(test_first_error_wins)
 {
-    (void)state;
     struct error error;
     error_clear(&error);
     assert_false(error_is_set(&error));
@@ -28,9 +27,8 @@ static void test_first_error_wins(void **state)
     error_set(NULL, ERROR_DATA, 0, NULL, "nowhere");
 }
 
-static void test_error_text_is_one_line(void **state)
+TEST(test_error_text_is_one_line)
 {
-    (void)state;
     struct error error;
     error_clear(&error);
     error_set(&error, ERROR_SERVER, 0, NULL, "%s", "\nfirst\r\n\tsecond  \n");
@@ -54,9 +52,8 @@ static void test_error_text_is_one_line(void **state)
     assert_int_equal(strlen(error.sqlstate), ERROR_SQLSTATE_BYTES - 1);
 }
 
-static void test_error_kinds_have_names(void **state)
+TEST(test_error_kinds_have_names)
 {
-    (void)state;
     for (int kind = ERROR_NONE; kind <= ERROR_SYSTEM; kind++) {
         assert_string_not_equal(error_kind_name((enum error_kind)kind), "unknown");
         for (int other = ERROR_NONE; other < kind; other++) {
@@ -67,9 +64,8 @@ static void test_error_kinds_have_names(void **state)
     assert_string_equal(error_kind_name((enum error_kind)1000), "unknown");
 }
 
-static void test_table_keeps_columns_in_order(void **state)
+TEST(test_table_keeps_columns_in_order)
 {
-    (void)state;
     struct table table;
     assert_int_equal(table_init(&table, "t", NULL), STATUS_OK);
     for (int i = 0; i < 3; i++) {
@@ -83,9 +79,8 @@ static void test_table_keeps_columns_in_order(void **state)
     table_fini(NULL);
 }
 
-static void test_table_has_limits(void **state)
+TEST(test_table_has_limits)
 {
-    (void)state;
     struct table table;
     struct error error;
     char name[ROW_NAME_BYTES + 1];
@@ -107,9 +102,8 @@ static void test_table_has_limits(void **state)
     table_fini(&table);
 }
 
-static void test_buffer_grows(void **state)
+TEST(test_buffer_grows)
 {
-    (void)state;
     struct buffer buffer;
     buffer_init(&buffer);
     assert_string_equal(buffer_text(&buffer), "");
@@ -125,9 +119,8 @@ static void test_buffer_grows(void **state)
     buffer_fini(&buffer);
 }
 
-static void test_identifiers_are_quoted(void **state)
+TEST(test_identifiers_are_quoted)
 {
-    (void)state;
     struct buffer buffer;
     buffer_init(&buffer);
     buffer_add_identifier(&buffer, "a\"b; drop", '"');
@@ -135,26 +128,23 @@ static void test_identifiers_are_quoted(void **state)
     buffer_fini(&buffer);
 }
 
-static void test_utc_format(void **state)
+TEST(test_utc_format)
 {
-    (void)state;
     char text[40];
     mono_format_utc(INT64_C(1704067199) * MONO_NS_PER_S + 5 * MONO_NS_PER_MS, text, sizeof text);
     assert_string_equal(text, "2023-12-31T23:59:59.005Z");
 }
 
-static void test_random_mix_known_answers(void **state)
+TEST(test_random_mix_known_answers)
 {
-    (void)state;
     /* first outputs of SplitMix64 with seed 0, as published with the generator */
     assert_true(random_mix(0) == UINT64_C(0xE220A8397B1DCDAF));
     assert_true(random_mix(RANDOM_STEP) == UINT64_C(0x6E789E6AA1B965F4));
     assert_true(random_mix(2 * RANDOM_STEP) == UINT64_C(0x06C45D188009454F));
 }
 
-static void test_local_addresses(void **state)
+TEST(test_local_addresses)
 {
-    (void)state;
     assert_true(address_is_local("127.0.0.1"));
     assert_true(address_is_local("127.1.2.3"));
     assert_true(address_is_local("::1"));
@@ -213,9 +203,8 @@ static void *give_back_stack(void *argument)
     return NULL;
 }
 
-static void test_stack_is_given_back(void **state)
+TEST(test_stack_is_given_back)
 {
-    (void)state;
     size_t pages[3] = {0};
     pthread_attr_t attributes;
     pthread_t thread;
@@ -229,9 +218,8 @@ static void test_stack_is_given_back(void **state)
     assert_int_equal(pages[2], 1);
 }
 
-static void test_nearest_name(void **state)
+TEST(test_nearest_name)
 {
-    (void)state;
     static const char *const cases[][2] = {{"chekc", "check"},
                                            {"sweeep", "sweep"},
                                            {"comp", "compare"},
@@ -255,9 +243,8 @@ static void test_nearest_name(void **state)
     }
 }
 
-static void test_good_moments(void **state)
+TEST(test_good_moments)
 {
-    (void)state;
     static const struct {
         const char *text;
         bool is_utc;
@@ -282,9 +269,8 @@ static void test_good_moments(void **state)
     }
 }
 
-static void test_bad_moments(void **state)
+TEST(test_bad_moments)
 {
-    (void)state;
     static const char *const bad[] = {
         "",
         "-1",
@@ -317,9 +303,8 @@ static void test_bad_moments(void **state)
     }
 }
 
-static void test_moments_there_and_back(void **state)
+TEST(test_moments_there_and_back)
 {
-    (void)state;
     static const struct moment moments[] = {
         {false, 0}, {false, INT64_C(12345000000)}, {true, INT64_C(1769860800250000000)}};
     for (size_t i = 0; i < sizeof moments / sizeof moments[0]; i++) {
@@ -332,9 +317,8 @@ static void test_moments_there_and_back(void **state)
     }
 }
 
-static void test_integers(void **state)
+TEST(test_integers)
 {
-    (void)state;
     static const struct {
         const char *text;
         bool is_number;
@@ -381,9 +365,8 @@ static void test_integers(void **state)
     assert_int_equal(number, 123);
 }
 
-static void test_lines_are_clean(void **state)
+TEST(test_lines_are_clean)
 {
-    (void)state;
     static const struct {
         const char *text;
         unsigned columns;
@@ -414,37 +397,11 @@ static void test_lines_are_clean(void **state)
     assert_string_equal(small, "0123"); /* no half character */
 }
 
-static void test_utf8(void **state)
+TEST(test_utf8)
 {
-    (void)state;
     struct buffer buffer;
     buffer_init(&buffer);
     text_add_utf8(&buffer, "caf\xc3\xa9 \xe9 \x1b");
     assert_string_equal(buffer_text(&buffer), "caf\xc3\xa9 \xef\xbf\xbd \x1b");
     buffer_fini(&buffer);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nearest_name),
-        cmocka_unit_test(test_lines_are_clean),
-        cmocka_unit_test(test_utf8),
-        cmocka_unit_test(test_integers),
-        cmocka_unit_test(test_good_moments),
-        cmocka_unit_test(test_bad_moments),
-        cmocka_unit_test(test_moments_there_and_back),
-        cmocka_unit_test(test_first_error_wins),
-        cmocka_unit_test(test_error_text_is_one_line),
-        cmocka_unit_test(test_error_kinds_have_names),
-        cmocka_unit_test(test_table_keeps_columns_in_order),
-        cmocka_unit_test(test_table_has_limits),
-        cmocka_unit_test(test_buffer_grows),
-        cmocka_unit_test(test_identifiers_are_quoted),
-        cmocka_unit_test(test_utc_format),
-        cmocka_unit_test(test_random_mix_known_answers),
-        cmocka_unit_test(test_local_addresses),
-        cmocka_unit_test(test_stack_is_given_back),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

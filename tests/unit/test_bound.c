@@ -24,9 +24,8 @@ static void expect_bound(const char *text, const char *name, enum bound_relation
     assert_string_equal(bound.unit, unit);
 }
 
-static void test_form(void **state)
+TEST(test_form)
 {
-    (void)state;
     expect_bound("throughput>=50k", "throughput", BOUND_AT_LEAST, 50, "k");
     expect_bound("append_p99_ms <= 20", "append_p99_ms", BOUND_AT_MOST, 20, "");
     expect_bound("\t lost==0 \n", "lost", BOUND_EQUAL, 0, "");
@@ -35,9 +34,8 @@ static void test_form(void **state)
     expect_bound("a>00012.", "a", BOUND_ABOVE, 12, "");
 }
 
-static void test_list(void **state)
+TEST(test_list)
 {
-    (void)state;
     const char *rest = "a>1, b<2ms ,c==0";
     struct bound bound;
     struct error error;
@@ -51,9 +49,8 @@ static void test_list(void **state)
     assert_null(rest);
 }
 
-static void test_junk(void **state)
+TEST(test_junk)
 {
-    (void)state;
     static const char *const junk[] = {
         "",
         " ",
@@ -95,9 +92,8 @@ static void test_junk(void **state)
     }
 }
 
-static void test_holds(void **state)
+TEST(test_holds)
 {
-    (void)state;
     static const struct {
         enum bound_relation relation;
         const char *text;
@@ -128,9 +124,8 @@ static void fill(struct figure_columns *columns)
     }
 }
 
-static void test_names(void **state)
+TEST(test_names)
 {
-    (void)state;
     static const char *const found[][2] = {
         {"throughput", "throughput_rows_per_s"},    {"append_p99", "append_p99_ms"},
         {"append_p99_ms", "append_p99_ms"},         {"append", "append_s"},
@@ -153,9 +148,8 @@ static void test_names(void **state)
     assert_string_equal(choice.names[1], "rows_lost_at_most");
 }
 
-static void test_wrong_names(void **state)
+TEST(test_wrong_names)
 {
-    (void)state;
     static const char *const wrong[][2] = {{"thruput", "throughput_rows_per_s"},
                                            {"append_p98_ms", "append_p99_ms"},
                                            {"two", "lost"}, /* it could be either */
@@ -174,9 +168,8 @@ static void test_wrong_names(void **state)
     }
 }
 
-static void test_units(void **state)
+TEST(test_units)
 {
-    (void)state;
     static const struct {
         const char *text, *column;
         double limit;
@@ -239,15 +232,4 @@ static void test_units(void **state)
     assert_string_equal(figure_unit("append_s"), " s");
     assert_string_equal(figure_unit("throughput_rows_per_s"), " rows/s");
     assert_string_equal(figure_unit("rows_lost"), "");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_form),  cmocka_unit_test(test_list),
-        cmocka_unit_test(test_junk),  cmocka_unit_test(test_holds),
-        cmocka_unit_test(test_names), cmocka_unit_test(test_wrong_names),
-        cmocka_unit_test(test_units),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -131,9 +131,8 @@ static const struct limit *find_tasks(enum limit_side side, uint64_t allowed, ui
     return limit;
 }
 
-static void test_the_tightest_of_a_path(void **state)
+TEST_BETWEEN(test_the_tightest_of_a_path, set_up, tear_down)
 {
-    (void)state;
     put_process(CLIENT, "0::/user.slice/user-1000.slice/session-2.scope\n");
     put_process(SERVER, "0::/system.slice/db.service\n");
     put_tasks("v2/user.slice/user-1000.slice/session-2.scope", "max\n", "4\n");
@@ -147,9 +146,8 @@ static void test_the_tightest_of_a_path(void **state)
     assert_string_equal(limit->fix, "systemctl set-property user-1000.slice TasksMax=60");
 }
 
-static void test_no_limit(void **state)
+TEST_BETWEEN(test_no_limit, set_up, tear_down)
 {
-    (void)state;
     put_process(CLIENT, "0::/\n");
     put_process(SERVER, "0::/\n");
     assert_null(find(LIMIT_CGROUP_TASKS, LIMIT_CLIENT)); /* the root has no pids.max */
@@ -158,9 +156,8 @@ static void test_no_limit(void **state)
 }
 
 /* A container with a cgroup namespace: its own cgroup is the root that it sees. */
-static void test_a_namespace(void **state)
+TEST_BETWEEN(test_a_namespace, set_up, tear_down)
 {
-    (void)state;
     put_process(CLIENT, "0::/\n");
     put_process(SERVER, "0::/../other\n");
     put_tasks("v2", "100\n", "7\n");
@@ -169,9 +166,8 @@ static void test_a_namespace(void **state)
     assert_null(find(LIMIT_CGROUP_TASKS, LIMIT_SERVER));
 }
 
-static void test_both_in_one(void **state)
+TEST_BETWEEN(test_both_in_one, set_up, tear_down)
 {
-    (void)state;
     put_process(CLIENT, "0::/box/run\n");
     put_process(SERVER, "0::/box/db\n");
     put_tasks("v2/box", "100\n", "8\n");
@@ -184,9 +180,8 @@ static void test_both_in_one(void **state)
 }
 
 /* Of version 1, with version 2 beside it for nothing but names; docker mounts a part. */
-static void test_version_1_of_a_container(void **state)
+TEST_BETWEEN(test_version_1_of_a_container, set_up, tear_down)
 {
-    (void)state;
     write_file("11/mountinfo",
                "30 25 0:26 / @/unified rw - cgroup2 cgroup2 rw\n"
                "31 25 0:27 /docker/4e2f @/pids rw master:9 - cgroup cgroup rw,pids\n");
@@ -197,9 +192,8 @@ static void test_version_1_of_a_container(void **state)
     assert_null(find(LIMIT_CGROUP_TASKS, LIMIT_SERVER)); /* it is not in the container */
 }
 
-static void test_memory(void **state)
+TEST_BETWEEN(test_memory, set_up, tear_down)
 {
-    (void)state;
     put_process(CLIENT, "0::/run.scope\n");
     put_process(SERVER, "0::/db\n");
     write_file("v2/run.scope/memory.max", "4194304\n");
@@ -218,9 +212,8 @@ static void test_memory(void **state)
 }
 
 /* The folder that the user names, whatever process is in it. */
-static void test_a_named_folder(void **state)
+TEST_BETWEEN(test_a_named_folder, set_up, tear_down)
 {
-    (void)state;
     static char folder[64];
     put_process(CLIENT, "0::/\n");
     put_tasks("named", "20\n", "15\n");
@@ -246,9 +239,8 @@ static const char *fix_files(const char *cgroup, enum limit_side side)
 }
 
 /* What started the process sets its limits. The user with the number 99999 has no name. */
-static void test_limits_of_a_place(void **state)
+TEST_BETWEEN(test_limits_of_a_place, set_up, tear_down)
 {
-    (void)state;
     static const char as[] = "Max processes 8 90 processes\n"
                              "Max open files 1024 1024 files\n"
                              "Max address space 4096 4096 bytes\n";
@@ -298,9 +290,8 @@ static void test_limits_of_a_place(void **state)
 }
 
 /* A limit belongs to the unit whose folder it is in, which may be another than the process's. */
-static void test_limits_of_units(void **state)
+TEST_BETWEEN(test_limits_of_units, set_up, tear_down)
 {
-    (void)state;
     static const struct {
         const char *folder;
         const char *fix;
@@ -319,20 +310,4 @@ static void test_limits_of_units(void **state)
         assert_string_equal(fix(LIMIT_CGROUP_TASKS, LIMIT_CLIENT), units[i].fix);
         put_tasks(path, "max\n", "9\n");
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_the_tightest_of_a_path, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_no_limit, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_namespace, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_both_in_one, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_version_1_of_a_container, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_memory, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_named_folder, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_limits_of_a_place, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_limits_of_units, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

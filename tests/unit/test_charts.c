@@ -56,9 +56,8 @@ static const char *absent(const struct report *report)
 }
 
 /* Each row is a level from its start to its end; a row without a value is a gap. */
-static void test_levels(void **state)
+TEST(test_levels)
 {
-    (void)state;
     struct report report;
     make_report(&report, "start_s,end_s,append_p50_ms,append_p99_ms\n0,1,5,\n1,2,,\n2,3.5,7,\n",
                 "start_s,end_s\n", "{}");
@@ -81,9 +80,8 @@ static void test_levels(void **state)
 }
 
 /* A long run has more rows than a chart has room for: rates are the mean, latencies the worst. */
-static void test_merged(void **state)
+TEST(test_merged)
 {
-    (void)state;
     enum {
         ROWS = 2 * CHART_LEVELS_MAX
     };
@@ -109,9 +107,8 @@ static void test_merged(void **state)
 
 /* The rows at the moments of a long run, which its samples do not say, are found in time; a line
  * that does not say either is passed over. */
-static void test_over_rows(void **state)
+TEST(test_over_rows)
 {
-    (void)state;
     enum {
         LINES = 40000
     };
@@ -141,9 +138,8 @@ static void test_over_rows(void **state)
     buffer_fini(&samples);
 }
 
-static void test_run(void **state)
+TEST(test_run)
 {
-    (void)state;
     struct report report;
     make_report(&report,
                 "start_s,end_s,rows_per_s,sessions_alive,sessions_without_progress,errors,"
@@ -181,9 +177,8 @@ static void test_run(void **state)
 }
 
 /* A run of which nothing is known: no chart is empty, all are said to be absent. */
-static void test_nothing(void **state)
+TEST(test_nothing)
 {
-    (void)state;
     struct report report;
     make_report(&report, "start_s,end_s,rows_per_s,sessions_alive,append_p50_ms\n0,0,0,0,\n",
                 "start_s,end_s\n", "{}");
@@ -198,9 +193,8 @@ static void test_nothing(void **state)
 }
 
 /* Calls of an I/O trace: the seconds at both ends are no whole ones. */
-static void test_layers(void **state)
+TEST(test_layers)
 {
-    (void)state;
     struct report report;
     make_report(&report, "start_s,end_s\n", "start_s,end_s\n",
                 "{\"io_trace\": {\"slot_s\": 1, \"slots_from_s\": 1.5, \"slots_to_s\": 3.25,"
@@ -220,9 +214,8 @@ static void test_layers(void **state)
 /* A run.json that somebody has changed. */
 /* Two transactions of a script with more statements than a chart has lines: the transactions come
  * first, what is another's to the last figure is not drawn, and what is left out is named. */
-static void test_latencies_in_order(void **state)
+TEST(test_latencies_in_order)
 {
-    (void)state;
     static const char *const drawn[] = {"transaction", "order", "look", "commit",
                                         "credit",      "pay",   "new",  "line"};
     struct buffer json;
@@ -255,9 +248,8 @@ static void test_latencies_in_order(void **state)
     buffer_fini(&json);
 }
 
-static void test_bad_histograms(void **state)
+TEST(test_bad_histograms)
 {
-    (void)state;
     static const char *const bad[] = {
         "{\"histograms\": {\"append\": {\"max_ns\": 5, \"low_ns_count\": [[-1, 5]]}}}",
         "{\"histograms\": {\"append\": {\"max_ns\": 5, \"low_ns_count\": [[4398046511104, 5]]}}}",
@@ -306,9 +298,8 @@ static void assert_ticks(const char *html, char axis, const char *wanted)
     assert_string_equal(labels, wanted);
 }
 
-static void test_ticks_of_values(void **state)
+TEST(test_ticks_of_values)
 {
-    (void)state;
     static const struct {
         const char *unit;
         bool is_log;
@@ -333,9 +324,8 @@ static void test_ticks_of_values(void **state)
     }
 }
 
-static void test_ticks_across(void **state)
+TEST(test_ticks_across)
 {
-    (void)state;
     static const struct {
         enum chart_across across;
         double end;
@@ -359,9 +349,8 @@ static void test_ticks_across(void **state)
 
 /* Texts of others are text in the drawing; of numbers that would stand on each other all but the
  * first are left out. */
-static void test_drawing(void **state)
+TEST(test_drawing)
 {
-    (void)state;
     struct chart chart = {.unit = "rows/s",
                           .label = "rows/s",
                           .end = 10,
@@ -383,9 +372,8 @@ static void test_drawing(void **state)
 }
 
 /* A dot at each number of sessions, and a bar from the lowest to the highest of its runs. */
-static void test_spread(void **state)
+TEST(test_spread)
 {
-    (void)state;
     struct chart_point points[] = {{1, 1, 10, 10, 10}, {2, 2, 20, 15, 40}};
     struct chart chart = {
         .unit = "", .label = "", .across = CHART_OVER_SESSIONS, .series_count = 1};
@@ -401,9 +389,8 @@ static void test_spread(void **state)
     buffer_fini(&html);
 }
 
-static void test_texts(void **state)
+TEST(test_texts)
 {
-    (void)state;
     assert_string_equal(REPORT_ESCAPED("<b a=\"1\" b='2'> & \x1b[31m \xff\n"),
                         "&lt;b a=&quot;1&quot; b=&#39;2&#39;&gt; &amp; ?[31m ? ");
     assert_string_equal(REPORT_ESCAPED(NULL), "");
@@ -419,24 +406,4 @@ static void test_texts(void **state)
         char text[REPORT_WORDS_BYTES];
         assert_string_equal(report_format(cases[i].value, text), cases[i].text);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_levels),
-        cmocka_unit_test(test_merged),
-        cmocka_unit_test(test_over_rows),
-        cmocka_unit_test(test_run),
-        cmocka_unit_test(test_nothing),
-        cmocka_unit_test(test_layers),
-        cmocka_unit_test(test_latencies_in_order),
-        cmocka_unit_test(test_bad_histograms),
-        cmocka_unit_test(test_ticks_of_values),
-        cmocka_unit_test(test_ticks_across),
-        cmocka_unit_test(test_drawing),
-        cmocka_unit_test(test_spread),
-        cmocka_unit_test(test_texts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

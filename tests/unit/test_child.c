@@ -17,9 +17,8 @@ static enum child_result run(struct child_output *child, const char *script, int
     return child_run(child, argv, -1, timeout_ns);
 }
 
-static void test_output(void **state)
+TEST(test_output)
 {
-    (void)state;
     struct child_output child;
     assert_int_equal(run(&child, "echo out; echo err >&2; cat; exit 7", PATIENCE_NS), CHILD_EXITED);
     assert_int_equal(child.end.code, 7);
@@ -29,9 +28,8 @@ static void test_output(void **state)
 }
 
 /* More than a pipe holds, on both at once. */
-static void test_much_output(void **state)
+TEST(test_much_output)
 {
-    (void)state;
     struct child_output child;
     static const char script[] = "head -c 1000000 /dev/zero | tr '\\0' e >&2; "
                                  "head -c 1000000 /dev/zero | tr '\\0' o";
@@ -43,9 +41,8 @@ static void test_much_output(void **state)
     child_output_fini(&child);
 }
 
-static void test_ends(void **state)
+TEST(test_ends)
 {
-    (void)state;
     struct child_output child;
     assert_int_equal(run(&child, "kill -9 $$", PATIENCE_NS), CHILD_KILLED);
     child_output_fini(&child);
@@ -55,9 +52,8 @@ static void test_ends(void **state)
     child_output_fini(&child);
 }
 
-static void test_time_out(void **state)
+TEST(test_time_out)
 {
-    (void)state;
     static const char *const scripts[] = {"exec sleep 100", "exec sleep 100 >&- 2>&-"};
     for (size_t i = 0; i < 2; i++) {
         struct child_output child;
@@ -69,9 +65,8 @@ static void test_time_out(void **state)
 }
 
 /* What it has started is ended with it: the end of a pipe that all of them have is closed then. */
-static void test_time_out_of_children(void **state)
+TEST(test_time_out_of_children)
 {
-    (void)state;
     int ends[2];
     assert_int_equal(pipe(ends), 0);
     struct child_output child;
@@ -87,9 +82,8 @@ static void test_time_out_of_children(void **state)
 }
 
 /* One that runs beside this program, with its own streams. */
-static void test_start(void **state)
+TEST(test_start)
 {
-    (void)state;
     FILE *log = tmpfile();
     assert_non_null(log);
     const char *const argv[] = {"name", "-c", "echo $0 >&2; cat; kill -15 $$; sleep 100", NULL};
@@ -113,17 +107,4 @@ static void test_start(void **state)
     fclose(log);
     const struct child_start missing = {.argv = argv, .program = "/no/such/program", .kept = -1};
     assert_int_equal(child_start(&pid, &missing), ENOENT);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_output),
-        cmocka_unit_test(test_much_output),
-        cmocka_unit_test(test_ends),
-        cmocka_unit_test(test_time_out),
-        cmocka_unit_test(test_time_out_of_children),
-        cmocka_unit_test(test_start),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

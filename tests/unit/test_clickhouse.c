@@ -69,7 +69,7 @@ static const uint8_t ip4[] = {192, 0, 2, 7};
 static const uint8_t ip6[] = {0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
 static const struct text_value word = {"a\t\"\\'\x01", 6};
 
-static void test_values(void **state)
+TEST(test_values)
 {
     static const struct {
         const char *type, *comment;
@@ -124,9 +124,8 @@ static void test_values(void **state)
 }
 
 /* A moment before 1970 is rounded down, as one after it is. */
-static void test_moments_before_1970(void **state)
+TEST(test_moments_before_1970)
 {
-    (void)state;
     static const int64_t moments[] = {-1, -1000000, -1000001};
     static const char *const expected[] = {"ffffffffffffffff", "ffffffffffffffff",
                                            "feffffffffffffff"};
@@ -140,9 +139,8 @@ static void test_moments_before_1970(void **state)
 }
 
 /* The length before a text: seven bits a byte, the lowest first. */
-static void test_lengths_of_texts(void **state)
+TEST(test_lengths_of_texts)
 {
-    (void)state;
     static const struct {
         uint32_t length;
         const char *head;
@@ -168,7 +166,7 @@ static void test_lengths_of_texts(void **state)
 }
 
 /* Rows of several columns, some of them NULL; a column that takes none has none. */
-static void test_rows(void **state)
+TEST(test_rows)
 {
     static const struct text_value texts[] = {{"ab", 2}, {NULL, 0}, {"", 0}};
     static const int32_t numbers[] = {1, 2, -2};
@@ -196,7 +194,7 @@ static void test_rows(void **state)
     buffer_fini(&out);
 }
 
-static void test_types_that_are_not_known(void **state)
+TEST(test_types_that_are_not_known)
 {
     static const char *const types[] = {"Enum8('a' = 1)", "Array(Int32)", "Map(String, Int8)"};
     (void)state;
@@ -210,7 +208,7 @@ static void test_types_that_are_not_known(void **state)
 }
 
 /* Equal causes have equal texts. */
-static void test_errors(void **state)
+TEST(test_errors)
 {
     static const struct {
         int number;
@@ -255,7 +253,7 @@ static bool take(void *context, const struct cell *cells, size_t count)
     return true;
 }
 
-static void test_answers(void **state)
+TEST(test_answers)
 {
     char text[100];
     char lines[][80] = {"a\\tb\t\\N\t\\\\N\t\t-5", "",
@@ -276,7 +274,7 @@ static void test_answers(void **state)
 }
 
 /* A table of what servers said has rows that look alike. */
-static void test_rows_like_exceptions(void **state)
+TEST(test_rows_like_exceptions)
 {
     static const struct {
         const char *line;
@@ -304,9 +302,8 @@ static void test_rows_like_exceptions(void **state)
     }
 }
 
-static void test_rows_of_an_insert(void **state)
+TEST(test_rows_of_an_insert)
 {
-    (void)state;
     assert_int_equal(
         clickhouse_count_values("insert into t (values, b) values (1, (2)), ('),(', 3)"), 2);
     assert_int_equal(clickhouse_count_values("INSERT INTO `a)(` VALUES('it\\'s (')"), 1);
@@ -315,29 +312,11 @@ static void test_rows_of_an_insert(void **state)
     assert_int_equal(clickhouse_count_values("insert into t values ('"), 1);
 }
 
-static void test_lacks(void **state)
+TEST(test_lacks)
 {
-    (void)state;
     assert_string_equal(dialect_clickhouse_lacks("18.16.1")->words, "delete");
     assert_string_equal(dialect_clickhouse_lacks("22.3.2.1")->words, "delete");
     assert_string_equal(dialect_clickhouse_lacks("22.8.1.1")->words, "update");
     assert_string_equal(dialect_clickhouse_lacks("25.6.9.9")->words, "update");
     assert_string_equal(dialect_clickhouse_lacks("25.10.1.1")->words, "create index");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_moments_before_1970),
-        cmocka_unit_test(test_lengths_of_texts),
-        cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_types_that_are_not_known),
-        cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_lacks),
-        cmocka_unit_test(test_answers),
-        cmocka_unit_test(test_rows_like_exceptions),
-        cmocka_unit_test(test_rows_of_an_insert),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

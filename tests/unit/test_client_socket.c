@@ -80,7 +80,7 @@ static enum error_kind end_of_connect(struct silence *silence, unsigned timeout_
     return error.kind;
 }
 
-static void test_ends(void **state)
+TEST(test_ends)
 {
     struct silence passed = {.is_waited_for = true};
     struct silence cancelled = {.is_waited_for = true};
@@ -124,7 +124,7 @@ static unsigned count_threads(void)
     return threads;
 }
 
-static void test_cost(void **state)
+TEST(test_cost)
 {
     struct silence one = {0}, many[MANY] = {0};
     pthread_t threads[MANY];
@@ -153,7 +153,7 @@ static void test_cost(void **state)
 }
 
 /* The number of a descriptor that was closed belongs to another socket soon. */
-static void test_another_socket(void **state)
+TEST(test_another_socket)
 {
     struct silence first = {0};
     struct silence second = {0};
@@ -177,7 +177,7 @@ static void test_another_socket(void **state)
     leave(&second);
 }
 
-static void test_wait(void **state)
+TEST(test_wait)
 {
     int ends[2];
     (void)state;
@@ -199,7 +199,7 @@ static void *write_later(void *context)
     return write(*end, "x", 1) == 1 ? context : NULL;
 }
 
-static void test_wait_without_end(void **state)
+TEST(test_wait_without_end)
 {
     bool (*const asked[])(void) = {NULL, no};
     int ends[2];
@@ -230,7 +230,7 @@ static bool look(void *context)
 }
 
 /* A server that is silent at first is looked at once; one that has spoken is not. */
-static void test_deadline(void **state)
+TEST(test_deadline)
 {
     struct target target = {.connect_timeout_s = 1, .is_another = look, .silence_context = &looks};
     struct client_deadline deadline;
@@ -277,9 +277,8 @@ static int option_of(int descriptor, int level, int option)
     return value;
 }
 
-static void test_watch_peer(void **state)
+TEST(test_watch_peer)
 {
-    (void)state;
     const int descriptor = socket(AF_INET, SOCK_STREAM, 0);
     assert_true(descriptor >= 0);
     client_socket_watch_peer(descriptor, 0);
@@ -321,7 +320,7 @@ static void *answer_with_x(void *context)
 }
 
 /* A call that is to be made again is not the end of the answer; one that failed is. */
-static void test_interrupted_answer(void **state)
+TEST(test_interrupted_answer)
 {
     static const struct {
         int number;
@@ -351,19 +350,4 @@ static void test_interrupted_answer(void **state)
         assert_non_null(has_answered);
         close(listener);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ends),
-        cmocka_unit_test(test_cost),
-        cmocka_unit_test(test_another_socket),
-        cmocka_unit_test(test_wait),
-        cmocka_unit_test(test_wait_without_end),
-        cmocka_unit_test(test_deadline),
-        cmocka_unit_test(test_watch_peer),
-        cmocka_unit_test(test_interrupted_answer),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,9 +8,8 @@
 
 #define ID "4f1c0e5d2b7a49d68f3e1a0b9c8d7e6f5a4b3c2d1e0f9a8b7c6d5e4f3a2b1c0d"
 
-static void test_parse(void **state)
+TEST(test_parse)
 {
-    (void)state;
     static const struct {
         const char *status;
         const char *running;
@@ -37,9 +36,8 @@ static void test_parse(void **state)
     }
 }
 
-static void test_not_understood(void **state)
+TEST(test_not_understood)
 {
-    (void)state;
     static const char *const bad[] = {
         "",
         "[]",
@@ -62,9 +60,8 @@ static void test_not_understood(void **state)
     }
 }
 
-static void test_cut_path(void **state)
+TEST(test_cut_path)
 {
-    (void)state;
     static const struct {
         const char *path;
         const char *cut;
@@ -84,14 +81,4 @@ static void test_cut_path(void **state)
         assert_int_equal(container_cut_path(path, ID), paths[i].cut != NULL);
         assert_string_equal(path, paths[i].cut == NULL ? paths[i].path : paths[i].cut);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parse),
-        cmocka_unit_test(test_not_understood),
-        cmocka_unit_test(test_cut_path),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

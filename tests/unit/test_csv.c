@@ -1,14 +1,13 @@
+#include "unit/unit.h"
+
 /* CSV: cells and lines; those of summary.csv, samples.csv and intervals.csv: columns, values,
  * unknown ones. And the percentile format of HdrHistogram, against rows worked out by hand. */
 #include <math.h>
-#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/mono.h"
 #include "plan/facts.h"
@@ -17,9 +16,8 @@
 #include "unit/memory_stream.h"
 #include "unit/recorded.h"
 
-static void test_operations(void **state)
+TEST(test_operations)
 {
-    (void)state;
     static uint64_t counts[OPERATIONS + 2][OPERATION_COUNTS];
     static struct causes causes;
     static struct figure_set set;
@@ -62,9 +60,8 @@ static void put_line(struct csv *csv, FILE *stream, bool is_header)
     csv_end(csv);
 }
 
-static void test_header_and_row(void **state)
+TEST(test_header_and_row)
 {
-    (void)state;
     struct memory memory;
     memory_open(&memory);
     struct csv csv;
@@ -73,9 +70,8 @@ static void test_header_and_row(void **state)
     memory_expect(&memory, "name,rows,rate_per_s,lost\r\ndb,18446744073709551615,12.35,\r\n");
 }
 
-static void test_quoting(void **state)
+TEST(test_quoting)
 {
-    (void)state;
     static const struct {
         const char *text;
         const char *cell;
@@ -109,9 +105,8 @@ static void test_quoting(void **state)
     }
 }
 
-static void test_unknown_is_empty(void **state)
+TEST(test_unknown_is_empty)
 {
-    (void)state;
     struct memory memory;
     memory_open(&memory);
     struct csv csv;
@@ -126,9 +121,8 @@ static void test_unknown_is_empty(void **state)
     memory_expect(&memory, ",,,,0.000,0\r\n");
 }
 
-static void test_large_decimal(void **state)
+TEST(test_large_decimal)
 {
-    (void)state;
     struct memory memory;
     memory_open(&memory);
     struct csv csv;
@@ -192,9 +186,8 @@ static int set_up(void **state)
     return 0;
 }
 
-static void test_sample_row(void **state)
+TEST(test_sample_row)
 {
-    (void)state;
     struct sample sample = {
         .start_ns = 3000000000,
         .end_ns = 6000500000,
@@ -232,9 +225,8 @@ static void test_sample_row(void **state)
                            ",1.500,,,,,,,,,25.00,,\r\n");
 }
 
-static void test_interval_row(void **state)
+TEST(test_interval_row)
 {
-    (void)state;
     struct interval interval = {
         .start_ns = 1000000000,
         .end_ns = 1500000000,
@@ -343,9 +335,8 @@ static void check_cell(char *const names[], char *const values[], size_t count,
     fail_msg("no column %s", expected[0]);
 }
 
-static void test_summary(void **state)
+TEST_BETWEEN(test_summary, set_up, NULL)
 {
-    (void)state;
     char *text = summary_text();
     char *rest = text;
     char *names[CELLS_MAX];
@@ -414,9 +405,8 @@ static void expect_cells(const char *const (*expected)[2], size_t number)
     free(text);
 }
 
-static void test_summary_of_sessions(void **state)
+TEST_BETWEEN(test_summary_of_sessions, set_up, NULL)
 {
-    (void)state;
     static const char *const expected[][2] = {
         {"recover_p50_ms", ""},         {"reconnects", "12"},
         {"idle_sessions", "7"},         {"slowest_session", "9"},
@@ -427,9 +417,8 @@ static void test_summary_of_sessions(void **state)
     expect_cells(expected, sizeof expected / sizeof expected[0]);
 }
 
-static void test_summary_of_a_duration(void **state)
+TEST_BETWEEN(test_summary_of_a_duration, set_up, NULL)
 {
-    (void)state;
     plan.records = 0;
     plan.duration_ns = 60 * MONO_NS_PER_S;
     result.verification.state = VERIFICATION_NONE;
@@ -455,9 +444,8 @@ static char *write_all(void)
 
 static const char header[] = "       Value     Percentile TotalCount 1/(1-Percentile)\n\n";
 
-static void test_empty_histogram(void **state)
+TEST(test_empty_histogram)
 {
-    (void)state;
     histogram_clear(&shown);
     char *text = write_all();
     char expected[512];
@@ -470,9 +458,8 @@ static void test_empty_histogram(void **state)
     free(text);
 }
 
-static void test_one_value(void **state)
+TEST(test_one_value)
 {
-    (void)state;
     histogram_clear(&shown);
     histogram_record(&shown, 100);
     char *text = write_all();
@@ -490,9 +477,8 @@ static void test_one_value(void **state)
 
 /* 1 … 10 ns: five steps of 10 % to the half, five of 5 % to three quarters, and so on. Steps that
  * end in the same value are a row each. */
-static void test_ten_values(void **state)
+TEST(test_ten_values)
 {
-    (void)state;
     histogram_clear(&shown);
     for (int64_t ns = 1; ns <= 10; ns++) {
         histogram_record(&shown, ns);
@@ -518,9 +504,8 @@ static void test_ten_values(void **state)
     free(text);
 }
 
-static void test_footer(void **state)
+TEST(test_footer)
 {
-    (void)state;
     histogram_clear(&shown);
     histogram_record(&shown, 4);
     histogram_record(&shown, 10);
@@ -533,9 +518,8 @@ static void test_footer(void **state)
 
 /* Counts and percentiles never fall, values never fall, the last row is whole, and the tail is
  * finer than the body: what a plot needs. */
-static void test_rows_are_monotonic(void **state)
+TEST(test_rows_are_monotonic)
 {
-    (void)state;
     histogram_clear(&shown);
     for (int64_t i = 1; i <= 200000; i++) {
         histogram_record(&shown, 50000 + i * i % 7919 * 1000);
@@ -572,9 +556,8 @@ static void test_rows_are_monotonic(void **state)
 }
 
 /* Values that no bucket holds are in the counts, the maximum and the last row all the same. */
-static void test_overflow(void **state)
+TEST(test_overflow)
 {
-    (void)state;
     histogram_clear(&shown);
     histogram_record(&shown, 1000000);
     histogram_record(&shown, HISTOGRAM_LIMIT_NS + 5);
@@ -583,27 +566,4 @@ static void test_overflow(void **state)
     assert_non_null(strstr(text, "4398046.511109 1.000000000000          2\n"));
     assert_non_null(strstr(text, "#[Max     = 4398046.511109, Total count    =            2]\n"));
     free(text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_header_and_row),
-        cmocka_unit_test(test_quoting),
-        cmocka_unit_test(test_operations),
-        cmocka_unit_test(test_unknown_is_empty),
-        cmocka_unit_test(test_large_decimal),
-        cmocka_unit_test(test_sample_row),
-        cmocka_unit_test(test_interval_row),
-        cmocka_unit_test_setup(test_summary, set_up),
-        cmocka_unit_test_setup(test_summary_of_sessions, set_up),
-        cmocka_unit_test_setup(test_summary_of_a_duration, set_up),
-        cmocka_unit_test(test_empty_histogram),
-        cmocka_unit_test(test_one_value),
-        cmocka_unit_test(test_ten_values),
-        cmocka_unit_test(test_footer),
-        cmocka_unit_test(test_rows_are_monotonic),
-        cmocka_unit_test(test_overflow),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,9 +11,8 @@ static enum status parse(struct csv_table *table, const char *text, struct error
     return csv_table_parse(table, "x.csv", strdup(text), error);
 }
 
-static void test_cells(void **state)
+TEST(test_cells)
 {
-    (void)state;
     struct csv_table table;
     struct error error;
     assert_int_equal(
@@ -39,9 +38,8 @@ static void test_cells(void **state)
 }
 
 /* Whoever does not look whether it is a number has a 0. */
-static void test_no_numbers(void **state)
+TEST(test_no_numbers)
 {
-    (void)state;
     struct csv_table table;
     struct error error;
     assert_int_equal(parse(&table, "a,b,c,d,e\nnan,inf,5x,1.1e18,-1e308\n1e18,,,,\n", &error),
@@ -58,9 +56,8 @@ static void test_no_numbers(void **state)
 }
 
 /* What was written last when the power went. */
-static void test_torn_line(void **state)
+TEST(test_torn_line)
 {
-    (void)state;
     static const char *const torn[] = {"a,b\n1,2\n3", "a,b\n1,2\n3,4", "a,b\n1,2\n3,\"4",
                                        "a,b\n1,2\n3,4\r", "a,b\n1,2\n\"3\""};
     for (size_t i = 0; i < sizeof torn / sizeof torn[0]; i++) {
@@ -73,9 +70,8 @@ static void test_torn_line(void **state)
     }
 }
 
-static void test_no_csv(void **state)
+TEST(test_no_csv)
 {
-    (void)state;
     static const struct {
         const char *text;
         const char *why;
@@ -98,15 +94,4 @@ static void test_no_csv(void **state)
     error_clear(&error);
     assert_int_equal(csv_table_read(&table, "/dev/null", &error), STATUS_REJECTED);
     assert_int_equal(error.kind, ERROR_DATA);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cells),
-        cmocka_unit_test(test_no_numbers),
-        cmocka_unit_test(test_torn_line),
-        cmocka_unit_test(test_no_csv),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

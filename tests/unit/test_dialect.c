@@ -79,9 +79,8 @@ static int set_up(void **state)
     return 0;
 }
 
-static void test_plain_server(void **state)
+TEST_BETWEEN(test_plain_server, set_up, NULL)
 {
-    (void)state;
     ask(&dialect_mysql, true);
     assert_string_equal(limits.version, "MariaDB 10.11.6");
     assert_int_equal(limits.count, 2);
@@ -96,7 +95,7 @@ static void test_plain_server(void **state)
 }
 
 /* Sessions that keep several statements each, of which this one has some. */
-static void test_statements_of_a_session(void **state)
+TEST_BETWEEN(test_statements_of_a_session, set_up, NULL)
 {
     static const struct {
         struct dialect_asker asker;
@@ -123,9 +122,8 @@ static void test_statements_of_a_session(void **state)
     assert_non_null(strstr(limits.sessions[1].fix, "max_prepared_stmt_count = N*40001;"));
 }
 
-static void test_thread_pool(void **state)
+TEST_BETWEEN(test_thread_pool, set_up, NULL)
 {
-    (void)state;
     tell("thread_handling", "pool-of-threads");
     ask(&dialect_mysql, false);
     assert_int_equal(limits.count, 1);
@@ -133,9 +131,8 @@ static void test_thread_pool(void **state)
 }
 
 /* SUPER held the right up to MariaDB 10.11. */
-static void test_administrators(void **state)
+TEST_BETWEEN(test_administrators, set_up, NULL)
 {
-    (void)state;
     tell("SUPER", "yes");
     ask(&dialect_mysql, false);
     assert_int_equal(limits.sessions[0].allowed, 152);
@@ -147,9 +144,8 @@ static void test_administrators(void **state)
     assert_int_equal(limits.sessions[0].allowed, 152);
 }
 
-static void test_accounts(void **state)
+TEST_BETWEEN(test_accounts, set_up, NULL)
 {
-    (void)state;
     tell("max_user_connections", "9");
     tell("max_user_connections_global", "9");
     ask(&dialect_mysql, true);
@@ -165,7 +161,7 @@ static void test_accounts(void **state)
     assert_int_equal(limits.count, 1);
 }
 
-static void test_no_more_than_there_is_room_for(void **state)
+TEST_BETWEEN(test_no_more_than_there_is_room_for, set_up, NULL)
 {
     static const char *const row[CELLS_MAX] = {"some_limit", "-5", "2", NULL, NULL};
     (void)state;
@@ -182,7 +178,7 @@ static void test_no_more_than_there_is_room_for(void **state)
 
 /* What a refused connect says is full; drivers give numbers of their own, and the server's words.
  */
-static void test_what_is_full(void **state)
+TEST(test_what_is_full)
 {
     static const struct {
         const struct dialect *dialect;
@@ -237,7 +233,7 @@ static void test_what_is_full(void **state)
 }
 
 /* What tells whether a call may be made again. */
-static void test_what_may_be_tried_again(void **state)
+TEST(test_what_may_be_tried_again)
 {
     static const struct {
         const struct dialect *dialect;
@@ -278,19 +274,4 @@ static void test_what_may_be_tried_again(void **state)
     /* a table that is there already is none that is missing */
     const struct dialect_failure failure = {.number = 1050, .sqlstate = "42S01", .text = "refused"};
     assert_false(dialect_mysql.explain(&failure, &(struct dialect_meaning){STATUS_OK}));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_plain_server, set_up),
-        cmocka_unit_test_setup(test_statements_of_a_session, set_up),
-        cmocka_unit_test_setup(test_thread_pool, set_up),
-        cmocka_unit_test_setup(test_administrators, set_up),
-        cmocka_unit_test_setup(test_accounts, set_up),
-        cmocka_unit_test_setup(test_no_more_than_there_is_room_for, set_up),
-        cmocka_unit_test(test_what_is_full),
-        cmocka_unit_test(test_what_may_be_tried_again),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -91,9 +91,8 @@ static void observe(enum keys_kind kind, int64_t a, size_t n, const struct keys_
     draw_destroy(draw);
 }
 
-static void uniform_keys(void **state)
+TEST(uniform_keys)
 {
-    (void)state;
     static const size_t sizes[] = {1, 2, 3, 10, 1000};
     for (size_t s = 0; s < COUNT_OF(sizes); s++) {
         for (size_t i = 0; i < sizes[s]; i++) {
@@ -118,9 +117,8 @@ static void uniform_keys(void **state)
     check_shares("uniform over 3 x 2^62", 3);
 }
 
-static void sequential_keys(void **state)
+TEST(sequential_keys)
 {
-    (void)state;
     struct draw *draw = make_keys(KEYS_SEQUENTIAL, -1, 1, NULL, NULL);
     struct draw_stream stream = {.base = 1};
     for (; stream.row < 10; stream.row++) {
@@ -149,9 +147,8 @@ static double sum_of_12(double x)
     return sum / 479001600;
 }
 
-static void gaussian_keys(void **state)
+TEST(gaussian_keys)
 {
-    (void)state;
     const size_t n = 200;
     for (size_t i = 0; i < n; i++) {
         expected[i] =
@@ -161,9 +158,8 @@ static void gaussian_keys(void **state)
     check_shares("gaussian", n);
 }
 
-static void pareto_keys(void **state)
+TEST(pareto_keys)
 {
-    (void)state;
     static const double hs[] = {0, 0.1, 0.5, 0.7};
     const size_t n = 500;
     for (size_t s = 0; s < COUNT_OF(hs); s++) {
@@ -185,9 +181,8 @@ static void pareto_keys(void **state)
     }
 }
 
-static void exponential_keys(void **state)
+TEST(exponential_keys)
 {
-    (void)state;
     const size_t n = 300;
     const double gamma = -log(0.05) / (0.8571428571 * (double)n);
     const double within = 1 - exp(-gamma * (double)n);
@@ -206,9 +201,8 @@ static double share_of_middle(double low, double high, double middle, double wid
     return to > from ? to - from : 0;
 }
 
-static void special_keys(void **state)
+TEST(special_keys)
 {
-    (void)state;
     static const size_t sizes[] = {2, 10, 101, 1000};
     for (size_t s = 0; s < COUNT_OF(sizes); s++) {
         const double t = (double)sizes[s] - 1;
@@ -235,9 +229,8 @@ static void expect_zipf(double theta, size_t n)
     }
 }
 
-static void zipfian_keys(void **state)
+TEST(zipfian_keys)
 {
-    (void)state;
     static const double thetas[] = {0, 1e-9, 0.5, 0.99, 1, 1 + 1e-9, 1.5, 3, 30, 1000};
     static const size_t sizes[] = {1, 2, 3, 50, 1000};
     for (size_t t = 0; t < COUNT_OF(thetas); t++) {
@@ -272,9 +265,8 @@ static void find_places(int64_t *places, int64_t n, struct counter *last)
     draw_destroy(scrambled);
 }
 
-static void scrambled_keys_are_a_permutation_of_zipfian_ones(void **state)
+TEST(scrambled_keys_are_a_permutation_of_zipfian_ones)
 {
-    (void)state;
     static const int64_t sizes[] = {1, 2, 3, 8, 9, 500, 512, 1000};
     static int64_t places[BINS_MAX];
     for (size_t s = 0; s < COUNT_OF(sizes); s++) {
@@ -293,9 +285,8 @@ static void scrambled_keys_are_a_permutation_of_zipfian_ones(void **state)
     }
 }
 
-static void scrambled_keys_stay_where_they_are_while_a_range_grows(void **state)
+TEST(scrambled_keys_stay_where_they_are_while_a_range_grows)
 {
-    (void)state;
     static int64_t before[BINS_MAX], after[BINS_MAX];
     struct counter *const counter = counter_create(600);
     uint64_t number;
@@ -313,9 +304,8 @@ static void scrambled_keys_stay_where_they_are_while_a_range_grows(void **state)
     counter_destroy(counter);
 }
 
-static void hotspot_keys(void **state)
+TEST(hotspot_keys)
 {
-    (void)state;
     static const struct {
         struct keys_options options;
         size_t n, hot;
@@ -351,9 +341,8 @@ static double gray_below(double k, double n, double theta, double zeta)
     return 1 - (1 - pow(k / n, 1 - theta)) / eta;
 }
 
-static void latest_keys(void **state)
+TEST(latest_keys)
 {
-    (void)state;
     static const double thetas[] = {0, 0.2, 0.8};
     static const size_t sizes[] = {1, 2, 3, 4, 10, 17, 1000};
     for (size_t t = 0; t < COUNT_OF(thetas); t++) {
@@ -374,9 +363,8 @@ static void latest_keys(void **state)
     }
 }
 
-static void ycsb_zipfian_keys(void **state)
+TEST(ycsb_zipfian_keys)
 {
-    (void)state;
     static const size_t sizes[] = {7, 100, 1000};
     const double items = 1e10;
     const double zeta = 26.46902820178302;
@@ -395,9 +383,8 @@ static void ycsb_zipfian_keys(void **state)
     }
 }
 
-static void ycsb_zipfian_keys_stay_hot_while_a_range_grows(void **state)
+TEST(ycsb_zipfian_keys_stay_hot_while_a_range_grows)
 {
-    (void)state;
     struct counter *const counter = counter_create(1000);
     struct draw *const draw = make_keys(KEYS_YCSB_ZIPFIAN, 0, 0, counter, NULL);
     static int64_t before[1000];
@@ -423,9 +410,8 @@ static void ycsb_zipfian_keys_stay_hot_while_a_range_grows(void **state)
 }
 
 /* Processes that share a counter take each number once, and draw their own. */
-static void counters_are_shared(void **state)
+TEST(counters_are_shared)
 {
-    (void)state;
     enum {
         PROCESSES = 3,
         TAKEN = 50,
@@ -466,9 +452,8 @@ static void counters_are_shared(void **state)
 }
 
 /* A range that a counter ends is that range, whether it began so or grew to be so. */
-static void a_counter_ends_a_range(void **state)
+TEST(a_counter_ends_a_range)
 {
-    (void)state;
     static const uint64_t starts[] = {1, 2, 12, 400, 100000};
     for (size_t s = 0; s < COUNT_OF(starts); s++) {
         for (enum keys_kind kind = 0; kind < KEYS_KINDS; kind++) {
@@ -495,9 +480,8 @@ static void a_counter_ends_a_range(void **state)
     }
 }
 
-static void an_empty_range_gives_its_beginning(void **state)
+TEST(an_empty_range_gives_its_beginning)
 {
-    (void)state;
     for (enum keys_kind kind = 0; kind < KEYS_KINDS; kind++) {
         struct counter *const counter = counter_create(0);
         struct draw *const draw = make_keys(kind, 5, 0, counter, NULL);
@@ -539,9 +523,8 @@ static uint64_t base_for(uint64_t bits)
     return undo_shift(bits, 30) - 2 * RANDOM_STEP;
 }
 
-static void keys_are_in_their_range_whatever_is_drawn(void **state)
+TEST(keys_are_in_their_range_whatever_is_drawn)
 {
-    (void)state;
     static const struct {
         int64_t a, b;
     } ranges[] = {
@@ -594,9 +577,8 @@ static void keys_are_in_their_range_whatever_is_drawn(void **state)
     }
 }
 
-static void the_ends_of_a_range_are_drawn(void **state)
+TEST(the_ends_of_a_range_are_drawn)
 {
-    (void)state;
     static const enum keys_kind kinds[] = {KEYS_UNIFORM, KEYS_PARETO, KEYS_ZIPFIAN, KEYS_LATEST};
     for (size_t k = 0; k < COUNT_OF(kinds); k++) {
         struct draw *const draw = make_keys(kinds[k], -3, 3, NULL, NULL);
@@ -613,9 +595,8 @@ static void the_ends_of_a_range_are_drawn(void **state)
     }
 }
 
-static void keys_that_make_no_sense_are_refused(void **state)
+TEST(keys_that_make_no_sense_are_refused)
 {
-    (void)state;
     static const struct {
         enum keys_kind kind;
         int64_t a, b;
@@ -644,9 +625,8 @@ static void keys_that_make_no_sense_are_refused(void **state)
     assert_null(keys_kind_names[KEYS_KINDS]);
 }
 
-static void zeta_is_the_sum(void **state)
+TEST(zeta_is_the_sum)
 {
-    (void)state;
     static const double thetas[] = {0.01, 0.5, 0.8, 0.99, 1, 1.5};
     for (size_t t = 0; t < COUNT_OF(thetas); t++) {
         double sum = 0;
@@ -659,9 +639,8 @@ static void zeta_is_the_sum(void **state)
 }
 
 /* Computed in Python by the definition of FNV-1a. */
-static void fnv_is_that_of_ycsb(void **state)
+TEST(fnv_is_that_of_ycsb)
 {
-    (void)state;
     assert_int_equal(draw_fnv(0), UINT64_C(6284781860667377211));
     assert_int_equal(draw_fnv(1), UINT64_C(8517097267634966620));
     assert_int_equal(draw_fnv(2), UINT64_C(1820151046732198393));
@@ -672,9 +651,8 @@ static void fnv_is_that_of_ycsb(void **state)
     assert_int_equal(draw_fnv(INT64_MIN), UINT64_C(6284922598155788219));
 }
 
-static void a_draw_is_a_function_of_its_stream(void **state)
+TEST(a_draw_is_a_function_of_its_stream)
 {
-    (void)state;
     struct error error = {0};
     enum {
         count = KEYS_KINDS + 3
@@ -715,9 +693,8 @@ static void a_draw_is_a_function_of_its_stream(void **state)
     }
 }
 
-static void rows(void **state)
+TEST(rows)
 {
-    (void)state;
     struct error error = {0};
     struct draw *const draw = draw_row(-2, &error);
     assert_int_equal(draw_kind(draw), DRAW_ROW);
@@ -728,9 +705,8 @@ static void rows(void **state)
 }
 
 /* What printf of a shell writes. */
-static void formats(void **state)
+TEST(formats)
 {
-    (void)state;
     static const struct {
         const char *format;
         int64_t number;
@@ -781,9 +757,8 @@ static void formats(void **state)
     }
 }
 
-static void a_format_draws_from_left_to_right(void **state)
+TEST(a_format_draws_from_left_to_right)
 {
-    (void)state;
     struct error error = {0};
     struct draw *const inner[] = {make_keys(KEYS_UNIFORM, 0, 1000, NULL, NULL),
                                   draw_row(100, &error), NULL};
@@ -806,9 +781,8 @@ static void a_format_draws_from_left_to_right(void **state)
     draw_destroy(inner[1]);
 }
 
-static void bad_formats_are_refused(void **state)
+TEST(bad_formats_are_refused)
 {
-    (void)state;
     static const struct {
         const char *format;
         size_t count;
@@ -850,9 +824,8 @@ static void bad_formats_are_refused(void **state)
     draw_destroy(row);
 }
 
-static void texts(void **state)
+TEST(texts)
 {
-    (void)state;
     struct error error = {0};
     struct draw *const draw = draw_text(3, 12, &error);
     assert_int_equal(draw_room(draw), 12);
@@ -884,9 +857,8 @@ static void texts(void **state)
     check_shares("lengths of texts", COUNT_OF(lengths));
 }
 
-static void texts_of_one_length(void **state)
+TEST(texts_of_one_length)
 {
-    (void)state;
     static const uint64_t lengths[] = {0, 1, 100};
     for (size_t i = 0; i < COUNT_OF(lengths); i++) {
         struct error error = {0};
@@ -907,9 +879,8 @@ static void texts_of_one_length(void **state)
     assert_int_equal(error.kind, ERROR_USAGE);
 }
 
-static void patterns(void **state)
+TEST(patterns)
 {
-    (void)state;
     struct error error = {0};
     struct draw *const draw = draw_pattern("#-@@%d ####", &error);
     assert_int_equal(draw_room(draw), 11);
@@ -944,9 +915,8 @@ static void patterns(void **state)
     check_shares("letters of patterns", COUNT_OF(letters));
 }
 
-static void reals(void **state)
+TEST(reals)
 {
-    (void)state;
     static const struct {
         double a, b;
     } ranges[] = {{-5, 20}, {-DBL_MAX, DBL_MAX}, {1.0 / 3, 1.0 / 3}, {0.1, 0.3}};
@@ -981,9 +951,8 @@ static void reals(void **state)
     }
 }
 
-static void derived_values_name_their_function(void **state)
+TEST(derived_values_name_their_function)
 {
-    (void)state;
     struct error error = {0};
     struct draw *const inner = draw_pattern("user####", &error);
     struct draw *const draw = draw_derive(inner, 12, &error);
@@ -998,9 +967,8 @@ static void derived_values_name_their_function(void **state)
     draw_destroy(NULL);
 }
 
-static void numbers_are_known_when_all_below_have_ended(void **state)
+TEST(numbers_are_known_when_all_below_have_ended)
 {
-    (void)state;
     struct counter *const counter = counter_create(10);
     uint64_t number;
     assert_int_equal(counter_known(counter), 10);
@@ -1029,9 +997,8 @@ static void numbers_are_known_when_all_below_have_ended(void **state)
     counter_destroy(NULL);
 }
 
-static void a_window_of_numbers_can_be_pending(void **state)
+TEST(a_window_of_numbers_can_be_pending)
 {
-    (void)state;
     struct counter *const counter = counter_create(77);
     uint64_t number;
     for (unsigned round = 0; round < 2; round++) {
@@ -1091,9 +1058,8 @@ static void *take_numbers(void *context)
     return NULL;
 }
 
-static void many_threads_share_a_counter(void **state)
+TEST(many_threads_share_a_counter)
 {
-    (void)state;
     shared = counter_create(0);
     struct taker takers[THREADS];
     for (unsigned i = 0; i < THREADS; i++) {
@@ -1119,45 +1085,4 @@ static void many_threads_share_a_counter(void **state)
         assert_int_equal(times_taken[i], 1);
     }
     counter_destroy(shared);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(uniform_keys),
-        cmocka_unit_test(sequential_keys),
-        cmocka_unit_test(gaussian_keys),
-        cmocka_unit_test(pareto_keys),
-        cmocka_unit_test(exponential_keys),
-        cmocka_unit_test(special_keys),
-        cmocka_unit_test(zipfian_keys),
-        cmocka_unit_test(scrambled_keys_are_a_permutation_of_zipfian_ones),
-        cmocka_unit_test(scrambled_keys_stay_where_they_are_while_a_range_grows),
-        cmocka_unit_test(hotspot_keys),
-        cmocka_unit_test(latest_keys),
-        cmocka_unit_test(ycsb_zipfian_keys),
-        cmocka_unit_test(ycsb_zipfian_keys_stay_hot_while_a_range_grows),
-        cmocka_unit_test(counters_are_shared),
-        cmocka_unit_test(a_counter_ends_a_range),
-        cmocka_unit_test(an_empty_range_gives_its_beginning),
-        cmocka_unit_test(keys_are_in_their_range_whatever_is_drawn),
-        cmocka_unit_test(the_ends_of_a_range_are_drawn),
-        cmocka_unit_test(keys_that_make_no_sense_are_refused),
-        cmocka_unit_test(zeta_is_the_sum),
-        cmocka_unit_test(fnv_is_that_of_ycsb),
-        cmocka_unit_test(a_draw_is_a_function_of_its_stream),
-        cmocka_unit_test(rows),
-        cmocka_unit_test(formats),
-        cmocka_unit_test(a_format_draws_from_left_to_right),
-        cmocka_unit_test(bad_formats_are_refused),
-        cmocka_unit_test(texts),
-        cmocka_unit_test(texts_of_one_length),
-        cmocka_unit_test(patterns),
-        cmocka_unit_test(reals),
-        cmocka_unit_test(derived_values_name_their_function),
-        cmocka_unit_test(numbers_are_known_when_all_below_have_ended),
-        cmocka_unit_test(a_window_of_numbers_can_be_pending),
-        cmocka_unit_test(many_threads_share_a_counter),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,9 +54,8 @@ static void check(const struct event_list *list, size_t place, int64_t at_ns, co
     assert_string_equal(list->entries[place].text, text);
 }
 
-static void test_good_lines(void **state)
+TEST_BETWEEN(test_good_lines, set_up, tear_down)
 {
-    (void)state;
     struct event_list list;
     parse(&list, "time,text\r\n"
                  "30.000,\"added \"\"b\"\", the second\"\r\n"
@@ -79,9 +78,8 @@ static void test_good_lines(void **state)
     assert_null(list.entries);
 }
 
-static void test_bad_lines(void **state)
+TEST_BETWEEN(test_bad_lines, set_up, tear_down)
 {
-    (void)state;
     static const struct {
         const char *line;
         const char *why;
@@ -119,9 +117,8 @@ static void test_bad_lines(void **state)
     event_list_fini(&list);
 }
 
-static void test_too_much(void **state)
+TEST_BETWEEN(test_too_much, set_up, tear_down)
 {
-    (void)state;
     char *text = malloc(16 * (EVENTS_MAX + 2));
     assert_non_null(text);
     size_t used = 0;
@@ -149,9 +146,8 @@ static void test_too_much(void **state)
     event_list_fini(&list);
 }
 
-static void test_files(void **state)
+TEST_BETWEEN(test_files, set_up, tear_down)
 {
-    (void)state;
     struct event_list list;
     struct error error;
     error_clear(&error);
@@ -181,15 +177,4 @@ static void test_files(void **state)
     assert_int_equal(events_read(&list, folder, STARTED_NS, &error), STATUS_REJECTED);
     assert_int_equal(error.kind, ERROR_DATA);
     assert_int_equal(list.count, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_good_lines, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_bad_lines, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_too_much, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_files, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -85,9 +85,8 @@ static void check_says(const struct finding *finding, const char *words)
     }
 }
 
-static void test_no_failure_no_finding(void **state)
+TEST_BETWEEN(test_no_failure_no_finding, set_up, NULL)
 {
-    (void)state;
     add_limit(LIMIT_USER_TASKS, LIMIT_CLIENT, 100, 100);
     evidence.growth[EVIDENCE_LISTEN_OVERFLOWS] = 5;
     evidence.growth[EVIDENCE_SERVER_OOM_KILLS] = 1;
@@ -97,9 +96,8 @@ static void test_no_failure_no_finding(void **state)
     name_none();
 }
 
-static void test_threads(void **state)
+TEST_BETWEEN(test_threads, set_up, NULL)
 {
-    (void)state;
     add_cause(CAUSE_THREAD, ERROR_LIMIT, EAGAIN, "no thread");
     result.sessions.not_started = 30;
     add_limit(LIMIT_USER_TASKS, LIMIT_CLIENT, 5000, 100);
@@ -112,9 +110,8 @@ static void test_threads(void **state)
 }
 
 /* What is left is less than a stack. */
-static void test_too_little_for_one_more(void **state)
+TEST_BETWEEN(test_too_little_for_one_more, set_up, NULL)
 {
-    (void)state;
     add_cause(CAUSE_THREAD, ERROR_LIMIT, EAGAIN, "no thread");
     add_limit(LIMIT_PID_MAX, LIMIT_CLIENT, 32768, 300);
     add_limit(LIMIT_ADDRESS_SPACE, LIMIT_CLIENT, 300000000, 297000000)->each = 4000000;
@@ -122,9 +119,8 @@ static void test_too_little_for_one_more(void **state)
     check_says(finding, "297,000,000 of 300,000,000");
 }
 
-static void test_the_fullest_of_several(void **state)
+TEST_BETWEEN(test_the_fullest_of_several, set_up, NULL)
 {
-    (void)state;
     add_cause(CAUSE_THREAD, ERROR_LIMIT, EAGAIN, "no thread");
     add_limit(LIMIT_PID_MAX, LIMIT_CLIENT, 32768, 32766);
     add_limit(LIMIT_USER_TASKS, LIMIT_CLIENT, 150, 150);
@@ -132,9 +128,8 @@ static void test_the_fullest_of_several(void **state)
 }
 
 /* A cgroup that counted a refusal was the one that refused. */
-static void test_a_cgroup_that_counted(void **state)
+TEST_BETWEEN(test_a_cgroup_that_counted, set_up, NULL)
 {
-    (void)state;
     add_cause(CAUSE_THREAD, ERROR_LIMIT, EAGAIN, "no thread");
     add_limit(LIMIT_USER_TASKS, LIMIT_CLIENT, 150, 150);
     struct limit *cgroup = add_limit(LIMIT_CGROUP_TASKS, LIMIT_CLIENT, 100, 98);
@@ -145,9 +140,8 @@ static void test_a_cgroup_that_counted(void **state)
     check_says(finding, "pids.events counted 3 refusals");
 }
 
-static void test_threads_that_nothing_explains(void **state)
+TEST_BETWEEN(test_threads_that_nothing_explains, set_up, NULL)
 {
-    (void)state;
     add_cause(CAUSE_THREAD, ERROR_LIMIT, EAGAIN, "no thread");
     add_limit(LIMIT_USER_TASKS, LIMIT_CLIENT, 5000, 100);
     add_limit(LIMIT_PID_MAX, LIMIT_CLIENT, 32768, 300);
@@ -159,9 +153,8 @@ static void test_threads_that_nothing_explains(void **state)
     check_says(name_one(LIMIT_IDS, LIMIT_CLIENT, 0), "cannot be seen from here");
 }
 
-static void test_threads_of_the_server(void **state)
+TEST_BETWEEN(test_threads_of_the_server, set_up, NULL)
 {
-    (void)state;
     with_limit(add_cause(CAUSE_CONNECT, ERROR_LIMIT, 1135, "Can't create a new thread (errno 11)"),
                ERROR_LIMIT_TASKS);
     add_limit(LIMIT_USER_TASKS, LIMIT_CLIENT, 100, 100);
@@ -171,9 +164,8 @@ static void test_threads_of_the_server(void **state)
 }
 
 /* The limits of this machine are not those of a server elsewhere. */
-static void test_threads_of_a_remote_server(void **state)
+TEST_BETWEEN(test_threads_of_a_remote_server, set_up, NULL)
 {
-    (void)state;
     question.is_remote = true;
     with_limit(
         add_cause(CAUSE_CONNECT, ERROR_LIMIT, 0, "could not fork new process for connection: x"),
@@ -183,9 +175,8 @@ static void test_threads_of_a_remote_server(void **state)
 }
 
 /* Before TLS libpq hides what the server said: only what is seen makes it a finding. */
-static void test_an_answer_before_tls(void **state)
+TEST_BETWEEN(test_an_answer_before_tls, set_up, NULL)
 {
-    (void)state;
     with_limit(add_cause(CAUSE_CONNECT, ERROR_LIMIT, 0, "an error response during SSL exchange"),
                ERROR_LIMIT_TASKS_LIKELY);
     struct limit *limit = add_limit(LIMIT_USER_TASKS, LIMIT_SERVER, 300, 10);
@@ -194,9 +185,8 @@ static void test_an_answer_before_tls(void **state)
     check_says(name_one(LIMIT_USER_TASKS, LIMIT_SERVER, 40), "it cannot fork");
 }
 
-static void test_errno_of_this_machine(void **state)
+TEST_BETWEEN(test_errno_of_this_machine, set_up, NULL)
 {
-    (void)state;
     add_cause(CAUSE_CONNECT, ERROR_SYSTEM, EMFILE, "socket");
     check_says(name_one(LIMIT_OPEN_FILES, LIMIT_CLIENT, 40), "socket: Too many open files");
     /* nothing could be opened then */
@@ -226,9 +216,8 @@ static void add_setting(const char *name, uint64_t allowed, uint64_t used)
 }
 
 /* Those that were dropped have tried many times, and those that got in at last have, too. */
-static void test_tries_are_not_sessions(void **state)
+TEST_BETWEEN(test_tries_are_not_sessions, set_up, NULL)
 {
-    (void)state;
     result.sessions.dropped = 28;
     with_limit(add_cause(CAUSE_RECONNECT, ERROR_LIMIT, 1040, "Too many connections"),
                "max_connections");
@@ -260,7 +249,7 @@ static void test_tries_are_not_sessions(void **state)
     assert_int_equal(name_one(LIMIT_OPEN_FILES, LIMIT_CLIENT, 28)->tries, 80);
 }
 
-static void test_settings(void **state)
+TEST_BETWEEN(test_settings, set_up, NULL)
 {
     static const struct {
         const char *limit;
@@ -299,9 +288,8 @@ static void test_settings(void **state)
     name_one(LIMIT_SESSIONS, LIMIT_DATABASE, 80);
 }
 
-static void test_silence(void **state)
+TEST_BETWEEN(test_silence, set_up, NULL)
 {
-    (void)state;
     add_cause(CAUSE_CONNECT, ERROR_TIMEOUT, 0, "no answer");
     struct limit *files = add_limit(LIMIT_OPEN_FILES, LIMIT_SERVER, 64, 20);
     name_none();
@@ -315,9 +303,8 @@ static void test_silence(void **state)
     check_says(name_one(LIMIT_OPEN_FILES, LIMIT_SERVER, 40), "64 of 64");
 }
 
-static void test_a_server_that_ended(void **state)
+TEST_BETWEEN(test_a_server_that_ended, set_up, NULL)
 {
-    (void)state;
     struct cause *cause = add_cause(CAUSE_APPEND, ERROR_CONNECTION, 0, "closed unexpectedly");
     result.start_mono_ns = INT64_C(1000000000);
     cause->first_ns = INT64_C(3500000000);
@@ -372,9 +359,8 @@ static void test_a_server_that_ended(void **state)
     assert_int_equal(strncmp(finding->evidence, "postgres (pid 78) on port 5433 ended; ", 38), 0);
 }
 
-static void test_order_and_bounds(void **state)
+TEST_BETWEEN(test_order_and_bounds, set_up, NULL)
 {
-    (void)state;
     add_cause(CAUSE_CONNECT, ERROR_SYSTEM, EMFILE, "socket")->count = 10;
     add_cause(CAUSE_CONNECT, ERROR_SYSTEM, EADDRNOTAVAIL, "connect")->count = 20;
     with_limit(add_cause(CAUSE_CONNECT, ERROR_LIMIT, 1040, "Too many connections"),
@@ -386,26 +372,4 @@ static void test_order_and_bounds(void **state)
     assert_int_equal(findings.entries[0].sessions, 100); /* no more than there are */
     assert_int_equal(findings.entries[1].id, LIMIT_PORTS);
     assert_int_equal(findings.entries[2].id, LIMIT_OPEN_FILES);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_no_failure_no_finding, set_up),
-        cmocka_unit_test_setup(test_threads, set_up),
-        cmocka_unit_test_setup(test_too_little_for_one_more, set_up),
-        cmocka_unit_test_setup(test_the_fullest_of_several, set_up),
-        cmocka_unit_test_setup(test_a_cgroup_that_counted, set_up),
-        cmocka_unit_test_setup(test_threads_that_nothing_explains, set_up),
-        cmocka_unit_test_setup(test_threads_of_the_server, set_up),
-        cmocka_unit_test_setup(test_threads_of_a_remote_server, set_up),
-        cmocka_unit_test_setup(test_an_answer_before_tls, set_up),
-        cmocka_unit_test_setup(test_tries_are_not_sessions, set_up),
-        cmocka_unit_test_setup(test_errno_of_this_machine, set_up),
-        cmocka_unit_test_setup(test_settings, set_up),
-        cmocka_unit_test_setup(test_silence, set_up),
-        cmocka_unit_test_setup(test_a_server_that_ended, set_up),
-        cmocka_unit_test_setup(test_order_and_bounds, set_up),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,9 +65,8 @@ static void judge(void)
     expectations_judge(&expectations, plan, result);
 }
 
-static void test_met(void **state)
+TEST_BETWEEN(test_met, set_up, tear_down)
 {
-    (void)state;
     add("throughput>=50k, append_p99<=20ms ,elapsed_s==2");
     add("max_cpu<90%");
     judge();
@@ -77,9 +76,8 @@ static void test_met(void **state)
     assert_string_equal(result->exit_reason, "");
 }
 
-static void test_missed(void **state)
+TEST_BETWEEN(test_missed, set_up, tear_down)
 {
-    (void)state;
     add("throughput>=50001, append_p99<=20ms, lost==0, max_memory<=2GiB");
     judge();
     assert_int_equal(expectations_count_missed(&expectations), 3);
@@ -92,9 +90,8 @@ static void test_missed(void **state)
 }
 
 /* As many digits as show on which side of the bound the value is. */
-static void test_digits(void **state)
+TEST_BETWEEN(test_digits, set_up, tear_down)
 {
-    (void)state;
     const struct {
         double value;
         const char *text;
@@ -114,9 +111,8 @@ static void test_digits(void **state)
 }
 
 /* A row that is read back tells more than a count. */
-static void test_lost_rows(void **state)
+TEST_BETWEEN(test_lost_rows, set_up, tear_down)
 {
-    (void)state;
     add("lost==0, lost==2, lost==7");
     judge();
     assert_true(expectations.entries[1].is_met);
@@ -132,9 +128,8 @@ static void test_lost_rows(void **state)
 }
 
 /* Words stand for the numbers of the verdicts. */
-static void test_verdict(void **state)
+TEST_BETWEEN(test_verdict, set_up, tear_down)
 {
-    (void)state;
     add("verdict==VALID, verdict!=INVALID");
     for (int i = VERDICT_VALID; i <= VERDICT_INVALID; i++) {
         result->verdict = (enum verdict)i;
@@ -150,9 +145,8 @@ static void test_verdict(void **state)
 }
 
 /* The run's own exit code stays; the bounds are named all the same. */
-static void test_own_exit_code(void **state)
+TEST_BETWEEN(test_own_exit_code, set_up, tear_down)
 {
-    (void)state;
     add("lost==0");
     result_add_problem(result, PROBLEM_RUN, EXIT_CODE_SHORT, "the ledger is short");
     judge();
@@ -161,9 +155,8 @@ static void test_own_exit_code(void **state)
                         "the ledger is short; also 1 of 1 expectations not met: lost==0: 2");
 }
 
-static void test_many_missed(void **state)
+TEST_BETWEEN(test_many_missed, set_up, tear_down)
 {
-    (void)state;
     for (int i = 0; i < EXPECTATIONS_MAX; i++) {
         add("verified_in_doubt_present == 1234567890");
     }
@@ -180,9 +173,8 @@ static void test_many_missed(void **state)
 }
 
 /* So many that their values do not fit: the bounds themselves are still all there. */
-static void test_values_left_out(void **state)
+TEST_BETWEEN(test_values_left_out, set_up, tear_down)
 {
-    (void)state;
     for (int i = 0; i < 24; i++) {
         add("throughput_rows_per_s>=900k");
     }
@@ -192,9 +184,8 @@ static void test_values_left_out(void **state)
 }
 
 /* Figures of a script are expected of the operations that it names, and of no other run. */
-static void test_operations(void **state)
+TEST_BETWEEN(test_operations, set_up, tear_down)
 {
-    (void)state;
     static const char *const wrong[][2] = {
         {"operation.insrt.p99<=5ms", "did you mean 'operation.insert'"},
         {"operation.insert.begun==0", "no figure is called"},
@@ -244,9 +235,8 @@ static void test_operations(void **state)
     script_destroy(plan->script);
 }
 
-static void test_refused(void **state)
+TEST_BETWEEN(test_refused, set_up, tear_down)
 {
-    (void)state;
     static const char *const wrong[] = {"exit_code==0",   "verdict==0",         "verdict==GOOD",
                                         "verdict>=VALID", "throughput==VALID",  "verdict==1VALID",
                                         "target==1",      "nothing<1",          "throughput>=5ms",
@@ -262,9 +252,8 @@ static void test_refused(void **state)
 }
 
 /* Every short word still means a column. */
-static void test_aliases(void **state)
+TEST_BETWEEN(test_aliases, set_up, tear_down)
 {
-    (void)state;
     const struct figure_set set = {.operations = operation_list_all()};
     struct figure_columns columns = {0};
     struct figure_cell cell;
@@ -290,22 +279,4 @@ static void test_aliases(void **state)
         assert_int_equal(figure_find(&columns, doubles[i], &choice, NULL), STATUS_OK);
         assert_int_equal(choice.count, 2);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_met, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_digits, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_missed, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_lost_rows, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_verdict, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_own_exit_code, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_many_missed, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_values_left_out, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_operations, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_aliases, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,9 +12,8 @@ static bool has_end(const char *text, const char *end)
 }
 
 /* A key says its unit; no two figures share a key or a member of run.json. */
-static void test_rows(void **state)
+TEST(test_rows)
 {
-    (void)state;
     for (size_t i = 0; i < FIGURES; i++) {
         const struct figure *figure = &figure_table[i];
         assert_int_equal(figure->label != NULL, figure->group != FIGURE_GROUP_NONE);
@@ -48,9 +47,8 @@ static size_t full_path(const struct figure *figure, const char *path, char full
 }
 
 /* No two figures share a member of run.json. */
-static void test_members(void **state)
+TEST(test_members)
 {
-    (void)state;
     static char paths[2 * FIGURES][100];
     size_t count = 0;
     for (size_t i = 0; i < FIGURES; i++) {
@@ -65,9 +63,8 @@ static void test_members(void **state)
 }
 
 /* All columns come, those of the operations before the idle sessions, with what they hold. */
-static void test_cells(void **state)
+TEST(test_cells)
 {
-    (void)state;
     static struct figure_set set;
     set = (struct figure_set){.operations = operation_list_all()};
     set.values[FIGURE_ELAPSED_S] = (struct figure_value){.is_known = true, .number = 1.23456};
@@ -110,9 +107,8 @@ static void test_cells(void **state)
     assert_string_equal(figure_text(&set, FIGURE_TARGET), "");
 }
 
-static void test_units(void **state)
+TEST(test_units)
 {
-    (void)state;
     assert_int_equal(figure_unit_of("exit_code"), FIGURE_UNIT_ID);
     assert_int_equal(figure_unit_of("append_p99_ms"), FIGURE_UNIT_MS);
     assert_int_equal(figure_unit_of("pace_rows_per_s"), FIGURE_UNIT_ROWS_PER_S);
@@ -124,9 +120,8 @@ static void test_units(void **state)
 }
 
 /* Those of a script follow those of the table, have no columns of their own, and end somewhere. */
-static void test_operations(void **state)
+TEST(test_operations)
 {
-    (void)state;
     static struct figure_set set;
     set = (struct figure_set){.operations = operation_list_all()};
     struct figure_cell cell;
@@ -151,14 +146,4 @@ static void test_operations(void **state)
     for (size_t i = 0; i < OPERATION_COUNTS; i++) {
         assert_non_null(operation_count_names[i]);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),       cmocka_unit_test(test_members),
-        cmocka_unit_test(test_cells),      cmocka_unit_test(test_units),
-        cmocka_unit_test(test_operations),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,11 @@
 /* The folder of a run: what is made, what is refused before the run, and what a full disk does. */
-#include <setjmp.h>
+#include "unit/unit.h"
+
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -166,9 +165,8 @@ static void limit_file_size(rlim_t bytes)
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
-static void test_whole_run(void **state)
+TEST_BETWEEN(test_whole_run, set_up, tear_down)
 {
-    (void)state;
     plan.rate_rows_per_s = 10;
     plan.drop_policy = DROP_RECONNECT;
     static struct session_summary sessions[] = {{.outcome = SESSION_FINISHED,
@@ -223,9 +221,8 @@ static void test_whole_run(void **state)
     json_decref(json);
 }
 
-static void test_only_histograms_of_what_was_asked_for(void **state)
+TEST_BETWEEN(test_only_histograms_of_what_was_asked_for, set_up, tear_down)
 {
-    (void)state;
     struct run_files *files = create();
     finish(files);
     run_files_destroy(files, false);
@@ -236,9 +233,8 @@ static void test_only_histograms_of_what_was_asked_for(void **state)
 }
 
 /* Names of a script, one of them that of a call. */
-static void test_script(void **state)
+TEST_BETWEEN(test_script, set_up, tear_down)
 {
-    (void)state;
     static const char source[] =
         "dataset('t', 3, {{'i', 'int32', row(), key = true}})\n"
         "local a, b = statement('x', 'SELECT 1'), statement('append', 'DELETE FROM t')\n"
@@ -288,9 +284,8 @@ static void test_script(void **state)
     script_destroy(plan.script);
 }
 
-static void test_existing_folder(void **state)
+TEST_BETWEEN(test_existing_folder, set_up, tear_down)
 {
-    (void)state;
     run_files_destroy(create(), false);
     struct run_files *files = NULL;
     struct error error;
@@ -305,9 +300,8 @@ static void test_existing_folder(void **state)
 }
 
 /* Also an empty one: it is somebody's, and must not go with the failure. */
-static void test_existing_empty_folder(void **state)
+TEST_BETWEEN(test_existing_empty_folder, set_up, tear_down)
 {
-    (void)state;
     snprintf(plan.out_folder, sizeof plan.out_folder, "%s/empty", base);
     assert_int_equal(mkdir(plan.out_folder, 0700), 0);
     struct run_files *files = NULL;
@@ -317,17 +311,15 @@ static void test_existing_empty_folder(void **state)
     assert_true(exists(plan.out_folder));
 }
 
-static void test_trailing_slashes(void **state)
+TEST_BETWEEN(test_trailing_slashes, set_up, tear_down)
 {
-    (void)state;
     snprintf(plan.out_folder, sizeof plan.out_folder, "%s//a///b//", base);
     run_files_destroy(create(), false);
     assert_int_equal(count_entries(plan.out_folder), 9);
 }
 
-static void test_unmakeable_folder(void **state)
+TEST_BETWEEN(test_unmakeable_folder, set_up, tear_down)
 {
-    (void)state;
     char file[600];
     snprintf(file, sizeof file, "%s/file", base);
     close(open(file, O_CREAT | O_WRONLY, 0600));
@@ -342,9 +334,8 @@ static void test_unmakeable_folder(void **state)
 }
 
 /* Less room than the files may need: refused before the run, and nothing stays behind. */
-static void test_no_room_at_start(void **state)
+TEST_BETWEEN(test_no_room_at_start, set_up, tear_down)
 {
-    (void)state;
     struct run_files *files = NULL;
     struct error error;
     error_clear(&error);
@@ -358,9 +349,8 @@ static void test_no_room_at_start(void **state)
 }
 
 /* One file has no room: it is named, with the reason, and all the others are whole. */
-static void test_disk_full_later(void **state)
+TEST_BETWEEN(test_disk_full_later, set_up, tear_down)
 {
-    (void)state;
     struct run_files *files = create();
     fill("intervals.csv");
     run_files_add(files, CSV_INTERVALS, &interval);
@@ -381,9 +371,8 @@ static void test_disk_full_later(void **state)
 }
 
 /* What tells of the outcome is written again, all of it or none. */
-static void test_another_outcome(void **state)
+TEST_BETWEEN(test_another_outcome, set_up, tear_down)
 {
-    (void)state;
     struct run_files *files = create();
     finish(files);
     assert_non_null(strstr(content_of("run.json"), "\"exit_code\": 0"));
@@ -405,9 +394,8 @@ static void test_another_outcome(void **state)
 }
 
 /* A row that does not fit is not left half written: the file ends with its last whole row. */
-static void test_short_file_has_whole_rows(void **state)
+TEST_BETWEEN(test_short_file_has_whole_rows, set_up, tear_down)
 {
-    (void)state;
     struct run_files *files = create();
     run_files_add(files, CSV_INTERVALS, &interval);
     const size_t room = strlen(content_of("intervals.csv")) + 10;
@@ -423,42 +411,18 @@ static void test_short_file_has_whole_rows(void **state)
     assert_int_equal(count_lines("summary.csv"), 2);
 }
 
-static void test_failed_run_leaves_nothing(void **state)
+TEST_BETWEEN(test_failed_run_leaves_nothing, set_up, tear_down)
 {
-    (void)state;
     run_files_destroy(create(), true);
     assert_false(exists(plan.out_folder));
     run_files_destroy(NULL, true);
 }
 
-static void test_failed_run_keeps_the_files_of_others(void **state)
+TEST_BETWEEN(test_failed_run_keeps_the_files_of_others, set_up, tear_down)
 {
-    (void)state;
     struct run_files *files = create();
     close(open(path_of("database.db"), O_CREAT | O_WRONLY, 0600));
     run_files_destroy(files, true);
     assert_int_equal(count_entries(plan.out_folder), 1);
     assert_true(exists(path_of("database.db")));
-}
-
-#define FILES_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        FILES_TEST(test_whole_run),
-        FILES_TEST(test_only_histograms_of_what_was_asked_for),
-        FILES_TEST(test_script),
-        FILES_TEST(test_existing_folder),
-        FILES_TEST(test_existing_empty_folder),
-        FILES_TEST(test_trailing_slashes),
-        FILES_TEST(test_unmakeable_folder),
-        FILES_TEST(test_no_room_at_start),
-        FILES_TEST(test_disk_full_later),
-        FILES_TEST(test_another_outcome),
-        FILES_TEST(test_short_file_has_whole_rows),
-        FILES_TEST(test_failed_run_leaves_nothing),
-        FILES_TEST(test_failed_run_keeps_the_files_of_others),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

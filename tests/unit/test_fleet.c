@@ -5,9 +5,8 @@
 #include "load/session.h"
 #include "unit/scripted.h"
 
-static void test_all_well(void **state)
+TEST(test_all_well)
 {
-    (void)state;
     script = (struct scripted){.status = STATUS_OK};
     const struct plan plan = make_plan();
     struct result *result = run(&plan);
@@ -22,9 +21,8 @@ static void test_all_well(void **state)
 }
 
 /* Those that are done first stay connected until the others are. */
-static void test_sessions_leave_together(void **state)
+TEST(test_sessions_leave_together)
 {
-    (void)state;
     struct plan plan = make_plan();
     plan.read_mode = READ_NONE;
     script = (struct scripted){.status = STATUS_OK};
@@ -51,9 +49,8 @@ static void tell_gate(void *context, int64_t go_ns)
 }
 
 /* Who waits for the gate knows of it before a session works, however late the main thread is. */
-static void test_gate_is_told_first(void **state)
+TEST(test_gate_is_told_first)
 {
-    (void)state;
     const struct plan plan = make_plan();
     script = (struct scripted){.status = STATUS_OK};
     on_gate = tell_gate;
@@ -67,9 +64,8 @@ static void test_gate_is_told_first(void **state)
     end(result);
 }
 
-static void test_refused_and_timed_out(void **state)
+TEST(test_refused_and_timed_out)
 {
-    (void)state;
     const struct plan plan = make_plan();
     script = (struct scripted){STEP_OPEN, STATUS_LOST, ERROR_LIMIT, 2, 1, 1, 0, 0};
     struct result *result = run(&plan);
@@ -93,9 +89,8 @@ static void test_refused_and_timed_out(void **state)
     end(result);
 }
 
-static void test_server_that_answers_no_connect(void **state)
+TEST(test_server_that_answers_no_connect)
 {
-    (void)state;
     struct plan plan = make_plan();
     plan.connect_concurrency = 2;
     script = (struct scripted){STEP_OPEN, STATUS_LOST, ERROR_TIMEOUT, -1, 1, 1, 0, 0};
@@ -106,9 +101,8 @@ static void test_server_that_answers_no_connect(void **state)
 }
 
 /* At each step of the third batch: what was never handed over is not sent, the rest in doubt. */
-static void test_lost_connection(void **state)
+TEST(test_lost_connection)
 {
-    (void)state;
     const struct plan plan = make_plan();
     static const struct {
         enum step step;
@@ -129,9 +123,8 @@ static void test_lost_connection(void **state)
     }
 }
 
-static void test_rejected_batch(void **state)
+TEST(test_rejected_batch)
 {
-    (void)state;
     const struct plan plan = make_plan();
     script = (struct scripted){STEP_CLOSE, STATUS_REJECTED, ERROR_DATA, 5, 3, 1, 30, 0};
     struct result *result = run(&plan);
@@ -141,9 +134,8 @@ static void test_rejected_batch(void **state)
 }
 
 /* Batches of which nothing was accepted make one exception while they follow one another. */
-static void test_exceptions_are_kept_short(void **state)
+TEST(test_exceptions_are_kept_short)
 {
-    (void)state;
     struct plan plan = make_plan();
     plan.verify_mode = VERIFY_ROWS;
     static const struct {
@@ -186,9 +178,8 @@ static void test_exceptions_are_kept_short(void **state)
     end(result);
 }
 
-static void test_fatal_error(void **state)
+TEST(test_fatal_error)
 {
-    (void)state;
     const struct plan plan = make_plan();
     script = (struct scripted){STEP_ROWS, STATUS_FATAL, ERROR_NOT_FOUND, 5, 3, 1, 0, 0};
     struct result *result = run(&plan);
@@ -197,9 +188,8 @@ static void test_fatal_error(void **state)
     end(result);
 }
 
-static void test_busy_is_tried_again(void **state)
+TEST(test_busy_is_tried_again)
 {
-    (void)state;
     const struct plan plan = make_plan();
     script = (struct scripted){STEP_APPEND_OPEN, STATUS_REJECTED, ERROR_BUSY, -1, 3, 2, 0, 0};
     struct result *result = run(&plan);
@@ -211,9 +201,8 @@ static void test_busy_is_tried_again(void **state)
     end(result);
 }
 
-static void test_stale_counts_are_anomalies(void **state)
+TEST(test_stale_counts_are_anomalies)
 {
-    (void)state;
     struct plan plan = make_plan();
     plan.sessions = 1;
     plan.records = ROWS_A_SESSION;
@@ -226,9 +215,8 @@ static void test_stale_counts_are_anomalies(void **state)
     end(result);
 }
 
-static void test_a_count_that_lacks_one_row(void **state)
+TEST(test_a_count_that_lacks_one_row)
 {
-    (void)state;
     struct plan plan = make_plan();
     plan.sessions = 1;
     plan.records = ROWS_A_SESSION;
@@ -241,9 +229,8 @@ static void test_a_count_that_lacks_one_row(void **state)
 }
 
 /* Of rows that other sessions appended, too: a count can fall and still show all own rows. */
-static void test_counts_one_by_one(void **state)
+TEST(test_counts_one_by_one)
 {
-    (void)state;
     static const struct {
         uint64_t rows, own;
         uint64_t behind, backward, worst_lag; /* after that count */
@@ -266,9 +253,8 @@ static void test_counts_one_by_one(void **state)
     recorder_destroy(recorder);
 }
 
-static void test_the_longest_gap(void **state)
+TEST(test_the_longest_gap)
 {
-    (void)state;
     struct plan plan = make_plan();
     struct recorder *recorder = recorder_create(1, 1, OPERATIONS);
     assert_non_null(recorder);
@@ -286,9 +272,8 @@ static void test_the_longest_gap(void **state)
 }
 
 /* A good answer that acknowledges fewer rows than the server was given. */
-static void test_fewer_rows_than_were_sent(void **state)
+TEST(test_fewer_rows_than_were_sent)
 {
-    (void)state;
     const struct plan plan = make_plan();
     script = (struct scripted){STEP_CLOSE, STATUS_OK, ERROR_NONE, 5, 2, 1, 40, 0};
     struct result *result = run(&plan);
@@ -301,9 +286,8 @@ static void test_fewer_rows_than_were_sent(void **state)
     end(result);
 }
 
-static void test_failed_count_keeps_the_session(void **state)
+TEST(test_failed_count_keeps_the_session)
 {
-    (void)state;
     const struct plan plan = make_plan();
     script = (struct scripted){STEP_COUNT, STATUS_REJECTED, ERROR_SERVER, 1, 2, 1, 0, 0};
     struct result *result = run(&plan);
@@ -314,9 +298,8 @@ static void test_failed_count_keeps_the_session(void **state)
     end(result);
 }
 
-static void test_first_drop_stops_the_run(void **state)
+TEST(test_first_drop_stops_the_run)
 {
-    (void)state;
     struct plan plan = make_plan();
     plan.drop_policy = DROP_STOP;
     plan.records = SESSIONS * UINT64_C(10000000);
@@ -328,9 +311,8 @@ static void test_first_drop_stops_the_run(void **state)
     end(result);
 }
 
-static void test_duration_ends_the_run(void **state)
+TEST(test_duration_ends_the_run)
 {
-    (void)state;
     struct plan plan = make_plan();
     plan.records = 0;
     plan.duration_ns = 200 * MONO_NS_PER_MS;
@@ -344,9 +326,8 @@ static void test_duration_ends_the_run(void **state)
 }
 
 /* Rows for which there was no time were not due. */
-static void test_rows_or_a_duration(void **state)
+TEST(test_rows_or_a_duration)
 {
-    (void)state;
     struct plan plan = make_plan();
     plan.records = UINT64_C(1000000000000);
     plan.duration_ns = 200 * MONO_NS_PER_MS;
@@ -364,9 +345,8 @@ static void test_rows_or_a_duration(void **state)
     end(result);
 }
 
-static void test_rate_keeps_response_times(void **state)
+TEST(test_rate_keeps_response_times)
 {
-    (void)state;
     struct plan plan = make_plan();
     plan.rate_rows_per_s = 100000;
     script = (struct scripted){.status = STATUS_OK};
@@ -379,9 +359,8 @@ static void test_rate_keeps_response_times(void **state)
 }
 
 /* Shares that are no multiple of the batch keep to the rate, too. */
-static void test_rate_of_small_shares(void **state)
+TEST(test_rate_of_small_shares)
 {
-    (void)state;
     struct plan plan = make_plan();
     plan.records = SESSIONS * 10;
     plan.rate_rows_per_s = 1000;
@@ -395,9 +374,8 @@ static void test_rate_of_small_shares(void **state)
 }
 
 /* 100 batches are due in 100 ms, whatever becomes of the session that is to send some of them. */
-static void test_batches_that_were_not_sent(void **state)
+TEST(test_batches_that_were_not_sent)
 {
-    (void)state;
     struct plan plan = make_plan();
     plan.records = 0;
     plan.duration_ns = 100 * MONO_NS_PER_MS;
@@ -426,9 +404,8 @@ static void test_batches_that_were_not_sent(void **state)
 }
 
 /* As many as no loop could count one at a time, and shares that end with a small batch. */
-static void test_waits_of_many_batches(void **state)
+TEST(test_waits_of_many_batches)
 {
-    (void)state;
     struct plan plan = {.sessions = 1, .batch_rows = 1, .rate_rows_per_s = 1000000000};
     struct recorder *recorder = recorder_create(8, 1, OPERATIONS);
     struct recorder_snapshot *snapshot = calloc(1, sizeof *snapshot);
@@ -465,9 +442,8 @@ static void test_waits_of_many_batches(void **state)
 
 /* A session that the end of the time finds waiting at the gate or for a busy database has done all
  * that it was asked. */
-static void test_duration_on_a_busy_database(void **state)
+TEST(test_duration_on_a_busy_database)
 {
-    (void)state;
     struct plan plan = make_plan();
     plan.records = 0;
     plan.duration_ns = 100 * MONO_NS_PER_MS;
@@ -481,9 +457,8 @@ static void test_duration_on_a_busy_database(void **state)
     end(result);
 }
 
-static void test_batches_of_any_size(void **state)
+TEST(test_batches_of_any_size)
 {
-    (void)state;
     static const uint64_t sizes[] = {1, 7, 255, 256, 257, 999, 1000, 5000};
     script = (struct scripted){.status = STATUS_OK};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
@@ -518,9 +493,8 @@ static struct scripted lose(enum step step, int victim, unsigned call)
 
 /* At each step of the third batch. Rows that were handed over stay in doubt; those of a batch that
  * never were are sent when the session has a connection again. */
-static void test_lost_and_had_again(void **state)
+TEST(test_lost_and_had_again)
 {
-    (void)state;
     const struct plan plan = make_reconnecting();
     static const struct {
         enum step step;
@@ -557,9 +531,8 @@ static void tell_loss(const struct adapter_conn *conn, struct append_loss *loss)
 
 /* Of a batch that is lost the adapter may know which rows were refused before, which were on their
  * way, and so which were never sent: those are sent when the session has a connection again. */
-static void test_a_loss_that_is_known(void **state)
+TEST(test_a_loss_that_is_known)
 {
-    (void)state;
     struct adapter telling = scripted;
     telling.append_lost = tell_loss;
     static const struct {
@@ -605,9 +578,8 @@ static void test_a_loss_that_is_known(void **state)
 /* An append of three calls, of which the second fails. The rows that the adapter says were kept are
  * acknowledged, the others that it was handed are rejected, and the rest is sent later; where none
  * was kept, the whole batch failed and the rest is not sent. */
-static void test_kept_rows_of_a_failure(void **state)
+TEST(test_kept_rows_of_a_failure)
 {
-    (void)state;
     static const struct {
         enum status status;
         enum error_kind kind;
@@ -643,9 +615,8 @@ static void test_kept_rows_of_a_failure(void **state)
     }
 }
 
-static void test_tries_that_fail(void **state)
+TEST(test_tries_that_fail)
 {
-    (void)state;
     const struct plan plan = make_reconnecting();
     script = lose(STEP_CLOSE, 5, 3);
     later.failing = 2;
@@ -663,9 +634,8 @@ static void test_tries_that_fail(void **state)
     end(result);
 }
 
-static void test_too_many_tries(void **state)
+TEST(test_too_many_tries)
 {
-    (void)state;
     const struct plan plan = make_reconnecting();
     script = lose(STEP_CLOSE, 5, 3);
     later.failing = 100;
@@ -680,9 +650,8 @@ static void test_too_many_tries(void **state)
 }
 
 /* A password that is no longer right will not become right. */
-static void test_refused_for_good(void **state)
+TEST(test_refused_for_good)
 {
-    (void)state;
     const struct plan plan = make_reconnecting();
     script = lose(STEP_CLOSE, 5, 3);
     later.failing = 100;
@@ -694,9 +663,8 @@ static void test_refused_for_good(void **state)
     end(result);
 }
 
-static void test_a_fatal_error_is_no_loss(void **state)
+TEST(test_a_fatal_error_is_no_loss)
 {
-    (void)state;
     const struct plan plan = make_reconnecting();
     script = (struct scripted){STEP_ROWS, STATUS_FATAL, ERROR_NOT_FOUND, 5, 3, 1, 0, 0};
     struct result *result = run(&plan);
@@ -707,9 +675,8 @@ static void test_a_fatal_error_is_no_loss(void **state)
 }
 
 /* Its batch is sent again on another connection, but for the rows that the server took. */
-static void test_a_server_that_is_read_only_for_a_time(void **state)
+TEST(test_a_server_that_is_read_only_for_a_time)
 {
-    (void)state;
     struct plan plan = make_reconnecting();
     const struct scripted refuse = {STEP_CLOSE, STATUS_FATAL, ERROR_READ_ONLY, 5, 3, 1, 0, 0};
     script = refuse;
@@ -750,9 +717,8 @@ static void test_a_server_that_is_read_only_for_a_time(void **state)
 }
 
 /* A server that takes every connection and answers nothing: sessions must not try for ever. */
-static void test_connections_that_are_good_for_nothing(void **state)
+TEST(test_connections_that_are_good_for_nothing)
 {
-    (void)state;
     const struct plan plan = make_reconnecting();
     script = lose(STEP_APPEND_OPEN, -1, 1);
     struct result *result = run(&plan);
@@ -764,9 +730,8 @@ static void test_connections_that_are_good_for_nothing(void **state)
 }
 
 /* Tries count anew after each batch that was answered: here every connection is good for one. */
-static void test_an_answer_makes_all_tries_good(void **state)
+TEST(test_an_answer_makes_all_tries_good)
 {
-    (void)state;
     const struct plan plan = make_reconnecting();
     script = lose(STEP_APPEND_OPEN, -1, 2);
     struct result *result = run(&plan);
@@ -777,9 +742,8 @@ static void test_an_answer_makes_all_tries_good(void **state)
 }
 
 /* All lose their connections; no more of them connect at a time than allowed. */
-static void test_a_storm_is_bounded(void **state)
+TEST(test_a_storm_is_bounded)
 {
-    (void)state;
     struct plan plan = make_reconnecting();
     plan.connect_concurrency = 2;
     script = lose(STEP_CLOSE, -1, 1);
@@ -806,9 +770,8 @@ static uint64_t count_causes(const struct result *result, enum cause_phase phase
 }
 
 /* With --timeout; what the server says to the next connects is its own word. */
-static void test_refused_after_a_cut(void **state)
+TEST(test_refused_after_a_cut)
 {
-    (void)state;
     struct plan plan = make_reconnecting();
     plan.timeout_ns = MONO_NS_PER_S;
     script = lose(STEP_CLOSE, 5, 3);
@@ -825,9 +788,8 @@ static void test_refused_after_a_cut(void **state)
 }
 
 /* The answer and the cut come at the same moment: all rows are in, and the connection is gone. */
-static void test_cut_as_it_was_answered(void **state)
+TEST(test_cut_as_it_was_answered)
 {
-    (void)state;
     static const struct {
         enum step step;
         unsigned call;
@@ -853,9 +815,8 @@ static void test_cut_as_it_was_answered(void **state)
 }
 
 /* The end of the time comes while a session waits for its next try: it has not given up. */
-static void test_the_end_wakes_those_who_wait(void **state)
+TEST(test_the_end_wakes_those_who_wait)
 {
-    (void)state;
     struct plan plan = make_reconnecting();
     plan.records = 0;
     plan.duration_ns = MONO_NS_PER_S; /* enough to lose the first batch */
@@ -878,9 +839,8 @@ static void test_the_end_wakes_those_who_wait(void **state)
     end(result);
 }
 
-static void test_churn(void **state)
+TEST(test_churn)
 {
-    (void)state;
     struct plan plan = make_reconnecting();
     plan.drop_policy = DROP_CONTINUE;
     plan.churn_batches = 3;
@@ -902,9 +862,8 @@ static void test_churn(void **state)
     end(result);
 }
 
-static void test_churn_that_fails(void **state)
+TEST(test_churn_that_fails)
 {
-    (void)state;
     struct plan plan = make_reconnecting();
     plan.churn_batches = 5;
     script = (struct scripted){.status = STATUS_OK};
@@ -924,9 +883,8 @@ static void test_churn_that_fails(void **state)
     end(result);
 }
 
-static void test_pauses(void **state)
+TEST(test_pauses)
 {
-    (void)state;
     bool has_long = false;
     bool has_short = false;
     for (unsigned tries = 0; tries < 100; tries++) {
@@ -946,53 +904,4 @@ static void test_pauses(void **state)
     assert_int_not_equal(reconnect_pause_ns(7, 1, 9, 0), reconnect_pause_ns(7, 2, 9, 0));
     assert_int_not_equal(reconnect_pause_ns(7, 1, 9, 0), reconnect_pause_ns(7, 1, 9, 1));
     assert_int_not_equal(reconnect_pause_ns(7, 1, 9, 0), reconnect_pause_ns(8, 1, 9, 0));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all_well),
-        cmocka_unit_test(test_sessions_leave_together),
-        cmocka_unit_test(test_gate_is_told_first),
-        cmocka_unit_test(test_refused_and_timed_out),
-        cmocka_unit_test(test_server_that_answers_no_connect),
-        cmocka_unit_test(test_lost_connection),
-        cmocka_unit_test(test_rejected_batch),
-        cmocka_unit_test(test_exceptions_are_kept_short),
-        cmocka_unit_test(test_fatal_error),
-        cmocka_unit_test(test_busy_is_tried_again),
-        cmocka_unit_test(test_stale_counts_are_anomalies),
-        cmocka_unit_test(test_a_count_that_lacks_one_row),
-        cmocka_unit_test(test_counts_one_by_one),
-        cmocka_unit_test(test_the_longest_gap),
-        cmocka_unit_test(test_fewer_rows_than_were_sent),
-        cmocka_unit_test(test_failed_count_keeps_the_session),
-        cmocka_unit_test(test_first_drop_stops_the_run),
-        cmocka_unit_test(test_duration_ends_the_run),
-        cmocka_unit_test(test_rows_or_a_duration),
-        cmocka_unit_test(test_rate_keeps_response_times),
-        cmocka_unit_test(test_rate_of_small_shares),
-        cmocka_unit_test(test_batches_that_were_not_sent),
-        cmocka_unit_test(test_waits_of_many_batches),
-        cmocka_unit_test(test_duration_on_a_busy_database),
-        cmocka_unit_test(test_batches_of_any_size),
-        cmocka_unit_test(test_lost_and_had_again),
-        cmocka_unit_test(test_a_loss_that_is_known),
-        cmocka_unit_test(test_kept_rows_of_a_failure),
-        cmocka_unit_test(test_tries_that_fail),
-        cmocka_unit_test(test_too_many_tries),
-        cmocka_unit_test(test_refused_for_good),
-        cmocka_unit_test(test_a_fatal_error_is_no_loss),
-        cmocka_unit_test(test_a_server_that_is_read_only_for_a_time),
-        cmocka_unit_test(test_connections_that_are_good_for_nothing),
-        cmocka_unit_test(test_an_answer_makes_all_tries_good),
-        cmocka_unit_test(test_a_storm_is_bounded),
-        cmocka_unit_test(test_refused_after_a_cut),
-        cmocka_unit_test(test_cut_as_it_was_answered),
-        cmocka_unit_test(test_the_end_wakes_those_who_wait),
-        cmocka_unit_test(test_churn),
-        cmocka_unit_test(test_churn_that_fails),
-        cmocka_unit_test(test_pauses),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,9 +65,8 @@ static void assert_same_text(struct text_value a, struct text_value b)
     assert_memory_equal(a.bytes, b.bytes, a.length);
 }
 
-static void test_identity_columns(void **state)
+TEST(test_identity_columns)
 {
-    (void)state;
     struct table table;
     make_table(&table, syslog_columns, SYSLOG_COLUMNS);
     const struct plan plan = make_plan(1);
@@ -86,9 +85,8 @@ static void test_identity_columns(void **state)
 }
 
 /* Rows do not depend on how they are cut into batches, nor on which buffer they are written to. */
-static void test_rows_are_a_function_of_their_number(void **state)
+TEST(test_rows_are_a_function_of_their_number)
 {
-    (void)state;
     struct table table;
     make_table(&table, syslog_columns, SYSLOG_COLUMNS);
     const struct plan plan = make_plan(1);
@@ -117,9 +115,8 @@ static void test_rows_are_a_function_of_their_number(void **state)
     table_fini(&table);
 }
 
-static void test_seed_changes_rows(void **state)
+TEST(test_seed_changes_rows)
 {
-    (void)state;
     struct table table;
     make_table(&table, syslog_columns, SYSLOG_COLUMNS);
     const struct plan plans[] = {make_plan(1), make_plan(2)};
@@ -144,9 +141,8 @@ static int compare_text(const void *a, const void *b)
     return order != 0 ? order : (x->length > y->length) - (x->length < y->length);
 }
 
-static void test_messages_vary_and_are_printable(void **state)
+TEST(test_messages_vary_and_are_printable)
 {
-    (void)state;
     struct table table;
     make_table(&table, syslog_columns, SYSLOG_COLUMNS);
     const struct plan plan = make_plan(9);
@@ -168,9 +164,8 @@ static void test_messages_vary_and_are_printable(void **state)
     table_fini(&table);
 }
 
-static void test_constant_data(void **state)
+TEST(test_constant_data)
 {
-    (void)state;
     struct table table;
     make_table(&table, syslog_columns, SYSLOG_COLUMNS);
     struct plan plan = make_plan(1);
@@ -197,9 +192,8 @@ static int compare_int64(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void test_unique_columns_differ_in_the_run(void **state)
+TEST(test_unique_columns_differ_in_the_run)
 {
-    (void)state;
     enum {
         SESSIONS = 10,
         ID = 0,
@@ -237,9 +231,8 @@ static void test_unique_columns_differ_in_the_run(void **state)
     table_fini(&table);
 }
 
-static void test_sizes_and_precisions_are_kept(void **state)
+TEST(test_sizes_and_precisions_are_kept)
 {
-    (void)state;
     static const uint32_t sizes[] = {1, 5, 16, 31, 32, 63, 64, 100, 512};
     for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
         const struct column columns[] = {
@@ -266,9 +259,8 @@ static void test_sizes_and_precisions_are_kept(void **state)
     }
 }
 
-static void test_every_type_has_values_and_the_rest_is_named(void **state)
+TEST(test_every_type_has_values_and_the_rest_is_named)
 {
-    (void)state;
     const struct plan plan = make_plan(3);
     for (int type = COLUMN_BOOL; type < COLUMN_TYPE_COUNT; type++) {
         for (int unique = 0; unique < 2; unique++) {
@@ -299,9 +291,8 @@ static void test_every_type_has_values_and_the_rest_is_named(void **state)
 
 /* One row of each type, from ranges and lists; decimals, dates and addresses as adapters hold them.
  */
-static void test_values_have_the_type_of_their_column(void **state)
+TEST(test_values_have_the_type_of_their_column)
 {
-    (void)state;
     static const struct column columns[] = {
         {.name = "small", .type = COLUMN_INT16},
         {.name = "big", .type = COLUMN_INT64},
@@ -349,9 +340,8 @@ static void test_values_have_the_type_of_their_column(void **state)
 }
 
 /* All of the list come up, none beyond it, and a row has the same one whatever its batch. */
-static void test_values_follow_from_the_row(void **state)
+TEST(test_values_follow_from_the_row)
 {
-    (void)state;
     static const struct column columns[] = {
         {.name = "status", .type = COLUMN_TEXT},
         {.name = "parent", .type = COLUMN_INT32},
@@ -393,9 +383,8 @@ static void test_values_follow_from_the_row(void **state)
     table_fini(&table);
 }
 
-static void test_values_that_a_column_cannot_hold(void **state)
+TEST(test_values_that_a_column_cannot_hold)
 {
-    (void)state;
     static const struct {
         struct column column;
         const char *values, *refused;
@@ -436,22 +425,4 @@ static void test_values_that_a_column_cannot_hold(void **state)
         assert_non_null(strstr(error.text, cases[i].refused));
         table_fini(&table);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_identity_columns),
-        cmocka_unit_test(test_rows_are_a_function_of_their_number),
-        cmocka_unit_test(test_seed_changes_rows),
-        cmocka_unit_test(test_messages_vary_and_are_printable),
-        cmocka_unit_test(test_constant_data),
-        cmocka_unit_test(test_unique_columns_differ_in_the_run),
-        cmocka_unit_test(test_sizes_and_precisions_are_kept),
-        cmocka_unit_test(test_every_type_has_values_and_the_rest_is_named),
-        cmocka_unit_test(test_values_have_the_type_of_their_column),
-        cmocka_unit_test(test_values_follow_from_the_row),
-        cmocka_unit_test(test_values_that_a_column_cannot_hold),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,10 @@
-#include <setjmp.h>
+#include "unit/unit.h"
+
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "measure/recorder.h"
 #include "unit/recorded.h"
@@ -60,9 +59,8 @@ static void check_quantiles(void)
     assert_int_equal(first.max_ns, values[VALUES - 1]);
 }
 
-static void quantiles_of_uniform_values(void **state)
+TEST(quantiles_of_uniform_values)
 {
-    (void)state;
     uint64_t seed = 88172645463325252U;
     for (size_t i = 0; i < VALUES; i++) {
         values[i] = (int64_t)(next_random(&seed) % 5000000);
@@ -70,9 +68,8 @@ static void quantiles_of_uniform_values(void **state)
     check_quantiles();
 }
 
-static void quantiles_of_values_over_all_magnitudes(void **state)
+TEST(quantiles_of_values_over_all_magnitudes)
 {
-    (void)state;
     uint64_t seed = 1181783497276652981U;
     for (size_t i = 0; i < VALUES; i++) {
         const unsigned shift = 22 + (unsigned)(next_random(&seed) % 40);
@@ -81,9 +78,8 @@ static void quantiles_of_values_over_all_magnitudes(void **state)
     check_quantiles();
 }
 
-static void quantiles_of_two_clusters(void **state)
+TEST(quantiles_of_two_clusters)
 {
-    (void)state;
     uint64_t seed = 2685821657736338717U;
     for (size_t i = 0; i < VALUES; i++) {
         const uint64_t noise = next_random(&seed) % 1000;
@@ -92,9 +88,8 @@ static void quantiles_of_two_clusters(void **state)
     check_quantiles();
 }
 
-static void quantiles_of_equal_values(void **state)
+TEST(quantiles_of_equal_values)
 {
-    (void)state;
     for (size_t i = 0; i < VALUES; i++) {
         values[i] = 123456789;
     }
@@ -103,9 +98,8 @@ static void quantiles_of_equal_values(void **state)
 }
 
 /* 0.07 × 100 is 7.000000000000001 in binary: the rank is 7, not 8. */
-static void ranks_are_not_rounded_up(void **state)
+TEST(ranks_are_not_rounded_up)
 {
-    (void)state;
     histogram_clear(&first);
     for (int64_t i = 1; i <= 100; i++) {
         histogram_record(&first, i);
@@ -115,9 +109,8 @@ static void ranks_are_not_rounded_up(void **state)
     }
 }
 
-static void buckets_tile_the_range(void **state)
+TEST(buckets_tile_the_range)
 {
-    (void)state;
     assert_int_equal(histogram_bucket_low_ns(0), 0);
     for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
         const int64_t low = histogram_bucket_low_ns(i);
@@ -133,9 +126,8 @@ static void buckets_tile_the_range(void **state)
     assert_int_equal(histogram_bucket_high_ns(HISTOGRAM_BUCKETS - 1), HISTOGRAM_LIMIT_NS - 1);
 }
 
-static void boundaries(void **state)
+TEST(boundaries)
 {
-    (void)state;
     assert_int_equal(histogram_bucket(0), 0);
     assert_int_equal(histogram_bucket(-1), 0);
     assert_int_equal(histogram_bucket(INT64_MIN), 0);
@@ -154,9 +146,8 @@ static void boundaries(void **state)
     }
 }
 
-static void large_values_overflow(void **state)
+TEST(large_values_overflow)
 {
-    (void)state;
     histogram_clear(&first);
     histogram_record(&first, HISTOGRAM_LIMIT_NS - 1);
     assert_int_equal(first.overflow, 0);
@@ -170,9 +161,8 @@ static void large_values_overflow(void **state)
     assert_int_equal(histogram_quantile_ns(&first, 0.5), HISTOGRAM_LIMIT_NS * 4);
 }
 
-static void negative_values_count_as_zero(void **state)
+TEST(negative_values_count_as_zero)
 {
-    (void)state;
     histogram_clear(&first);
     histogram_record(&first, -5);
     assert_int_equal(first.counts[0], 1);
@@ -181,17 +171,15 @@ static void negative_values_count_as_zero(void **state)
     assert_int_equal(first.max_ns, 0);
 }
 
-static void an_empty_histogram_says_zero(void **state)
+TEST(an_empty_histogram_says_zero)
 {
-    (void)state;
     histogram_clear(&first);
     assert_int_equal(histogram_quantile_ns(&first, 0.99), 0);
     assert_true(histogram_mean_ns(&first) == 0);
 }
 
-static void quantiles_outside_the_range_are_clamped(void **state)
+TEST(quantiles_outside_the_range_are_clamped)
 {
-    (void)state;
     histogram_clear(&first);
     histogram_record(&first, 10);
     histogram_record(&first, 20);
@@ -199,9 +187,8 @@ static void quantiles_outside_the_range_are_clamped(void **state)
     assert_int_equal(histogram_quantile_ns(&first, 7), 20);
 }
 
-static void the_mean_is_exact(void **state)
+TEST(the_mean_is_exact)
 {
-    (void)state;
     histogram_clear(&first);
     histogram_record(&first, 1000001);
     histogram_record(&first, 2000002);
@@ -215,9 +202,8 @@ static void fill(struct histogram *histogram, uint64_t seed, size_t count)
     }
 }
 
-static void a_difference_is_what_was_added(void **state)
+TEST(a_difference_is_what_was_added)
 {
-    (void)state;
     histogram_clear(&first);
     histogram_clear(&second);
     fill(&first, 11, 1000);
@@ -234,9 +220,8 @@ static void a_difference_is_what_was_added(void **state)
     }
 }
 
-static void a_difference_keeps_the_exact_maximum_when_it_is_lower(void **state)
+TEST(a_difference_keeps_the_exact_maximum_when_it_is_lower)
 {
-    (void)state;
     histogram_clear(&first);
     histogram_clear(&second);
     histogram_record(&second, 1000000);
@@ -248,9 +233,8 @@ static void a_difference_keeps_the_exact_maximum_when_it_is_lower(void **state)
     assert_int_equal(third.max_ns, HISTOGRAM_LIMIT_NS + 5);
 }
 
-static void the_difference_of_equals_is_empty(void **state)
+TEST(the_difference_of_equals_is_empty)
 {
-    (void)state;
     histogram_clear(&first);
     fill(&first, 5, 100);
     histogram_subtract(&first, &first, &third);
@@ -258,34 +242,10 @@ static void the_difference_of_equals_is_empty(void **state)
     assert_memory_equal(&third, &second, sizeof(third));
 }
 
-static void a_sum_that_is_too_large_stays_the_largest(void **state)
+TEST(a_sum_that_is_too_large_stays_the_largest)
 {
-    (void)state;
     assert_int_equal(histogram_sum_ns(1, 2), 3);
     assert_int_equal(histogram_sum_ns(UINT64_MAX - 5, 5), UINT64_MAX);
     assert_int_equal(histogram_sum_ns(UINT64_MAX - 5, 6), UINT64_MAX);
     assert_int_equal(histogram_sum_ns(6, UINT64_MAX - 5), UINT64_MAX);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(quantiles_of_uniform_values),
-        cmocka_unit_test(quantiles_of_values_over_all_magnitudes),
-        cmocka_unit_test(quantiles_of_two_clusters),
-        cmocka_unit_test(quantiles_of_equal_values),
-        cmocka_unit_test(ranks_are_not_rounded_up),
-        cmocka_unit_test(buckets_tile_the_range),
-        cmocka_unit_test(boundaries),
-        cmocka_unit_test(large_values_overflow),
-        cmocka_unit_test(negative_values_count_as_zero),
-        cmocka_unit_test(an_empty_histogram_says_zero),
-        cmocka_unit_test(quantiles_outside_the_range_are_clamped),
-        cmocka_unit_test(the_mean_is_exact),
-        cmocka_unit_test(a_sum_that_is_too_large_stays_the_largest),
-        cmocka_unit_test(a_difference_is_what_was_added),
-        cmocka_unit_test(a_difference_keeps_the_exact_maximum_when_it_is_lower),
-        cmocka_unit_test(the_difference_of_equals_is_empty),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

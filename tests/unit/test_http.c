@@ -80,9 +80,8 @@ static const struct {
 };
 
 /* However an answer is cut, in two places, it reads the same. */
-static void test_cut_anywhere(void **state)
+TEST(test_cut_anywhere)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(answers); i++) {
         const size_t length = strlen(answers[i].text);
         for (size_t first = 0; first <= length; first++) {
@@ -101,9 +100,8 @@ static void test_cut_anywhere(void **state)
 }
 
 /* One that ends too early is not whole, wherever it ends. */
-static void test_ends_early(void **state)
+TEST(test_ends_early)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(answers); i++) {
         for (size_t length = 0; length < strlen(answers[i].text); length++) {
             struct http_answer answer;
@@ -116,9 +114,8 @@ static void test_ends_early(void **state)
     }
 }
 
-static void test_body_to_the_end(void **state)
+TEST(test_body_to_the_end)
 {
-    (void)state;
     static const char text[] = "HTTP/1.1 200 OK\r\n\r\nsome\nlines";
     struct http_answer answer;
     struct buffer body;
@@ -130,9 +127,8 @@ static void test_body_to_the_end(void **state)
     end_reading(&answer, &body);
 }
 
-static void test_no_answer(void **state)
+TEST(test_no_answer)
 {
-    (void)state;
     static const char *const texts[] = {
         "R",
         "HTTP/2 200 OK\r\n\r\n",
@@ -161,9 +157,8 @@ static void test_no_answer(void **state)
 }
 
 /* No server can make a head, a chunk's line or a trailer grow for ever. */
-static void test_bounded(void **state)
+TEST(test_bounded)
 {
-    (void)state;
     static const char *const beginnings[] = {
         "HTTP/1.1 200 OK\r\n",
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;",
@@ -475,9 +470,8 @@ static enum status post(struct adapter_conn *conn, const char *body)
     return http_send(conn->http, &request, &error);
 }
 
-static void test_request(void **state)
+TEST(test_request)
 {
-    (void)state;
     static const struct turn turns[] = {
         {"HTTP/1.1 200 OK\r\nA: b\r\nX-Version: 1.8 \r\nLast: z\r\nContent-Length: 2\r\n\r\nok",
          STAY, 0},
@@ -526,9 +520,8 @@ static unsigned count_descriptors(void)
 }
 
 /* Without TLS a connection is a socket, and nothing of the library stays. */
-static void test_descriptors(void **state)
+TEST(test_descriptors)
 {
-    (void)state;
     static const struct turn turns[] = {
         {OK_ANSWER, STAY, 0}, {OK_ANSWER, STAY, 0}, {NULL, STAY, 0}};
     static const struct {
@@ -552,9 +545,8 @@ static void test_descriptors(void **state)
     assert_int_equal(count_descriptors(), before - 1);
 }
 
-static void test_credentials(void **state)
+TEST(test_credentials)
 {
-    (void)state;
     static const struct turn turns[] = {
         {OK_ANSWER, STAY, 0}, {OK_ANSWER, STAY, 0}, {OK_ANSWER, STAY, 0}, {NULL, STAY, 0}};
     static const struct {
@@ -579,9 +571,8 @@ static void test_credentials(void **state)
     stop_server();
 }
 
-static void test_wrong_parameters(void **state)
+TEST(test_wrong_parameters)
 {
-    (void)state;
     static const struct target wrong[] = {
         {.query = "tls=on"},       {.query = "ca=/nonexistent"},
         {.query = "ca=/dev/null"}, {.query = "auth=digest"},
@@ -618,9 +609,8 @@ static bool always(void)
     return true;
 }
 
-static void test_open_fails(void **state)
+TEST(test_open_fails)
 {
-    (void)state;
     static const struct turn none[] = {{NULL, STAY, 0}};
     struct target target = {0};
     struct adapter_conn *conn = NULL;
@@ -641,9 +631,8 @@ static void test_open_fails(void **state)
     stop_server();
 }
 
-static void test_statuses(void **state)
+TEST(test_statuses)
 {
-    (void)state;
 #define STATUS_ANSWER(line) "HTTP/1.1 " line "\r\nContent-Length: 5\r\n\r\nwords"
     static const struct {
         const char *answer;
@@ -690,9 +679,8 @@ static void test_statuses(void **state)
     stop_server();
 }
 
-static void test_no_schemas(void **state)
+TEST(test_no_schemas)
 {
-    (void)state;
     struct target target = {.schema = "aside"};
     struct adapter_conn *conn = NULL;
     assert_int_equal(open_with(&conn, &target), STATUS_FATAL);
@@ -702,9 +690,8 @@ static void test_no_schemas(void **state)
 }
 
 /* While opening nothing is rejected: it can pass, or it cannot. */
-static void test_statuses_of_open(void **state)
+TEST(test_statuses_of_open)
 {
-    (void)state;
     static const struct turn turns[] = {{STATUS_ANSWER("404 No"), STAY, 0},
                                         {STATUS_ANSWER("503 No"), STAY, 0},
                                         {STATUS_ANSWER("401 No"), STAY, 0},
@@ -722,9 +709,8 @@ static void test_statuses_of_open(void **state)
 
 /* A connection that was used before, and dies when it has read the whole of the next request: the
  * server has the rows once, and the client says that it does not know. */
-static void test_never_twice(void **state)
+TEST(test_never_twice)
 {
-    (void)state;
     static const enum then ends[] = {CLOSE, RESET};
     for (size_t i = 0; i < COUNT_OF(ends); i++) {
         const struct turn turns[] = {{OK_ANSWER, STAY, 0},
@@ -748,9 +734,8 @@ static void test_never_twice(void **state)
 
 /* The rows of an append whose connection ends before its request are in doubt if the request went
  * out by another one, and not sent if there is none. */
-static void test_lost_before_and_behind(void **state)
+TEST(test_lost_before_and_behind)
 {
-    (void)state;
     static const struct {
         const struct adapter *adapter;
         const char *method, *ping, *greeting;
@@ -805,9 +790,8 @@ static void test_lost_before_and_behind(void **state)
 }
 
 /* A server that ends idle connections costs nothing. */
-static void test_idle_connection_ends(void **state)
+TEST(test_idle_connection_ends)
 {
-    (void)state;
     static const struct turn turns[] = {
         {OK_ANSWER, CLOSE, 0},
         {OK_ANSWER, RESET, 0},
@@ -830,9 +814,8 @@ static void test_idle_connection_ends(void **state)
     assert_int_equal(server.body_bytes, 4 * strlen("row"));
 }
 
-static void test_broken_answers(void **state)
+TEST(test_broken_answers)
 {
-    (void)state;
     static const struct {
         const char *answer;
         enum then then;
@@ -868,9 +851,8 @@ static void test_broken_answers(void **state)
 }
 
 /* An error of any length is an error; what it says is in its beginning. */
-static void test_endless_error(void **state)
+TEST(test_endless_error)
 {
-    (void)state;
     static const struct turn turns[] = {
         {OK_ANSWER, STAY, 0},
         {"HTTP/1.1 500 Bad\r\nContent-Length: 1073741824\r\n\r\n", FLOOD, 0},
@@ -886,9 +868,8 @@ static void test_endless_error(void **state)
 }
 
 /* A server that refuses a body says so without reading it, and the client hears it. */
-static void test_refused_early(void **state)
+TEST(test_refused_early)
 {
-    (void)state;
     static const struct turn turns[] = {{OK_ANSWER, STAY, 0},
                                         {STATUS_ANSWER("413 Too large"), HEAD_ONLY, 0},
                                         {OK_ANSWER, STAY, 0},
@@ -912,9 +893,8 @@ static void test_refused_early(void **state)
 }
 
 /* What is asked while opening has the same deadline, and is not rejected. */
-static void test_greet(void **state)
+TEST(test_greet)
 {
-    (void)state;
     static const struct turn turns[] = {{OK_ANSWER, STAY, 0}, {OK_ANSWER, STAY, 0},
                                         {OK_ANSWER, STAY, 0}, {STATUS_ANSWER("404 No"), STAY, 0},
                                         {OK_ANSWER, STAY, 0}, {"HTTP/1.1 200 OK\r\n", STAY, 0},
@@ -938,9 +918,8 @@ static void test_greet(void **state)
 }
 
 /* A connection that is made anew while opening has no more time than was left. */
-static void test_reconnect_while_opening(void **state)
+TEST(test_reconnect_while_opening)
 {
-    (void)state;
     static const struct turn turns[] = {{OK_ANSWER, CLOSE, 0}, {NULL, STAY, 0}};
     const int64_t start_ns = mono_now_ns();
     start_server(turns);
@@ -969,9 +948,8 @@ static bool take_line(void *context, char *line, size_t length)
     return ++lines->count != lines->enough;
 }
 
-static void test_lines(void **state)
+TEST(test_lines)
 {
-    (void)state;
 #define LINES_ANSWER                                                                               \
     "HTTP/1.1 200 OK\r\nTransfer-Encoding: "                                                       \
     "chunked\r\n\r\n6\r\none\ntw\r\n7\r\no\n\nlast\r\n0\r\n\r\n"
@@ -997,9 +975,8 @@ static void test_lines(void **state)
 }
 
 /* The elements of an array, and what is around them, however the answer is cut. */
-static void test_elements(void **state)
+TEST(test_elements)
 {
-    (void)state;
     static const char body[] =
         "{\"a\":[1,[\"rows\"],{\"rows\":\"[\\\"]\"}],\"rows\" : [ [1,\"x],\\\"\"] ,\n"
         "{\"rows\":[2]}, 3,\"]\",null],\"rows\":[],\"rowset\":[4],\"n\":5}";
@@ -1036,9 +1013,8 @@ static bool count_wide(void *context, const struct cell *cells, size_t count)
 }
 
 /* Of an answer that is longer than any that is kept no more is kept than a row. */
-static void test_many_rows(void **state)
+TEST(test_many_rows)
 {
-    (void)state;
     static const struct turn turns[] = {
         {OK_ANSWER, STAY, 0}, {"HTTP/1.1 200 OK\r\n\r\n{\"rows\":[", ROWS, 0}, {NULL, STAY, 0}};
     uint64_t wide = 0;
@@ -1066,9 +1042,8 @@ static void *interrupt_it(void *conn)
     return NULL;
 }
 
-static void test_interrupt(void **state)
+TEST(test_interrupt)
 {
-    (void)state;
     static const struct turn turns[] = {{OK_ANSWER, STAY, 0},
                                         {"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok", STAY, 0},
                                         {OK_ANSWER, STAY, 0},
@@ -1094,9 +1069,8 @@ static bool is_influx(unsigned status, const char *headers, const char *body)
            strcmp(body, "ready") == 0;
 }
 
-static void test_recognise(void **state)
+TEST(test_recognise)
 {
-    (void)state;
     static const char *const texts[] = {
         "HTTP/1.1 200 OK\r\nX-Version: 9\r\nContent-Length: 5\r\n\r\nready",
         "HTTP/1.1 200 OK\r\nX-Version: 9\r\n\r\nready",
@@ -1144,9 +1118,8 @@ static bool take_row(void *context, const struct cell *cells, size_t count)
     return strstr(buffer_text(text), "enough") == NULL;
 }
 
-static void test_take_rows(void **state)
+TEST(test_take_rows)
 {
-    (void)state;
     struct buffer text;
     buffer_init(&text);
     bool has_enough = false;
@@ -1171,9 +1144,8 @@ static void test_take_rows(void **state)
 }
 
 /* Numbers are handed out as they were written, to the last digit. */
-static void test_large_numbers(void **state)
+TEST(test_large_numbers)
 {
-    (void)state;
     static const char rows[] =
         "[[9223372036854775807, -9223372036854775808, 9007199254740993],"
         " [9223372036854775808, 18446744073709551615, -9223372036854775809],"
@@ -1221,9 +1193,8 @@ static void check_json(struct column column, const void *values, const char *wan
     buffer_fini(&text);
 }
 
-static void test_add_json(void **state)
+TEST(test_add_json)
 {
-    (void)state;
     static const struct text_value odd = {"a\"\\\n\x01é", 7}, json = {"{\"a\":1}", 7};
     check_json((struct column){.type = COLUMN_BOOL}, &(uint8_t){1}, "true");
     check_json((struct column){.type = COLUMN_INT16}, &(int16_t){-7}, "-7");
@@ -1251,9 +1222,8 @@ static void test_add_json(void **state)
     buffer_fini(&text);
 }
 
-static void test_encodings(void **state)
+TEST(test_encodings)
 {
-    (void)state;
     static const char *const base64[][2] = {
         {"", ""}, {"f", "Zg=="}, {"fo", "Zm8="}, {"foo", "Zm9v"}, {"foob", "Zm9vYg=="}};
     for (size_t i = 0; i < COUNT_OF(base64); i++) {
@@ -1270,53 +1240,16 @@ static void test_encodings(void **state)
     buffer_fini(&text);
 }
 
-static int start_library(void **state)
+int group_set_up(void **state)
 {
     (void)state;
     struct adapter_library *library = NULL;
     return http_start(NULL, &library, &error) == STATUS_OK ? 0 : -1;
 }
 
-static int stop_library(void **state)
+int group_tear_down(void **state)
 {
     (void)state;
     http_stop(NULL);
     return 0;
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cut_anywhere),
-        cmocka_unit_test(test_ends_early),
-        cmocka_unit_test(test_body_to_the_end),
-        cmocka_unit_test(test_no_answer),
-        cmocka_unit_test(test_bounded),
-        cmocka_unit_test(test_request),
-        cmocka_unit_test(test_descriptors),
-        cmocka_unit_test(test_credentials),
-        cmocka_unit_test(test_wrong_parameters),
-        cmocka_unit_test(test_open_fails),
-        cmocka_unit_test(test_statuses),
-        cmocka_unit_test(test_no_schemas),
-        cmocka_unit_test(test_statuses_of_open),
-        cmocka_unit_test(test_never_twice),
-        cmocka_unit_test(test_idle_connection_ends),
-        cmocka_unit_test(test_lost_before_and_behind),
-        cmocka_unit_test(test_broken_answers),
-        cmocka_unit_test(test_endless_error),
-        cmocka_unit_test(test_refused_early),
-        cmocka_unit_test(test_greet),
-        cmocka_unit_test(test_reconnect_while_opening),
-        cmocka_unit_test(test_lines),
-        cmocka_unit_test(test_elements),
-        cmocka_unit_test(test_many_rows),
-        cmocka_unit_test(test_large_numbers),
-        cmocka_unit_test(test_interrupt),
-        cmocka_unit_test(test_recognise),
-        cmocka_unit_test(test_take_rows),
-        cmocka_unit_test(test_add_json),
-        cmocka_unit_test(test_encodings),
-    };
-    return cmocka_run_group_tests(tests, start_library, stop_library);
 }

@@ -52,9 +52,8 @@ static const struct column_data data[COLUMNS] = {
 };
 static const struct batch batch = {&table, ROWS, data};
 
-static void test_lines_of_influxdb(void **state)
+TEST(test_lines_of_influxdb)
 {
-    (void)state;
     struct influxdb_lines lines = {.is_questdb = false};
     struct error error = {0};
     for (int i = 0; i < 2; i++) { /* the second time with the names of the first */
@@ -71,9 +70,8 @@ static void test_lines_of_influxdb(void **state)
     influxdb_lines_fini(&lines);
 }
 
-static void test_lines_of_questdb(void **state)
+TEST(test_lines_of_questdb)
 {
-    (void)state;
     struct column own[] = {{.name = "ts", .type = COLUMN_TIMESTAMP, .native_type = INFLUXDB_TIME},
                            {.name = "t", .type = COLUMN_TIMESTAMP},
                            {.name = "n3", .type = COLUMN_INT64}};
@@ -91,9 +89,8 @@ static void test_lines_of_questdb(void **state)
 }
 
 /* Wherever in a text it stands, what is special has its backslash. */
-static void test_escapes(void **state)
+TEST(test_escapes)
 {
-    (void)state;
     struct column own[] = {{.name = "f", .type = COLUMN_TEXT}};
     const struct table t = {.name = "t", .column_count = 1, .columns = own};
     struct influxdb_lines lines = {.is_questdb = false};
@@ -114,9 +111,8 @@ static void test_escapes(void **state)
     influxdb_lines_fini(&lines);
 }
 
-static void test_what_lines_cannot_say(void **state)
+TEST(test_what_lines_cannot_say)
 {
-    (void)state;
     static const struct text_value bad[] = {{"a\\", 2}, {"a\nb", 3}};
     struct column own[] = {{.name = "k", .type = COLUMN_TEXT, .native_type = INFLUXDB_TAG}};
     struct table t = {.name = "t", .column_count = 1, .columns = own};
@@ -138,9 +134,8 @@ static void test_what_lines_cannot_say(void **state)
     influxdb_lines_fini(&lines);
 }
 
-static void test_literals(void **state)
+TEST(test_literals)
 {
-    (void)state;
     static const struct text_value text = {"it's \"a\\b\"", 10};
     struct column own[] = {{.type = COLUMN_TEXT},
                            {.type = COLUMN_INT64},
@@ -173,14 +168,4 @@ static void test_literals(void **state)
     assert_int_equal(influxdb_write_literals(&sql, &few, &parameters, false, &error), STATUS_FATAL);
     assert_int_equal(error.kind, ERROR_USAGE);
     buffer_fini(&sql);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lines_of_influxdb), cmocka_unit_test(test_lines_of_questdb),
-        cmocka_unit_test(test_escapes),           cmocka_unit_test(test_what_lines_cannot_say),
-        cmocka_unit_test(test_literals),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,9 +14,8 @@
 #include "base/mono.h"
 #include "measure/io.h"
 
-static void a_process(void **state)
+TEST(a_process)
 {
-    (void)state;
     static const char text[] = "rchar: 6976\nwchar: 12\nsyscr: 10\nsyscw: 3\nread_bytes: 4096\n"
                                "write_bytes: 8192\ncancelled_write_bytes: 0\n";
     struct procfs_io io;
@@ -33,9 +32,8 @@ static void a_process(void **state)
     }
 }
 
-static void a_disk(void **state)
+TEST(a_disk)
 {
-    (void)state;
     static const char text[] = "   7       0 loop0 0 0 0 0 0 0 0 0 0 0 0\n"
                                " 254       0 vda 11 1 22 33 44 2 55 66 7 77 88 1 2 3 4 99 111\n"
                                " 254       1 vda1 1 0 8 1 1 0 8 1 0 1 2\n";
@@ -58,9 +56,8 @@ static void a_disk(void **state)
     assert_false(procfs_parse_disk(text, 60, 254, 0, &disk));
 }
 
-static void pressure(void **state)
+TEST(pressure)
 {
-    (void)state;
     static const char text[] = "some avg10=0.08 avg60=0.53 avg300=0.73 total=469215526\n"
                                "full avg10=0.08 avg60=0.47 avg300=0.51 total=262349124\n";
     uint64_t us = 0;
@@ -70,9 +67,8 @@ static void pressure(void **state)
     assert_false(procfs_parse_pressure("full total=1\n", 13, &us));
 }
 
-static void a_cgroup(void **state)
+TEST(a_cgroup)
 {
-    (void)state;
     static const char second[] = "253:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=5 dios=6\n"
                                  "254:0 rbytes=4096 wbytes=8192 rios=1 wios=2 dbytes=0 dios=0\n";
     static const char first[] = "254:0 Read 5\n254:0 Write 6\n254:0 Sync 11\n254:0 Total 11\n"
@@ -88,9 +84,8 @@ static void a_cgroup(void **state)
     assert_false(procfs_parse_cgroup_io("254:0 rbytes=x\n", 15, 254, 0, &bytes[0], &bytes[1]));
 }
 
-static void a_mount(void **state)
+TEST(a_mount)
 {
-    (void)state;
     static const char text[] =
         "22 27 0:21 / /proc rw,relatime - proc proc rw\n"
         "40 27 0:55 /sub /data rw shared:1 master:2 - btrfs /dev/disk\\040one rw,subvol=/sub\n"
@@ -151,9 +146,8 @@ static void make_block(const char *root, const char *name, const char *number,
 }
 
 /* A volume of dm on a partition and on a RAID of two disks, one of them the partition's. */
-static void disks_below(void **state)
+TEST(disks_below)
 {
-    (void)state;
     char root[] = "/tmp/append-io-XXXXXX", path[64];
     assert_non_null(mkdtemp(root));
     const char *const folders[] = {"devices", "dev", "dev/block"};
@@ -185,9 +179,8 @@ static void disks_below(void **state)
     assert_int_equal(nftw(root, remove_entry, 8, FTW_DEPTH | FTW_PHYS), 0);
 }
 
-static void figures(void **state)
+TEST(figures)
 {
-    (void)state;
     struct io_reading from = io_nothing(), to = io_nothing(), growth;
     from.counts[IO_NS] = 5 * MONO_NS_PER_S;
     to.counts[IO_NS] = 7 * MONO_NS_PER_S;
@@ -217,9 +210,8 @@ static void figures(void **state)
 }
 
 /* The kernel's count begins again behind 32 bits; one that falls is that of another disk. */
-static void times(void **state)
+TEST(times)
 {
-    (void)state;
     struct io_time time = {.is_told = false};
     assert_int_equal(io_add_time(&time, UINT32_MAX - 5), 0);
     assert_int_equal(io_add_time(&time, UINT32_MAX - 2), 3 * MONO_NS_PER_MS);
@@ -231,9 +223,8 @@ static void times(void **state)
 }
 
 /* 64 writes of 64 KiB past the page cache: the device did at least these. */
-static void what_dd_writes(void **state)
+TEST(what_dd_writes)
 {
-    (void)state;
     char path[] = "/tmp/append-dd-XXXXXX", of[64];
     const int file = mkstemp(path);
     assert_true(file >= 0);
@@ -265,14 +256,4 @@ static void what_dd_writes(void **state)
     assert_in_range(growth.counts[IO_DEVICE_WRITTEN_BYTES], 64 * 65536, INT64_MAX);
     assert_in_range(growth.counts[IO_DEVICE_WRITES], 1, INT64_MAX);
     assert_true(growth.counts[IO_DEVICE_BUSY_NS] <= growth.counts[IO_DEVICE_NS] + 8000000);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_process), cmocka_unit_test(a_disk),  cmocka_unit_test(pressure),
-        cmocka_unit_test(a_cgroup),  cmocka_unit_test(a_mount), cmocka_unit_test(disks_below),
-        cmocka_unit_test(figures),   cmocka_unit_test(times),   cmocka_unit_test(what_dd_writes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

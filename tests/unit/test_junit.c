@@ -38,9 +38,8 @@ static void expect_escaped(const char *text, const char *expected)
     free(plan);
 }
 
-static void test_escaping(void **state)
+TEST(test_escaping)
 {
-    (void)state;
     expect_escaped("", "");
     expect_escaped("a<b>&\"'", "a&lt;b&gt;&amp;&quot;&apos;");
     expect_escaped("]]>", "]]&gt;");
@@ -53,9 +52,8 @@ static void test_escaping(void **state)
     expect_escaped("\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"); /* a surrogate */
 }
 
-static void test_run(void **state)
+TEST(test_run)
 {
-    (void)state;
     struct plan *plan = make_plan();
     struct result *result = calloc(1, sizeof *result);
     assert_non_null(result);
@@ -110,9 +108,8 @@ static void test_run(void **state)
 }
 
 /* All rows were acknowledged, and some are not in the table. */
-static void test_lost_rows(void **state)
+TEST(test_lost_rows)
 {
-    (void)state;
     struct plan *plan = make_plan();
     struct result *result = calloc(1, sizeof *result);
     assert_non_null(result);
@@ -131,9 +128,8 @@ static void test_lost_rows(void **state)
     free(plan);
 }
 
-static void test_run_that_did_not_begin(void **state)
+TEST(test_run_that_did_not_begin)
 {
-    (void)state;
     struct plan *plan = make_plan();
     plan->duration_ns = INT64_C(5000000000);
     struct memory memory;
@@ -155,15 +151,4 @@ static void test_run_that_did_not_begin(void **state)
         "  </testsuite>\n"
         "</testsuites>\n");
     free(plan);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_escaping),
-        cmocka_unit_test(test_run),
-        cmocka_unit_test(test_lost_rows),
-        cmocka_unit_test(test_run_that_did_not_begin),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -334,9 +334,8 @@ static void finish(struct outcome *outcome)
     free(outcome->result);
 }
 
-static void test_server_with_room(void **state)
+TEST(test_server_with_room)
 {
-    (void)state;
     static const int rooms[] = {1, 9, 10, 11, 37, 80};
     for (size_t i = 0; i < sizeof rooms / sizeof rooms[0]; i++) {
         struct outcome outcome;
@@ -357,9 +356,8 @@ static void test_server_with_room(void **state)
     }
 }
 
-static void test_server_with_no_room(void **state)
+TEST(test_server_with_no_room)
 {
-    (void)state;
     struct outcome outcome;
     const struct asked asked = begin();
     server.room = 0;
@@ -371,9 +369,8 @@ static void test_server_with_no_room(void **state)
     finish(&outcome);
 }
 
-static void test_bound_on_sessions(void **state)
+TEST(test_bound_on_sessions)
 {
-    (void)state;
     static const unsigned bounds[] = {1, 10, 25};
     for (size_t i = 0; i < sizeof bounds / sizeof bounds[0]; i++) {
         struct outcome outcome;
@@ -389,9 +386,8 @@ static void test_bound_on_sessions(void **state)
     }
 }
 
-static void test_sessions_that_are_lost(void **state)
+TEST(test_sessions_that_are_lost)
 {
-    (void)state;
     struct outcome outcome;
     const struct asked asked = begin();
     server.breaks_above = 23;
@@ -406,9 +402,8 @@ static void test_sessions_that_are_lost(void **state)
     finish(&outcome);
 }
 
-static void test_appends_that_are_refused(void **state)
+TEST(test_appends_that_are_refused)
 {
-    (void)state;
     struct outcome outcome;
     const struct asked asked = begin();
     server.rejects_above = 17;
@@ -420,9 +415,8 @@ static void test_appends_that_are_refused(void **state)
     finish(&outcome);
 }
 
-static void test_sessions_without_progress(void **state)
+TEST(test_sessions_without_progress)
 {
-    (void)state;
     struct outcome outcome;
     struct asked asked = begin();
     asked.patience_ns = MONO_NS_PER_S;
@@ -439,9 +433,8 @@ static void test_sessions_without_progress(void **state)
 
 /* A session that is started anew where its host is gone works at the other one, and has rows at
  * both: no count at one of them says anything of all. */
-static void test_a_host_that_goes(void **state)
+TEST(test_a_host_that_goes)
 {
-    (void)state;
     struct outcome outcome;
     struct asked asked = begin();
     asked.first = 8;
@@ -460,9 +453,8 @@ static void test_a_host_that_goes(void **state)
 
 /* A session that does not leave is cut: its call fails, and the level for which it left does not.
  */
-static void test_a_session_that_is_cut(void **state)
+TEST(test_a_session_that_is_cut)
 {
-    (void)state;
     struct outcome outcome;
     struct asked asked = begin();
     asked.first = 13;
@@ -482,9 +474,8 @@ static void test_a_session_that_is_cut(void **state)
     finish(&outcome);
 }
 
-static void test_time_is_over(void **state)
+TEST(test_time_is_over)
 {
-    (void)state;
     struct outcome outcome;
     struct asked asked = begin();
     asked.hold_ns = 60 * MONO_NS_PER_S;
@@ -499,9 +490,8 @@ static void test_time_is_over(void **state)
 }
 
 /* At most 20 rows a ms: an append takes 1 ms. */
-static void test_rows_are_over(void **state)
+TEST(test_rows_are_over)
 {
-    (void)state;
     struct outcome outcome;
     struct asked asked = begin();
     asked.hold_ns = 60 * MONO_NS_PER_S;
@@ -518,9 +508,8 @@ static void test_rows_are_over(void **state)
 
 /* Sessions that are up write little while the next ones take long to connect: without a rest the
  * bound on rows would end the search. */
-static void test_sessions_rest_between_levels(void **state)
+TEST(test_sessions_rest_between_levels)
 {
-    (void)state;
     struct outcome outcome;
     struct asked asked = begin();
     server.connecting = 1;
@@ -532,9 +521,8 @@ static void test_sessions_rest_between_levels(void **state)
     finish(&outcome);
 }
 
-static void test_memory_is_over(void **state)
+TEST(test_memory_is_over)
 {
-    (void)state;
     struct outcome outcome;
     struct asked asked = begin();
     asked.max_memory_bytes = 1 << 20; /* less than any machine has in use */
@@ -576,9 +564,8 @@ static unsigned walk(unsigned first, unsigned bound, unsigned room, bool is_hint
     return levels;
 }
 
-static void test_steps(void **state)
+TEST(test_steps)
 {
-    (void)state;
     for (unsigned room = 0; room <= 300; room++) {
         unsigned found = 0;
         assert_in_range(walk(10, 1000000, room, true, &found), 1, 12);
@@ -596,9 +583,8 @@ static void test_steps(void **state)
 }
 
 /* A place that was still taken by an earlier connection does not count as the limit. */
-static void test_steps_try_the_last_one_again(void **state)
+TEST(test_steps_try_the_last_one_again)
 {
-    (void)state;
     struct search search = {.bound = 1000};
     add_level(&search, 297, false, 296);
     assert_int_equal(ladder_next(&search, 297), 296);
@@ -616,9 +602,8 @@ static void test_steps_try_the_last_one_again(void **state)
     search_fini(&search);
 }
 
-static void test_memory(void **state)
+TEST(test_memory)
 {
-    (void)state;
     const struct ladder_memory memory = {.limit_bytes = 900, .base_bytes = 100};
     assert_int_equal(ladder_memory_fits(&memory, 10, 200), 80); /* 10 each, 700 are left */
     assert_int_equal(ladder_memory_fits(&memory, 0, 100), UINT32_MAX);
@@ -629,9 +614,8 @@ static void test_memory(void **state)
     assert_int_equal(ladder_memory_fits(&unknown, 10, 200), UINT32_MAX);
 }
 
-static void test_reading_a_search(void **state)
+TEST(test_reading_a_search)
 {
-    (void)state;
     static const struct {
         unsigned sessions;
         enum level_outcome outcome;
@@ -684,27 +668,4 @@ static void test_reading_a_search(void **state)
     assert_int_equal(within->sessions, 10);
     assert_true(search_session_bytes(&search) == 100);
     search_fini(&search);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_server_with_room),
-        cmocka_unit_test(test_server_with_no_room),
-        cmocka_unit_test(test_bound_on_sessions),
-        cmocka_unit_test(test_sessions_that_are_lost),
-        cmocka_unit_test(test_appends_that_are_refused),
-        cmocka_unit_test(test_sessions_without_progress),
-        cmocka_unit_test(test_a_host_that_goes),
-        cmocka_unit_test(test_a_session_that_is_cut),
-        cmocka_unit_test(test_time_is_over),
-        cmocka_unit_test(test_rows_are_over),
-        cmocka_unit_test(test_sessions_rest_between_levels),
-        cmocka_unit_test(test_memory_is_over),
-        cmocka_unit_test(test_steps),
-        cmocka_unit_test(test_steps_try_the_last_one_again),
-        cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_reading_a_search),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

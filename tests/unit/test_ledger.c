@@ -28,9 +28,8 @@ static const struct row_ledger all_rows = {
     .not_sent = 50,
 };
 
-static void session_ledgers_balance_or_not(void **state)
+TEST(session_ledgers_balance_or_not)
 {
-    (void)state;
     assert_true(session_ledger_balances(&all_sessions));
     uint64_t *members[8];
     struct session_ledger ledger = all_sessions;
@@ -53,9 +52,8 @@ static void session_ledgers_balance_or_not(void **state)
     assert_false(session_ledger_balances(&ledger));
 }
 
-static void row_ledgers_balance_or_not(void **state)
+TEST(row_ledgers_balance_or_not)
 {
-    (void)state;
     assert_true(row_ledger_balances(&all_rows));
     struct row_ledger ledger = all_rows;
     uint64_t *const members[5] = {&ledger.planned, &ledger.acknowledged, &ledger.rejected,
@@ -68,9 +66,8 @@ static void row_ledgers_balance_or_not(void **state)
     assert_true(row_ledger_balances(&ledger));
 }
 
-static void sums_of_ledgers_balance(void **state)
+TEST(sums_of_ledgers_balance)
 {
-    (void)state;
     struct row_ledger row_sum = all_rows;
     ledger_add(&row_sum, &all_rows, sizeof row_sum);
     assert_true(row_ledger_balances(&row_sum));
@@ -93,9 +90,8 @@ struct settle_case {
 };
 
 /* 600 acknowledged, 150 in doubt, 200 rejected. */
-static void counts_are_held_against_the_ledger(void **state)
+TEST(counts_are_held_against_the_ledger)
 {
-    (void)state;
     const struct settle_case cases[] = {
         {70, 670, 0, 0, 0, 0, 0, false},      /* exact */
         {70, 770, 0, 0, 100, 0, 0, false},    /* in doubt, arrived in part */
@@ -130,9 +126,8 @@ static void counts_are_held_against_the_ledger(void **state)
 }
 
 /* Each of the identities, broken by one. */
-static void transactions_balance_or_not(void **state)
+TEST(transactions_balance_or_not)
 {
-    (void)state;
     static const uint64_t good[RECORDER_COUNTERS] = {
         [RECORDER_TRANSACTIONS_DUE] = 120,
         [RECORDER_SKIPPED] = 15,
@@ -174,9 +169,8 @@ static void transactions_balance_or_not(void **state)
 }
 
 /* The same by name, of a transaction and of a statement. */
-static void operation_counts_balance_or_not(void **state)
+TEST(operation_counts_balance_or_not)
 {
-    (void)state;
     static const uint64_t good[OPERATION_COUNTS] = {
         [COUNT_SENT] = 9,
         [COUNT_ANSWERED] = 6,
@@ -225,9 +219,8 @@ static struct error make(enum error_kind kind, int code, const char *sqlstate, c
     return error;
 }
 
-static void tables_are_held_against_what_was_committed(void **state)
+TEST(tables_are_held_against_what_was_committed)
 {
-    (void)state;
     const struct {
         uint64_t after, lost, surplus;
     } cases[] = {{130, 0, 0}, {129, 0, 0}, {126, 0, 0}, {125, 1, 0},
@@ -252,9 +245,8 @@ static void tables_are_held_against_what_was_committed(void **state)
     assert_int_equal(verification.surplus, 1);
 }
 
-static void equal_causes_are_one(void **state)
+TEST(equal_causes_are_one)
 {
-    (void)state;
     causes_init(&causes);
     const struct error first = make(ERROR_LIMIT, 0, "53300", "too many clients");
     const struct error again = make(ERROR_LIMIT, 0, "53300", "too many clients already");
@@ -272,9 +264,8 @@ static void equal_causes_are_one(void **state)
 }
 
 /* The copy's mutex is its own: that of the other is locked meanwhile. */
-static void causes_are_copied_without_their_mutex(void **state)
+TEST(causes_are_copied_without_their_mutex)
 {
-    (void)state;
     static struct causes copy;
     causes_init(&copy);
     causes_init(&causes);
@@ -293,9 +284,8 @@ static void causes_are_copied_without_their_mutex(void **state)
     causes_fini(&causes);
 }
 
-static void different_causes_are_apart(void **state)
+TEST(different_causes_are_apart)
 {
-    (void)state;
     causes_init(&causes);
     const struct error base = make(ERROR_SERVER, 7, "XX000", "a");
     const struct error kind = make(ERROR_DATA, 7, "XX000", "a");
@@ -319,9 +309,8 @@ static void different_causes_are_apart(void **state)
     causes_fini(&causes);
 }
 
-static void a_full_table_counts_others(void **state)
+TEST(a_full_table_counts_others)
 {
-    (void)state;
     causes_init(&causes);
     for (int i = 0; i < CAUSES_MAX + 5; i++) {
         const struct error error = make(ERROR_SERVER, i, NULL, "a");
@@ -345,9 +334,8 @@ static void *add_many(void *argument)
     return NULL;
 }
 
-static void threads_lose_nothing(void **state)
+TEST(threads_lose_nothing)
 {
-    (void)state;
     causes_init(&causes);
     pthread_t threads[THREADS];
     int numbers[THREADS];
@@ -366,18 +354,16 @@ static void threads_lose_nothing(void **state)
     causes_fini(&causes);
 }
 
-static void phases_have_names(void **state)
+TEST(phases_have_names)
 {
-    (void)state;
     assert_string_equal(cause_phase_names[CAUSE_THREAD], "thread");
     assert_string_equal(cause_phase_names[CAUSE_CONNECT], "connect");
     assert_string_equal(cause_phase_names[CAUSE_APPEND], "append");
     assert_string_equal(cause_phase_names[CAUSE_READ], "read");
 }
 
-static void test_extremes(void **state)
+TEST(test_extremes)
 {
-    (void)state;
     const struct session_summary list[] = {
         {.index = 0, .is_idle = true},
         {.index = 1, .rows.acknowledged = 100, .worked_ns = MONO_NS_PER_S, .longest_gap_ns = 7},
@@ -414,9 +400,8 @@ static void read_rows(struct row_map *map, int64_t session, int64_t first, int64
 }
 
 /* Three sessions whose bits lie across the borders of words, one of them without rows. */
-static void test_all_there(void **state)
+TEST(test_all_there)
 {
-    (void)state;
     struct session_summary sessions[3] = {{.begun = 100}, {.begun = 0}, {.begun = 333}};
     struct row_verification found = {0};
     struct row_map *map = row_map_create(sessions, 3);
@@ -434,9 +419,8 @@ static void test_all_there(void **state)
     assert_true(sessions[1].is_verified);
 }
 
-static void test_lost_doubled_and_foreign(void **state)
+TEST(test_lost_doubled_and_foreign)
 {
-    (void)state;
     struct session_summary sessions[2] = {{.begun = 130}, {.begun = 70}};
     struct row_verification found = {0};
     struct row_map *map = row_map_create(sessions, 2);
@@ -463,9 +447,8 @@ static void test_lost_doubled_and_foreign(void **state)
 }
 
 /* Rows that were not acknowledged: in doubt, rejected, and some of a batch. */
-static void test_exceptions(void **state)
+TEST(test_exceptions)
 {
-    (void)state;
     struct row_exception list[] = {exception(10, 10, 0, true), exception(40, 10, 0, false),
                                    exception(60, 10, 4, false), exception(90, 10, 7, true)};
     struct session_summary session = {.begun = 100, .exceptions = list, .exception_count = 4};
@@ -484,28 +467,4 @@ static void test_exceptions(void **state)
     assert_int_equal(found.in_doubt_present, 3);
     assert_int_equal(found.rejected_present, 4);
     assert_int_equal(found.present + found.lost, 71);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(session_ledgers_balance_or_not),
-        cmocka_unit_test(row_ledgers_balance_or_not),
-        cmocka_unit_test(sums_of_ledgers_balance),
-        cmocka_unit_test(transactions_balance_or_not),
-        cmocka_unit_test(operation_counts_balance_or_not),
-        cmocka_unit_test(counts_are_held_against_the_ledger),
-        cmocka_unit_test(tables_are_held_against_what_was_committed),
-        cmocka_unit_test(equal_causes_are_one),
-        cmocka_unit_test(causes_are_copied_without_their_mutex),
-        cmocka_unit_test(different_causes_are_apart),
-        cmocka_unit_test(a_full_table_counts_others),
-        cmocka_unit_test(threads_lose_nothing),
-        cmocka_unit_test(phases_have_names),
-        cmocka_unit_test(test_extremes),
-        cmocka_unit_test(test_all_there),
-        cmocka_unit_test(test_lost_doubled_and_foreign),
-        cmocka_unit_test(test_exceptions),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

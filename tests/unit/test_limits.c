@@ -19,9 +19,8 @@ static const struct limit *find(const struct limit_list *list, enum limit_id id)
     return NULL;
 }
 
-static void test_first_of_limits(void **state)
+TEST(test_first_of_limits)
 {
-    (void)state;
     const struct limit_list list = {
         .count = 3,
         .entries = {{.id = LIMIT_OPEN_FILES, .sessions = 100},
@@ -38,9 +37,8 @@ static void test_first_of_limits(void **state)
 }
 
 /* The arithmetic, held against what this process can know of itself. */
-static void test_open_files(void **state)
+TEST(test_open_files)
 {
-    (void)state;
     struct rlimit files;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
     struct limit_list list;
@@ -76,9 +74,8 @@ static void test_open_files(void **state)
 }
 
 /* A thread that watches over connects is counted, once for all sessions. */
-static void test_watched_connects(void **state)
+TEST(test_watched_connects)
 {
-    (void)state;
     const struct adapter plain = {.files_per_session = 1};
     const struct adapter watched = {.files_per_session = 1, .flags = ADAPTER_WATCHED};
     const struct facts facts = {.ranks = 0};
@@ -93,9 +90,8 @@ static void test_watched_connects(void **state)
 }
 
 /* What cannot be read is not known, which is not the same as no limit. */
-static void test_a_process_that_is_not_found(void **state)
+TEST(test_a_process_that_is_not_found)
 {
-    (void)state;
     const struct limits_question question = {.sessions = 1,
                                              .stack_bytes = 65536,
                                              .has_server = true,
@@ -113,9 +109,8 @@ static void test_a_process_that_is_not_found(void **state)
     assert_true(is_told);
 }
 
-static void test_sides(void **state)
+TEST(test_sides)
 {
-    (void)state;
     static const struct server_limits server = {
         .count = 1, .sessions = {{.name = "max_connections", .allowed = 10, .used = 4}}};
     struct limits_question question = {.sessions = 8,
@@ -155,9 +150,8 @@ static const char *fix_of(const char *text, uint64_t used)
     return find(&list, LIMIT_SESSIONS)->fix;
 }
 
-static void test_fix_of_a_setting(void **state)
+TEST(test_fix_of_a_setting)
 {
-    (void)state;
     static const char *const cases[][2] = {
         {"max_connections = N+3 in postgresql.conf", "max_connections = 123 in postgresql.conf"},
         {"SET x = N; to keep it, x = N under [mysqld]",
@@ -176,9 +170,8 @@ static void test_fix_of_a_setting(void **state)
     assert_string_equal(fix_of("x = N", 4), "x = 123");
 }
 
-static void test_ports_of_unix_sockets(void **state)
+TEST(test_ports_of_unix_sockets)
 {
-    (void)state;
     struct limits_question question = {
         .sessions = 8, .stack_bytes = 65536, .files_per_session = 1, .uses_tcp = true};
     struct limit_list list;
@@ -191,9 +184,8 @@ static void test_ports_of_unix_sockets(void **state)
     assert_null(find(&list, LIMIT_PORTS));
 }
 
-static void test_conclusion(void **state)
+TEST(test_conclusion)
 {
-    (void)state;
     char line[CHECK_LINE_BYTES];
     struct limit limit = {.side = LIMIT_CLIENT, .name = "RLIMIT_NPROC", .where = "ulimit -u"};
     check_conclusion(10, 1234, &limit, line);
@@ -211,19 +203,4 @@ static void test_conclusion(void **state)
         line, "1 to about 50 sessions; the first limit is RLIMIT_NPROC (client, an estimate)");
     check_conclusion(10, LIMIT_NONE, NULL, line);
     assert_string_equal(line, "no limit was found");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_first_of_limits),
-        cmocka_unit_test(test_open_files),
-        cmocka_unit_test(test_watched_connects),
-        cmocka_unit_test(test_a_process_that_is_not_found),
-        cmocka_unit_test(test_sides),
-        cmocka_unit_test(test_ports_of_unix_sockets),
-        cmocka_unit_test(test_fix_of_a_setting),
-        cmocka_unit_test(test_conclusion),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

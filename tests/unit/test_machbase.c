@@ -8,7 +8,7 @@
 
 #include "adapters/machbase.h"
 
-static void test_targets(void **state)
+TEST(test_targets)
 {
     static const struct {
         struct target target;
@@ -57,7 +57,7 @@ static void test_targets(void **state)
     }
 }
 
-static void test_port_by_default(void **state)
+TEST(test_port_by_default)
 {
     static const struct {
         const char *value;
@@ -84,7 +84,7 @@ static struct column column_of(int type, unsigned long size)
     return column;
 }
 
-static void test_types(void **state)
+TEST(test_types)
 {
     static const struct {
         int type;
@@ -114,7 +114,7 @@ static void test_types(void **state)
     }
 }
 
-static void test_nulls(void **state)
+TEST(test_nulls)
 {
     union machbase_value value;
     struct column column = column_of(MACHBASE_INT16, 6);
@@ -160,7 +160,7 @@ static void test_nulls(void **state)
 
 /* Times that the library takes for texts, structures and the present would make it read memory that
  * is not there. */
-static void test_times(void **state)
+TEST(test_times)
 {
     static const int64_t times[] = {0, -1, -2, -3, -4, -5, INT64_MIN, INT64_MAX};
     const struct column column = column_of(MACHBASE_DATETIME, 31);
@@ -174,7 +174,7 @@ static void test_times(void **state)
     }
 }
 
-static void test_values_that_do_not_fit(void **state)
+TEST(test_values_that_do_not_fit)
 {
     static const int64_t numbers[] = {65535, -1, 65536};
     static const struct text_value texts[] = {{"abcd", 4}, {"abcde", 5}, {"", 0}};
@@ -194,7 +194,7 @@ static void test_values_that_do_not_fit(void **state)
     assert_int_equal(value.variable.length, 0);
 }
 
-static void test_addresses(void **state)
+TEST(test_addresses)
 {
     static const uint8_t ip4[][4] = {{192, 0, 2, 7}};
     static const uint8_t ip6[][16] = {{0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}};
@@ -213,7 +213,7 @@ static void test_addresses(void **state)
     assert_memory_equal(bytes + 1, ip6[0], 16);
 }
 
-static void test_written_values(void **state)
+TEST(test_written_values)
 {
     static const struct text_value text = {"it's ?", 6};
     static const struct text_value bytes = {"x", 1};
@@ -250,7 +250,7 @@ static void test_written_values(void **state)
     buffer_fini(&sql);
 }
 
-static void test_declared(void **state)
+TEST(test_declared)
 {
     const struct column text = {.type = COLUMN_TEXT, .size = 60};
     const struct column number = {.type = COLUMN_INT64};
@@ -265,9 +265,8 @@ static void test_declared(void **state)
     assert_false(machbase_declare_column(&boolean, false, declared, sizeof declared));
 }
 
-static void test_answers(void **state)
+TEST(test_answers)
 {
-    (void)state;
     assert_int_equal(machbase_judge((const unsigned char *)"CMI_READY", 9), PROBE_YES);
     assert_int_equal(machbase_judge((const unsigned char *)"CMI_READY\0", 10), PROBE_YES);
     assert_int_equal(machbase_judge((const unsigned char *)"CMI_READ", 8), PROBE_MORE);
@@ -288,7 +287,7 @@ static void expect_no_library(const char *given, const char *text)
     }
 }
 
-static void test_no_library(void **state)
+TEST(test_no_library)
 {
     struct adapter_conn *conn = NULL;
     struct error error;
@@ -304,17 +303,4 @@ static void test_no_library(void **state)
     assert_int_equal(adapter_machbase.open(&adapter_machbase, &target, &conn, &error),
                      STATUS_FATAL);
     assert_null(conn);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_targets),    cmocka_unit_test(test_port_by_default),
-        cmocka_unit_test(test_types),      cmocka_unit_test(test_nulls),
-        cmocka_unit_test(test_times),      cmocka_unit_test(test_values_that_do_not_fit),
-        cmocka_unit_test(test_addresses),  cmocka_unit_test(test_answers),
-        cmocka_unit_test(test_no_library), cmocka_unit_test(test_written_values),
-        cmocka_unit_test(test_declared),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -106,9 +106,8 @@ static const struct value_case value_cases[] = {
     {COLUMN_JSON, 0, 0, &some_text, "fd00", "0003610062", NULL},
 };
 
-static void test_values(void **state)
+TEST(test_values)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(value_cases); i++) {
         const struct value_case *one = &value_cases[i];
         struct column column = {
@@ -141,7 +140,7 @@ static void test_values(void **state)
 }
 
 /* Parameters of one statement: NULLs as bits, types, and the values of the others. */
-static void test_execute(void **state)
+TEST(test_execute)
 {
     static const int16_t number = 0x0201;
     static const uint8_t yes = 1, no = 0;
@@ -182,7 +181,7 @@ static void test_execute(void **state)
 
 /* Rows after one another, a NULL without a value, and columns that the database computes left out.
  */
-static void test_rows(void **state)
+TEST(test_rows)
 {
     static const int16_t numbers[] = {1, 2, 3};
     static const uint8_t is_null[] = {0, 1, 0};
@@ -219,7 +218,7 @@ static void test_rows(void **state)
 }
 
 /* The length in front of texts whose lengths need 1, 3, 4 and 9 bytes. */
-static void test_long_texts(void **state)
+TEST(test_long_texts)
 {
     static const struct {
         uint32_t length;
@@ -252,15 +251,4 @@ static void test_long_texts(void **state)
         assert_memory_equal(packet.bytes + packet.length - cases[i].length, bytes, cases[i].length);
         buffer_fini(&packet);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_execute),
-        cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_long_texts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

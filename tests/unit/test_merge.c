@@ -1,4 +1,6 @@
 /* Results of ranks as bytes, and the one result of all. */
+#include "unit/unit.h"
+
 #include "unit.h"
 
 #include <stdio.h>
@@ -142,9 +144,8 @@ static struct result *make_whole(unsigned ranks, unsigned sessions, size_t hosts
 }
 
 /* Two ranks, the second with another machine's limit, a cause and rows in doubt. */
-static void test_two(void **state)
+TEST(test_two)
 {
-    (void)state;
     struct part parts[2];
     struct buffer bytes[2] = {{0}, {0}};
     const struct operation_list operations = operation_list_all();
@@ -282,9 +283,8 @@ static void test_two(void **state)
 }
 
 /* Rows before the run are those of one rank; what a rank has added stays when it has ended. */
-static void test_rows_held(void **state)
+TEST(test_rows_held)
 {
-    (void)state;
     const struct operation_list operations = operation_list_all();
     struct result *whole = make_whole(2, 2, 1);
     struct merge *merge = merge_create(whole, &operations);
@@ -318,9 +318,8 @@ static void test_rows_held(void **state)
 }
 
 /* Intervals end a little late; two that begin in one second are one, as things stood at its end. */
-static void test_seconds(void **state)
+TEST(test_seconds)
 {
-    (void)state;
     static const int64_t starts_ms[] = {0, 1040, 1980, 2030};
     static const uint64_t rows[] = {10, 10, 20};
     const struct operation_list operations = operation_list_all();
@@ -351,9 +350,8 @@ static void test_seconds(void **state)
 }
 
 /* As in one process: of all on the machine, and not by the short rest at the end. */
-static void test_maxima(void **state)
+TEST(test_maxima)
 {
-    (void)state;
     const struct operation_list operations = operation_list_all();
     for (int is_mean = 0; is_mean < 2; is_mean++) {
         struct result *whole = make_whole(2, 2, 1);
@@ -403,9 +401,8 @@ static struct trace_sum *make_trace(const struct part *part, enum io_trace level
 
 /* What was traced is brought to rank 0's clock, and added up; a rank that does not trace adds
  * nothing, and one that could not says why. */
-static void test_traces(void **state)
+TEST(test_traces)
 {
-    (void)state;
     static const struct {
         int64_t start_ns;
         enum io_trace level;
@@ -456,9 +453,8 @@ static void test_traces(void **state)
 }
 
 /* Whose figures of the server there are, and whose are missing. */
-static void test_servers(void **state)
+TEST(test_servers)
 {
-    (void)state;
     static const struct {
         unsigned hosts, here[2]; /* of the target; on the machines of two ranks */
         bool is_lost;            /* the second */
@@ -536,9 +532,8 @@ static int64_t spread_value(size_t shape, uint64_t random)
 
 /* What sessions record comes to the same in one recorder and in those of several ranks: each
  * histogram as a whole, and so every percentile; by the second each percentile to its bucket. */
-static void test_spread(void **state)
+TEST(test_spread)
 {
-    (void)state;
     enum {
         RANKS = 4,
         SESSIONS = 8,
@@ -622,9 +617,8 @@ static void test_spread(void **state)
 }
 
 /* Bytes of which one is another are refused, and nothing of them is added. */
-static void test_damaged(void **state)
+TEST(test_damaged)
 {
-    (void)state;
     struct part part;
     struct buffer bytes = {0};
     const struct operation_list operations = operation_list_all();
@@ -651,9 +645,8 @@ static void test_damaged(void **state)
 }
 
 /* Bytes that are cut anywhere, or of another shape, are refused. */
-static void test_not_whole(void **state)
+TEST(test_not_whole)
 {
-    (void)state;
     struct part part;
     struct buffer bytes = {0};
     const struct operation_list operations = operation_list_all();
@@ -687,9 +680,8 @@ static void test_not_whole(void **state)
 }
 
 /* A fleet of which there is only the paper: what it takes at rank 0. */
-static void test_fleet(void **state)
+TEST(test_fleet)
 {
-    (void)state;
     const struct operation_list operations = operation_list_all();
     struct result *whole = make_whole(FLEET_RANKS, FLEET_RANKS * FLEET_SESSIONS, 1);
     struct merge *merge = merge_create(whole, &operations);
@@ -736,9 +728,8 @@ static void test_fleet(void **state)
 }
 
 /* A hold that the end of the search cut short at one of the ranks makes the rate no higher. */
-static void test_level(void **state)
+TEST(test_level)
 {
-    (void)state;
     const struct {
         uint64_t rows;
         int64_t hold_ns;
@@ -766,9 +757,8 @@ static void test_level(void **state)
 }
 
 /* The part of a rank that was lost, added to one that ran to its end. */
-static void test_numbers_of_two_parts(void **state)
+TEST(test_numbers_of_two_parts)
 {
-    (void)state;
     struct result *all = calloc(1, sizeof *all);
     struct rank_result *part = calloc(1, sizeof *part);
     assert_true(all != NULL && part != NULL);
@@ -807,21 +797,4 @@ static void test_numbers_of_two_parts(void **state)
     assert_int_equal(all->append_ns, 4);
     free(part);
     free(all);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_numbers_of_two_parts),
-                                       cmocka_unit_test(test_two),
-                                       cmocka_unit_test(test_rows_held),
-                                       cmocka_unit_test(test_seconds),
-                                       cmocka_unit_test(test_traces),
-                                       cmocka_unit_test(test_servers),
-                                       cmocka_unit_test(test_spread),
-                                       cmocka_unit_test(test_not_whole),
-                                       cmocka_unit_test(test_damaged),
-                                       cmocka_unit_test(test_fleet),
-                                       cmocka_unit_test(test_maxima),
-                                       cmocka_unit_test(test_level)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

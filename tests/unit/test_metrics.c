@@ -45,9 +45,8 @@ static void check_has(const struct buffer *text, const char *line)
     }
 }
 
-static void test_text(void **state)
+TEST_BETWEEN(test_text, set_up, NULL)
 {
-    (void)state;
     plan.facts = &facts;
     snprintf(facts.target, sizeof facts.target, "a\"b\\c\nd\xff");
     total.counters[RECORDER_ROWS_ACKNOWLEDGED] = UINT64_C(10000000000000000001);
@@ -140,9 +139,8 @@ static void ask(uint16_t port, const char *request, char *text, size_t size)
     receive_all(sock, text, size);
 }
 
-static void test_served(void **state)
+TEST(test_served)
 {
-    (void)state;
     uint16_t port;
     struct metrics_http *http = start(&port);
     char text[512];
@@ -174,9 +172,8 @@ static void test_served(void **state)
 
 /* With all places taken by silent clients, one more takes that of the oldest: it does not wait
  * until their time is up, when all of them would be gone. The end does not wait for them. */
-static void test_silent_clients(void **state)
+TEST(test_silent_clients)
 {
-    (void)state;
     uint16_t port;
     struct metrics_http *http = start(&port);
     metrics_http_publish(http, "x 1\n", 4);
@@ -198,9 +195,8 @@ static void test_silent_clients(void **state)
 }
 
 /* More than any buffer of a socket takes, read slowly; and a client that never reads. */
-static void test_long_text(void **state)
+TEST(test_long_text)
 {
-    (void)state;
     enum {
         BYTES = 8 << 20
     };
@@ -224,9 +220,8 @@ static void test_long_text(void **state)
 }
 
 /* A head without end is refused when it is too long. */
-static void test_long_request(void **state)
+TEST(test_long_request)
 {
-    (void)state;
     uint16_t port;
     struct metrics_http *http = start(&port);
     char request[40000];
@@ -238,14 +233,4 @@ static void test_long_request(void **state)
     receive_all(sock, text, sizeof text);
     assert_memory_equal(text, "HTTP/1.1 4", 10);
     metrics_http_stop(http);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_text, set_up), cmocka_unit_test(test_served),
-        cmocka_unit_test(test_silent_clients),     cmocka_unit_test(test_long_text),
-        cmocka_unit_test(test_long_request),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

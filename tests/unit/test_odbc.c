@@ -1,4 +1,6 @@
 /* Connection strings and scripts, before a driver sees them. */
+#include "unit/unit.h"
+
 #include "unit.h"
 
 #include <string.h>
@@ -12,7 +14,7 @@ struct lookup {
     const char *value;
 };
 
-static void test_find(void **state)
+TEST(test_find)
 {
     static const char *const keys[] = {"Server", "Host", NULL};
     static const struct lookup cases[] = {
@@ -42,7 +44,7 @@ static void test_find(void **state)
     }
 }
 
-static void test_find_cuts(void **state)
+TEST(test_find_cuts)
 {
     static const char *const keys[] = {"Server", NULL};
     char value[4];
@@ -58,7 +60,7 @@ struct build {
     const char *wanted;
 };
 
-static void test_build(void **state)
+TEST(test_build)
 {
     static const struct build cases[] = {
         {{.path = "logs"}, "DSN=logs;"},
@@ -102,7 +104,7 @@ static void test_build(void **state)
 }
 
 /* What was put in comes out again. */
-static void test_build_and_find(void **state)
+TEST(test_build_and_find)
 {
     static const char *const keys[] = {"PWD", NULL};
     static const char *const passwords[] = {"plain", "a;b", "}",    "};",  "{",    "{}",
@@ -129,7 +131,7 @@ struct split {
     const char *statements[STATEMENTS_MAX];
 };
 
-static void test_split(void **state)
+TEST(test_split)
 {
     static const struct split cases[] = {
         {"", {NULL}},
@@ -186,7 +188,7 @@ static void test_split(void **state)
 }
 
 /* The same text is another one in another dialect. */
-static void test_lexis(void **state)
+TEST(test_lexis)
 {
     static const struct {
         const char *dialect, *sql;
@@ -220,7 +222,7 @@ static void test_lexis(void **state)
     }
 }
 
-static void test_kinds(void **state)
+TEST(test_kinds)
 {
     static const struct {
         const char *sql;
@@ -252,7 +254,7 @@ static void test_kinds(void **state)
     }
 }
 
-static void test_faults(void **state)
+TEST(test_faults)
 {
     static const struct {
         const char *text;
@@ -272,15 +274,4 @@ static void test_faults(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         assert_int_equal(odbc_string_fault(cases[i].text) == NULL, cases[i].is_good);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_faults),         cmocka_unit_test(test_find),
-        cmocka_unit_test(test_find_cuts),      cmocka_unit_test(test_build),
-        cmocka_unit_test(test_build_and_find), cmocka_unit_test(test_split),
-        cmocka_unit_test(test_kinds),          cmocka_unit_test(test_lexis),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,9 +17,8 @@ static const struct option_entry *entry_of(const char *name, enum command comman
     return entry;
 }
 
-static void test_a_command_has_an_option_once(void **state)
+TEST(test_a_command_has_an_option_once)
 {
-    (void)state;
     for (size_t c = 0; c < sizeof commands / sizeof commands[0]; c++) {
         for (const struct option_entry *a = option_table; a->name != NULL; a++) {
             for (const struct option_entry *b = a + 1; b->name != NULL; b++) {
@@ -35,9 +34,8 @@ static void test_a_command_has_an_option_once(void **state)
 }
 
 /* What runs are made with is in run.json, or two that differ in it look alike. */
-static void test_options_of_runs_are_recorded(void **state)
+TEST(test_options_of_runs_are_recorded)
 {
-    (void)state;
     static const char *const others[] = {"adapter", "connect-timeout", "out", "plan", "version",
                                          "help",    "password-file"};
     for (const struct option_entry *entry = option_table; entry->name != NULL; entry++) {
@@ -52,9 +50,8 @@ static void test_options_of_runs_are_recorded(void **state)
     }
 }
 
-static void test_lists(void **state)
+TEST(test_lists)
 {
-    (void)state;
     struct plan plan;
     struct error error;
     error_clear(&error);
@@ -91,9 +88,8 @@ static void test_lists(void **state)
     assert_int_equal(list->count, SWEEP_LIST_MAX);
 }
 
-static void test_values(void **state)
+TEST(test_values)
 {
-    (void)state;
     static const struct {
         const char *name, *value, *wrong;
     } cases[] = {
@@ -145,15 +141,4 @@ static void test_values(void **state)
     assert_int_equal(plan.transactions, 200000);
     assert_int_equal(plan.warm_up_ns, 5 * MONO_NS_PER_S);
     assert_string_equal(plan.metrics_host, "::1");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_command_has_an_option_once),
-        cmocka_unit_test(test_options_of_runs_are_recorded),
-        cmocka_unit_test(test_lists),
-        cmocka_unit_test(test_values),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

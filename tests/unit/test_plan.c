@@ -33,9 +33,8 @@ static const char *refuse(const struct plan *asked, enum exit_code code)
     return error.text;
 }
 
-static void test_quotas_lose_no_row(void **state)
+TEST(test_quotas_lose_no_row)
 {
-    (void)state;
     static const uint64_t cases[][2] = {{7, 100}, {1, 1},    {3, 3},           {1000, 10000000},
                                         {7, 7},   {64, 100}, {999, 1000000007}};
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
@@ -54,9 +53,8 @@ static void test_quotas_lose_no_row(void **state)
     }
 }
 
-static void test_quotas_of_seven_sessions(void **state)
+TEST(test_quotas_of_seven_sessions)
 {
-    (void)state;
     struct plan plan = ask(7, 100);
     assert_int_equal(plan_make(&plan, &facts, NULL), EXIT_CODE_OK);
     static const uint64_t expected[] = {15, 15, 14, 14, 14, 14, 14};
@@ -66,9 +64,8 @@ static void test_quotas_of_seven_sessions(void **state)
     plan_fini(&plan);
 }
 
-static void test_duration_has_no_quota(void **state)
+TEST(test_duration_has_no_quota)
 {
-    (void)state;
     struct plan plan = ask(5, 0);
     plan.duration_ns = MONO_NS_PER_S;
     assert_int_equal(plan_make(&plan, &facts, NULL), EXIT_CODE_OK);
@@ -84,9 +81,8 @@ static void test_duration_has_no_quota(void **state)
     assert_int_equal(plan_make(&plan, &facts, NULL), EXIT_CODE_USAGE);
 }
 
-static void test_refusals(void **state)
+TEST(test_refusals)
 {
-    (void)state;
     struct plan plan = ask(8, 7);
     assert_non_null(strstr(refuse(&plan, EXIT_CODE_USAGE), "fewer than 8 sessions"));
     plan = ask(1, 1);
@@ -124,9 +120,8 @@ static void test_refusals(void **state)
     assert_non_null(strstr(refuse(&plan, EXIT_CODE_USAGE), "--stack-size"));
 }
 
-static void test_seed_decides_run_tag(void **state)
+TEST(test_seed_decides_run_tag)
 {
-    (void)state;
     int16_t tags[3];
     static const uint64_t seeds[] = {42, 42, 43};
     for (size_t i = 0; i < 3; i++) {
@@ -142,9 +137,8 @@ static void test_seed_decides_run_tag(void **state)
     assert_true(tags[0] >= 1 && tags[2] >= 1);
 }
 
-static void test_url_parts(void **state)
+TEST(test_url_parts)
 {
-    (void)state;
     struct url url;
     assert_int_equal(url_parse(&url, "db://us%65r:p%40ss:w@[::1]:5433/my%20db?x=y@z", false, NULL),
                      STATUS_OK);
@@ -176,9 +170,8 @@ static void test_url_parts(void **state)
     url_fini(&url);
 }
 
-static void test_bad_urls(void **state)
+TEST(test_bad_urls)
 {
-    (void)state;
     /* the last ones have passwords that would be taken for a port, a database or a parameter */
     static const char *const bad[] = {
         "db://h:port/d",   "db://h:0/d",        "db://[::1/d",      "db://h/%zz",
@@ -211,9 +204,8 @@ static void test_bad_urls(void **state)
                         "name is %23: write db://user@host:port/database");
 }
 
-static void test_lists_of_hosts(void **state)
+TEST(test_lists_of_hosts)
 {
-    (void)state;
     struct url url;
     assert_int_equal(url_parse(&url, "db://u:p@a:1,[::1]:2,%2Frun%2Fx,b/d?x=y", false, NULL),
                      STATUS_OK);
@@ -258,9 +250,8 @@ static void test_lists_of_hosts(void **state)
 }
 
 #if APPEND_HAVE_POSTGRESQL
-static void test_hosts_of_a_plan(void **state)
+TEST(test_hosts_of_a_plan)
 {
-    (void)state;
     char name[64];
     struct plan plan = {
         .facts = &facts, .target_given = "postgresql://u@a,[::1]:7/d", .connect_timeout_ns = 1};
@@ -291,9 +282,8 @@ static void test_hosts_of_a_plan(void **state)
 }
 #endif
 
-static void test_redaction(void **state)
+TEST(test_redaction)
 {
-    (void)state;
     static const char *const cases[][2] = {
         {"db://user:secret@host:1/d?x=1", "db://user@host:1/d?x=1"},
         {"db://user:sec/ret@host/d", "db://user@host/d"},
@@ -323,9 +313,8 @@ static void test_redaction(void **state)
     assert_true(strlen(small) < sizeof small);
 }
 
-static void test_connection_string_redaction(void **state)
+TEST(test_connection_string_redaction)
 {
-    (void)state;
     static const char *const cases[][2] = {
         {"odbc:DSN=x", "odbc:DSN=x"},
         {"odbc:DSN=x;PWD=secret;UID=me", "odbc:DSN=x;PWD=***;UID=me"},
@@ -349,9 +338,8 @@ static void test_connection_string_redaction(void **state)
     assert_int_equal(strlen(small), sizeof small - 1);
 }
 
-static void test_url_parameters(void **state)
+TEST(test_url_parameters)
 {
-    (void)state;
     const char *rest = "&ssl=verify&ssl-ca=%2Ftmp%2Fa%26b&empty=&flag&bad=%4#ignored";
     static const char *const expected[][2] = {
         {"ssl", "verify"}, {"ssl-ca", "/tmp/a&b"}, {"empty", ""}, {"flag", ""}};
@@ -376,9 +364,8 @@ static void test_url_parameters(void **state)
     assert_false(is_good);
 }
 
-static void test_schemas_are_built_in(void **state)
+TEST(test_schemas_are_built_in)
 {
-    (void)state;
     assert_null(schema_find("syslog", "nobody"));
     for (const struct schema_text *text = schema_texts; text->schema != NULL; text++) {
         assert_ptr_equal(schema_find(text->schema, text->database), text->sql);
@@ -387,9 +374,8 @@ static void test_schemas_are_built_in(void **state)
 }
 
 /* One word of --set, and what it makes of a built-in script. */
-static void test_workloads_are_loaded(void **state)
+TEST(test_workloads_are_loaded)
 {
-    (void)state;
     static const struct {
         const char *workload, *set;
         unsigned prepared, datasets, transactions;
@@ -445,9 +431,8 @@ static void test_workloads_are_loaded(void **state)
 }
 
 /* Options as they are given, and the error that they make with a script or without one. */
-static void test_options_beside_a_workload(void **state)
+TEST(test_options_beside_a_workload)
 {
-    (void)state;
     static const struct {
         const char *workload, *option, *value, *wrong; /* wrong NULL: it is taken */
     } cases[] = {
@@ -500,9 +485,8 @@ static void test_options_beside_a_workload(void **state)
 }
 
 /* The operands of a run: what is RECORDS, and what is the target. */
-static void test_operands_of_a_workload(void **state)
+TEST(test_operands_of_a_workload)
 {
-    (void)state;
     static const struct {
         const char *words; /* behind --workload oltp */
         uint64_t records;
@@ -548,9 +532,8 @@ static void test_operands_of_a_workload(void **state)
     }
 }
 
-static void test_workloads_are_built_in(void **state)
+TEST(test_workloads_are_built_in)
 {
-    (void)state;
     static const char *const names[] = {"append-then-count", "batch", "mass-insert", "oltp",
                                         "select-insert",     "tpcb",  "ycsb"};
     size_t count = 0;
@@ -561,30 +544,4 @@ static void test_workloads_are_built_in(void **state)
         assert_non_null(strstr(script->text, "transaction("));
     }
     assert_int_equal(count, COUNT_OF(names));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_quotas_lose_no_row),
-        cmocka_unit_test(test_quotas_of_seven_sessions),
-        cmocka_unit_test(test_duration_has_no_quota),
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_seed_decides_run_tag),
-        cmocka_unit_test(test_url_parts),
-        cmocka_unit_test(test_url_parameters),
-        cmocka_unit_test(test_connection_string_redaction),
-        cmocka_unit_test(test_bad_urls),
-        cmocka_unit_test(test_lists_of_hosts),
-#if APPEND_HAVE_POSTGRESQL
-        cmocka_unit_test(test_hosts_of_a_plan),
-#endif
-        cmocka_unit_test(test_redaction),
-        cmocka_unit_test(test_schemas_are_built_in),
-        cmocka_unit_test(test_workloads_are_built_in),
-        cmocka_unit_test(test_workloads_are_loaded),
-        cmocka_unit_test(test_options_beside_a_workload),
-        cmocka_unit_test(test_operands_of_a_workload),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,12 @@
 /* What a server does that breaks off while connecting: no real one can be made to do it. And the
  * bytes of a COPY. */
-#include <setjmp.h>
+#include "unit/unit.h"
+
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -71,9 +70,8 @@ static enum status open_stand_in(const char *answer, const char *sslmode, struct
 }
 
 /* An overloaded server resets connections: that is no fault of certificates or passwords. */
-static void test_tls_that_breaks_off(void **state)
+TEST(test_tls_that_breaks_off)
 {
-    (void)state;
     struct error error;
     const enum status status = open_stand_in("S", "require", &error);
     print_message("%s\n", error.text);
@@ -81,9 +79,8 @@ static void test_tls_that_breaks_off(void **state)
     assert_int_equal(error.kind, ERROR_CONNECTION);
 }
 
-static void test_no_tls_there(void **state)
+TEST(test_no_tls_there)
 {
-    (void)state;
     struct error error;
     const enum status status = open_stand_in("N", "require", &error);
     print_message("%s\n", error.text);
@@ -91,9 +88,8 @@ static void test_no_tls_there(void **state)
     assert_int_equal(error.kind, ERROR_AUTH);
 }
 
-static void test_hang_up_without_tls(void **state)
+TEST(test_hang_up_without_tls)
 {
-    (void)state;
     struct error error;
     const enum status status = open_stand_in("", "disable", &error);
     print_message("%s\n", error.text);
@@ -151,9 +147,8 @@ static void *take_copy(void *argument)
 
 /* Expected are the bytes of PostgreSQL's binary format: length words, numeric in base 10,000,
  * moments in microseconds since 2000. */
-static void test_values_of_a_copy(void **state)
+TEST(test_values_of_a_copy)
 {
-    (void)state;
     static const char expected[] = "5047434f50590aff0d0a0000000000000000000009"
                                    "0000000e000300004000000504d2162e2328"
                                    "0000000a0001ffff400000030032"
@@ -222,15 +217,4 @@ static void test_values_of_a_copy(void **state)
         snprintf(sent + 2 * i, 3, "%02x", (unsigned)server.data[i]);
     }
     assert_string_equal(sent, expected);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tls_that_breaks_off),
-        cmocka_unit_test(test_no_tls_there),
-        cmocka_unit_test(test_hang_up_without_tls),
-        cmocka_unit_test(test_values_of_a_copy),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

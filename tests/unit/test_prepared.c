@@ -111,9 +111,8 @@ static enum status call(const struct statement *statement)
     return prepared_run(&set, statement, NULL, &answer, &error);
 }
 
-static void test_each_is_prepared_once(void **state)
+TEST_BETWEEN(test_each_is_prepared_once, begin, end)
 {
-    (void)state;
     for (int i = 0; i < 3; i++) {
         assert_int_equal(call(&first), STATUS_OK);
         assert_ptr_equal(conn.latest, &first);
@@ -128,9 +127,8 @@ static void test_each_is_prepared_once(void **state)
     assert_null(set.slots);
 }
 
-static void test_one_that_is_prepared_before(void **state)
+TEST_BETWEEN(test_one_that_is_prepared_before, begin, end)
 {
-    (void)state;
     assert_int_equal(prepared_make(&set, &first, &error), STATUS_OK);
     assert_int_equal(conn.prepares, 1);
     assert_int_equal(call(&first), STATUS_OK);
@@ -138,9 +136,8 @@ static void test_one_that_is_prepared_before(void **state)
 }
 
 /* The adapter gets what it has made for the one before. */
-static void test_another_one_takes_the_slot(void **state)
+TEST_BETWEEN(test_another_one_takes_the_slot, begin, end)
 {
-    (void)state;
     assert_int_equal(call(&first), STATUS_OK);
     assert_int_equal(call(&other), STATUS_OK);
     assert_ptr_equal(conn.latest, &other);
@@ -151,9 +148,8 @@ static void test_another_one_takes_the_slot(void **state)
     assert_int_equal(conn.drops, 1);
 }
 
-static void test_what_is_run_as_text(void **state)
+TEST_BETWEEN(test_what_is_run_as_text, begin, end)
 {
-    (void)state;
     assert_int_equal(call(&text), STATUS_OK);
     assert_int_equal(call(&slot_as_text), STATUS_OK);
     assert_int_equal(call(&latest), STATUS_OK);
@@ -173,9 +169,8 @@ static void test_what_is_run_as_text(void **state)
     assert_int_equal(conn.drops, 0);
 }
 
-static void test_one_that_is_refused(void **state)
+TEST_BETWEEN(test_one_that_is_refused, begin, end)
 {
-    (void)state;
     conn.prepare_status = STATUS_REJECTED;
     for (unsigned i = 1; i < 3; i++) {
         assert_int_equal(call(&first), STATUS_REJECTED);
@@ -190,9 +185,8 @@ static void test_one_that_is_refused(void **state)
     assert_int_equal(conn.prepares, 3);
 }
 
-static void test_prepared_again_when_stale(void **state)
+TEST_BETWEEN(test_prepared_again_when_stale, begin, end)
 {
-    (void)state;
     assert_int_equal(call(&first), STATUS_OK);
     conn.stale_runs = 1;
     conn.staleness = STALE_AGAIN;
@@ -212,9 +206,8 @@ static void test_prepared_again_when_stale(void **state)
     assert_int_equal(conn.prepares, 4);
 }
 
-static void test_stale_in_a_transaction(void **state)
+TEST_BETWEEN(test_stale_in_a_transaction, begin, end)
 {
-    (void)state;
     assert_int_equal(call(&first), STATUS_OK);
     conn.stale_runs = 1;
     conn.staleness = STALE_UNDONE;
@@ -227,18 +220,4 @@ static void test_stale_in_a_transaction(void **state)
     error_clear(&error);
     assert_int_equal(call(&first), STATUS_OK);
     assert_int_equal(conn.prepares, 2);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_each_is_prepared_once, begin, end),
-        cmocka_unit_test_setup_teardown(test_one_that_is_prepared_before, begin, end),
-        cmocka_unit_test_setup_teardown(test_another_one_takes_the_slot, begin, end),
-        cmocka_unit_test_setup_teardown(test_what_is_run_as_text, begin, end),
-        cmocka_unit_test_setup_teardown(test_one_that_is_refused, begin, end),
-        cmocka_unit_test_setup_teardown(test_prepared_again_when_stale, begin, end),
-        cmocka_unit_test_setup_teardown(test_stale_in_a_transaction, begin, end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,10 @@
-#include <setjmp.h>
+#include "unit/unit.h"
+
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "measure/server_process.h"
 
@@ -57,9 +56,8 @@ static bool walk(const struct procfs_process *list, size_t count)
     return true;
 }
 
-static void a_tree_is_all_descendants(void **state)
+TEST_BETWEEN(a_tree_is_all_descendants, set_up, tear_down)
 {
-    (void)state;
     struct procfs_process list[] = {
         seen(1, 0, 9, 9),       seen(50, 60, 1, 0), seen(60, ROOT, 2, 0),  seen(ROOT, 1, 10, 100),
         seen(101, ROOT, 20, 0), seen(102, 1, 7, 0), seen(103, 101, 30, 1),
@@ -72,9 +70,8 @@ static void a_tree_is_all_descendants(void **state)
     assert_int_equal(table.total_ns, 1 + 2 + 110 + 20 + 31);
 }
 
-static void a_root_that_is_gone_is_no_tree(void **state)
+TEST_BETWEEN(a_root_that_is_gone_is_no_tree, set_up, tear_down)
 {
-    (void)state;
     struct procfs_process list[] = {seen(1, 0, 9, 9), seen(ROOT, 1, 10, 0)};
     assert_false(walk(list, 1));
     list[1].has_ended = true;
@@ -84,9 +81,8 @@ static void a_root_that_is_gone_is_no_tree(void **state)
     assert_false(walk(list, 2));
 }
 
-static void a_reaped_child_counts_once(void **state)
+TEST_BETWEEN(a_reaped_child_counts_once, set_up, tear_down)
 {
-    (void)state;
     struct procfs_process before[] = {seen(ROOT, 1, 10, 0), seen(101, ROOT, 50, 0)};
     struct procfs_process after[] = {seen(ROOT, 1, 11, 55)};
     assert_true(walk(before, 2));
@@ -97,9 +93,8 @@ static void a_reaped_child_counts_once(void **state)
 }
 
 /* The walk read the parent before, and the child after the reaping. */
-static void a_child_that_falls_between_two_reads_is_not_lost(void **state)
+TEST_BETWEEN(a_child_that_falls_between_two_reads_is_not_lost, set_up, tear_down)
 {
-    (void)state;
     struct procfs_process before[] = {seen(ROOT, 1, 10, 0), seen(101, ROOT, 50, 0)};
     struct procfs_process between[] = {seen(ROOT, 1, 10, 0)};
     struct procfs_process after[] = {seen(ROOT, 1, 10, 52)};
@@ -111,9 +106,8 @@ static void a_child_that_falls_between_two_reads_is_not_lost(void **state)
 }
 
 /* The walk read the child before, and the parent after the reaping. */
-static void a_child_that_was_read_twice_counts_once(void **state)
+TEST_BETWEEN(a_child_that_was_read_twice_counts_once, set_up, tear_down)
 {
-    (void)state;
     struct procfs_process before[] = {seen(50, ROOT, 50, 0), seen(ROOT, 1, 10, 0)};
     struct procfs_process twice[] = {seen(50, ROOT, 50, 0), seen(ROOT, 1, 10, 50)};
     struct procfs_process after[] = {seen(ROOT, 1, 70, 50)};
@@ -124,9 +118,8 @@ static void a_child_that_was_read_twice_counts_once(void **state)
     assert_int_equal(table.total_ns, 120);
 }
 
-static void a_child_that_nobody_reaps_keeps_its_time(void **state)
+TEST_BETWEEN(a_child_that_nobody_reaps_keeps_its_time, set_up, tear_down)
 {
-    (void)state;
     struct procfs_process before[] = {seen(ROOT, 1, 10, 0), seen(101, ROOT, 50, 0)};
     struct procfs_process after[] = {seen(ROOT, 1, 12, 0)};
     assert_true(walk(before, 2));
@@ -139,9 +132,8 @@ static void a_child_that_nobody_reaps_keeps_its_time(void **state)
 }
 
 /* The parent shows whole ticks of user and of system time, the child showed nanoseconds. */
-static void rounding_to_ticks_is_forgiven_once(void **state)
+TEST_BETWEEN(rounding_to_ticks_is_forgiven_once, set_up, tear_down)
 {
-    (void)state;
     process_table_fini(&table);
     table.rounding_ns = 20;
     struct procfs_process before[] = {seen(ROOT, 1, 1000, 0), seen(101, ROOT, 67, 0),
@@ -158,9 +150,8 @@ static void rounding_to_ticks_is_forgiven_once(void **state)
     assert_int_equal(table.total_ns, 1104);
 }
 
-static void a_branch_that_ends_at_once_counts_once(void **state)
+TEST_BETWEEN(a_branch_that_ends_at_once_counts_once, set_up, tear_down)
 {
-    (void)state;
     struct procfs_process before[] = {seen(ROOT, 1, 10, 0), seen(101, ROOT, 20, 0),
                                       seen(102, 101, 50, 0)};
     struct procfs_process after[] = {seen(ROOT, 1, 10, 75)};
@@ -170,9 +161,8 @@ static void a_branch_that_ends_at_once_counts_once(void **state)
     assert_int_equal(table.known.count, 1);
 }
 
-static void an_orphan_stays_a_member(void **state)
+TEST_BETWEEN(an_orphan_stays_a_member, set_up, tear_down)
 {
-    (void)state;
     struct procfs_process before[] = {seen(1, 0, 0, 0), seen(ROOT, 1, 10, 0),
                                       seen(101, ROOT, 20, 0), seen(102, 101, 50, 0)};
     struct procfs_process after[] = {seen(1, 0, 0, 0), seen(ROOT, 1, 10, 20), seen(102, 1, 60, 0)};
@@ -182,9 +172,8 @@ static void an_orphan_stays_a_member(void **state)
     assert_int_equal(table.total_ns, 90);
 }
 
-static void a_pid_that_is_used_again_is_another_process(void **state)
+TEST_BETWEEN(a_pid_that_is_used_again_is_another_process, set_up, tear_down)
 {
-    (void)state;
     struct procfs_process before[] = {seen(ROOT, 1, 10, 0), seen(101, ROOT, 50, 0)};
     struct procfs_process after[] = {seen(ROOT, 1, 10, 50), seen(101, ROOT, 3, 0)};
     after[1].start_ticks = 5000;
@@ -196,9 +185,8 @@ static void a_pid_that_is_used_again_is_another_process(void **state)
     assert_int_equal(table.known.entries[1].memory.pss_round, 0);
 }
 
-static void the_total_never_falls(void **state)
+TEST_BETWEEN(the_total_never_falls, set_up, tear_down)
 {
-    (void)state;
     struct procfs_process before[] = {seen(ROOT, 1, 10, 30)};
     struct procfs_process after[] = {seen(ROOT, 1, 5, 25)};
     assert_true(walk(before, 1));
@@ -210,9 +198,8 @@ static void the_total_never_falls(void **state)
     assert_int_equal(table.total_ns, 70);
 }
 
-static void thousands_of_processes(void **state)
+TEST_BETWEEN(thousands_of_processes, set_up, tear_down)
 {
-    (void)state;
     enum {
         MANY = 5000
     };
@@ -226,25 +213,4 @@ static void thousands_of_processes(void **state)
     }
     assert_int_equal(table.processes, MANY);
     free(list);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(a_tree_is_all_descendants),
-        TEST(a_root_that_is_gone_is_no_tree),
-        TEST(a_reaped_child_counts_once),
-        TEST(a_child_that_falls_between_two_reads_is_not_lost),
-        TEST(a_child_that_was_read_twice_counts_once),
-        TEST(a_child_that_nobody_reaps_keeps_its_time),
-        TEST(rounding_to_ticks_is_forgiven_once),
-        TEST(a_branch_that_ends_at_once_counts_once),
-        TEST(an_orphan_stays_a_member),
-        TEST(a_pid_that_is_used_again_is_another_process),
-        TEST(the_total_never_falls),
-        TEST(thousands_of_processes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

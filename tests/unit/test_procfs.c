@@ -1,6 +1,7 @@
+#include "unit/unit.h"
+
 #include <grp.h>
 #include <limits.h>
-#include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "measure/procfs.h"
 
@@ -128,9 +127,8 @@ static bool accepts(parser parse, const char *text)
     return is_accepted;
 }
 
-static void cpu_times(void **state)
+TEST(cpu_times)
 {
-    (void)state;
     struct procfs_cpu out;
     const struct text text = load(DATA "proc_stat");
     assert_true(procfs_parse_cpu(text.bytes, text.length, &out));
@@ -158,9 +156,8 @@ static int64_t tick_ns(void)
     return 1000000000 / sysconf(_SC_CLK_TCK);
 }
 
-static void a_process_of_its_own(void **state)
+TEST(a_process_of_its_own)
 {
-    (void)state;
     struct procfs_process out;
     const struct text text = load(DATA "pid_stat_one_process");
     assert_true(procfs_parse_process(text.bytes, text.length, &out));
@@ -175,9 +172,8 @@ static void a_process_of_its_own(void **state)
     assert_int_equal(out.start_ticks, 230838);
 }
 
-static void the_processes_of_a_tree(void **state)
+TEST(the_processes_of_a_tree)
 {
-    (void)state;
     const struct text text = load(DATA "pid_stat_postgresql_tree");
     size_t count = 0;
     size_t children = 0;
@@ -202,9 +198,8 @@ static void the_processes_of_a_tree(void **state)
     assert_int_equal(children, 25);
 }
 
-static void names_with_blanks_and_parentheses(void **state)
+TEST(names_with_blanks_and_parentheses)
 {
-    (void)state;
     struct procfs_process out;
     static const char text[] =
         "7 (a) S (b c) R 3 7 7 0 -1 64 1 2 3 4 10 20 30 40 20 -5 9 0 77 1 2\n";
@@ -237,9 +232,8 @@ static void names_with_blanks_and_parentheses(void **state)
     assert_false(accepts(process, "99999999999 (a) R 3 7 7 0 -1 64 1 2 3 4 1 2 3 4 20 0 9 0 7\n"));
 }
 
-static void proportional_memory(void **state)
+TEST(proportional_memory)
 {
-    (void)state;
     struct procfs_rollup out;
     struct text text = load(DATA "smaps_rollup_backend");
     assert_true(procfs_parse_rollup(text.bytes, text.length, &out));
@@ -267,9 +261,8 @@ static void proportional_memory(void **state)
     assert_false(accepts(rollup, "Pss: 18446744073709551615 kB\n"));
 }
 
-static void resident_memory(void **state)
+TEST(resident_memory)
 {
-    (void)state;
     struct procfs_statm out;
     const struct text text = load(DATA "statm_one_process");
     assert_true(procfs_parse_statm(text.bytes, text.length, &out));
@@ -280,9 +273,8 @@ static void resident_memory(void **state)
     assert_false(accepts(statm, "6950 5288\n"));
 }
 
-static void scheduling(void **state)
+TEST(scheduling)
 {
-    (void)state;
     struct procfs_schedstat out;
     const struct text text = load(DATA "schedstat_backend");
     assert_true(procfs_parse_schedstat(text.bytes, text.length, &out));
@@ -292,9 +284,8 @@ static void scheduling(void **state)
     assert_false(accepts(schedstat, "854946 9834\n"));
 }
 
-static void peak_memory(void **state)
+TEST(peak_memory)
 {
-    (void)state;
     struct procfs_status out;
     const struct text text = load(DATA "status_one_process");
     assert_true(procfs_parse_status(text.bytes, text.length, &out));
@@ -320,9 +311,8 @@ static size_t count_unix(const char *path, uint16_t port, struct procfs_inodes *
     return found->count;
 }
 
-static void listening_unix_sockets(void **state)
+TEST(listening_unix_sockets)
 {
-    (void)state;
     struct procfs_inodes found;
     assert_int_equal(count_unix("/run/db", 5432, &found), 1);
     assert_int_equal(found.inodes[0], 11);
@@ -335,9 +325,8 @@ static void listening_unix_sockets(void **state)
     assert_false(accepts(unix_listeners, "Num\n0: 2 0 x 1 1 5 /run/db\n"));
 }
 
-static void listening_sockets(void **state)
+TEST(listening_sockets)
 {
-    (void)state;
     struct procfs_inodes found = {0};
     struct text text = load(DATA "proc_net_tcp_postgresql");
     assert_true(procfs_parse_listeners(text.bytes, text.length, 0x70DA, &found));
@@ -363,9 +352,8 @@ static void listening_sockets(void **state)
     assert_false(accepts(listeners, "  sl  local\n 0: 0100007F:70DA 0:0 0A 0 0 0 0 0 22x\n"));
 }
 
-static void memory_of_cgroups(void **state)
+TEST(memory_of_cgroups)
 {
-    (void)state;
     uint64_t bytes;
     struct text text = load(DATA "memory_stat_v2");
     assert_true(procfs_parse_cgroup_memory(text.bytes, text.length, &bytes));
@@ -382,9 +370,8 @@ static void memory_of_cgroups(void **state)
     assert_false(accepts(cpu_stat, "user_usec 5\n"));
 }
 
-static void cgroup_paths(void **state)
+TEST(cgroup_paths)
 {
-    (void)state;
     char path[PROCFS_PATH_BYTES];
     struct text text = load(DATA "cgroup_v1");
     assert_true(procfs_parse_cgroup(text.bytes, text.length, "memory", path));
@@ -418,9 +405,8 @@ static bool parse_rlimits(const char *text, struct procfs_rlimits *out)
     return is_parsed;
 }
 
-static void limits_of_a_process(void **state)
+TEST(limits_of_a_process)
 {
-    (void)state;
     struct procfs_rlimits out;
     assert_true(parse_rlimits(limits_file, &out));
     assert_int_equal(out.tasks.soft, 96365);
@@ -437,9 +423,8 @@ static void limits_of_a_process(void **state)
     assert_false(parse_rlimits("Max processes 1 x processes\n", &out));
 }
 
-static void status_of_a_process(void **state)
+TEST(status_of_a_process)
 {
-    (void)state;
     static const char text[] = "Name:\tpostgres\nUid:\t106\t107\t107\t107\nVmSize:\t  219384 kB\n"
                                "Threads:\t7\nCapEff:\t0000000001000000\n";
     struct procfs_status out;
@@ -465,9 +450,8 @@ static bool parse_number(const char *text, uint64_t *value)
     return is_parsed;
 }
 
-static void numbers(void **state)
+TEST(numbers)
 {
-    (void)state;
     uint64_t value = 0;
     assert_true(parse_number("32768\n", &value));
     assert_int_equal(value, 32768);
@@ -498,9 +482,8 @@ static void numbers(void **state)
     assert_false(procfs_count_lines("a\nb", 3, &lines));
 }
 
-static void memory_of_the_machine(void **state)
+TEST(memory_of_the_machine)
 {
-    (void)state;
     static const char text[] = "MemTotal:       1000 kB\nMemFree:         10 kB\nMemAvailable:    "
                                "600 kB\nCommitLimit:    500 kB\nCommitted_AS:    70 kB\n";
     struct procfs_memory out;
@@ -522,9 +505,8 @@ static void memory_of_the_machine(void **state)
     assert_false(procfs_parse_cgroup_cache(neither, strlen(neither), &bytes));
 }
 
-static void cgroups_of_controllers(void **state)
+TEST(cgroups_of_controllers)
 {
-    (void)state;
     static const char text[] = "9:name=systemd:/\n8:cpu,cpuacct:/c\n7:pids:/a/b\n0::/user.slice\n";
     char path[PROCFS_PATH_BYTES];
     assert_true(procfs_parse_cgroup(text, strlen(text), "pids", path));
@@ -544,9 +526,8 @@ static void cgroups_of_controllers(void **state)
     assert_int_equal(strlen(path), PROCFS_PATH_BYTES - 1);
 }
 
-static void mounts(void **state)
+TEST(mounts)
 {
-    (void)state;
     static const char text[] =
         "31 23 0:28 / /sys rw,relatime - tmpfs tmpfs rw,mode=755\n"
         "39 31 0:36 /docker/x /sys/fs/cg\\040roup/pids rw shared:5 master:1 - cgroup cgroup "
@@ -565,9 +546,8 @@ static void mounts(void **state)
     assert_false(procfs_parse_mount(bad, strlen(bad), "", &out));
 }
 
-static void ports(void **state)
+TEST(ports)
 {
-    (void)state;
     struct procfs_port_range range;
     assert_true(procfs_parse_port_range("32768\t60999\n", 12, &range));
     assert_int_equal(range.low, 32768);
@@ -613,9 +593,8 @@ static uint64_t taken_by(const struct procfs_destination *destination, uint64_t 
     return mask;
 }
 
-static void ports_that_are_taken(void **state)
+TEST(ports_that_are_taken)
 {
-    (void)state;
     uint64_t waiting = 0;
     struct procfs_destination destination = {.port = 5432, .address = 0x0100007F};
     /* the one that listens, the one connected there, both that wait */
@@ -637,7 +616,7 @@ static void ports_that_are_taken(void **state)
     assert_false(procfs_parse_sockets(bad, strlen(bad), &destination, &ports, &waiting));
 }
 
-static void named_values(void **state)
+TEST(named_values)
 {
     static const char control[] = "oom_kill_disable 0\nunder_oom 0\noom_kill 7\n";
     uint64_t value = 0;
@@ -652,7 +631,7 @@ static void named_values(void **state)
     assert_false(procfs_parse_named("", 0, "max", &value));
 }
 
-static void counters_of_the_network(void **state)
+TEST(counters_of_the_network)
 {
     static const char text[] = "TcpExt: SyncookiesSent ListenOverflows ListenDrops\n"
                                "TcpExt: 304 12 13\n"
@@ -696,9 +675,8 @@ enum {
 
 /* Every beginning of every file through every parser: none may read beyond its end, and one that
  * stops within a line is refused by all but the parser of /proc/stat, which needs the head only. */
-static void truncated_files(void **state)
+TEST(truncated_files)
 {
-    (void)state;
     for (size_t f = 0; f < FILES; f++) {
         char path[256];
         snprintf(path, sizeof(path), DATA "%s", files[f]);
@@ -718,7 +696,7 @@ static void truncated_files(void **state)
 }
 
 /* A user can be in hundreds of groups, all of which are in one line of the file. */
-static void this_program_in_many_groups(void **state)
+TEST(this_program_in_many_groups)
 {
     enum {
         GROUPS = 900
@@ -742,9 +720,8 @@ static void this_program_in_many_groups(void **state)
     assert_in_range(own.resident_bytes, 1, own.peak_bytes);
 }
 
-static void garbage(void **state)
+TEST(garbage)
 {
-    (void)state;
     uint64_t seed = 88172645463325252U;
     static const char alphabet[] = "0123456789 \n\t:()cpuPs.-kBA";
     for (size_t round = 0; round < 5000; round++) {
@@ -762,36 +739,4 @@ static void garbage(void **state)
         }
         free(text.bytes);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cpu_times),
-        cmocka_unit_test(a_process_of_its_own),
-        cmocka_unit_test(the_processes_of_a_tree),
-        cmocka_unit_test(names_with_blanks_and_parentheses),
-        cmocka_unit_test(proportional_memory),
-        cmocka_unit_test(resident_memory),
-        cmocka_unit_test(scheduling),
-        cmocka_unit_test(peak_memory),
-        cmocka_unit_test(listening_sockets),
-        cmocka_unit_test(listening_unix_sockets),
-        cmocka_unit_test(memory_of_cgroups),
-        cmocka_unit_test(cgroup_paths),
-        cmocka_unit_test(limits_of_a_process),
-        cmocka_unit_test(status_of_a_process),
-        cmocka_unit_test(numbers),
-        cmocka_unit_test(memory_of_the_machine),
-        cmocka_unit_test(cgroups_of_controllers),
-        cmocka_unit_test(mounts),
-        cmocka_unit_test(ports),
-        cmocka_unit_test(ports_that_are_taken),
-        cmocka_unit_test(named_values),
-        cmocka_unit_test(counters_of_the_network),
-        cmocka_unit_test(this_program_in_many_groups),
-        cmocka_unit_test(truncated_files),
-        cmocka_unit_test(garbage),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,11 @@
 /* The progress line: what it says, how it gets shorter, and how often it is written. */
-#include <setjmp.h>
+#include "unit/unit.h"
+
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <fcntl.h>
 #include <sys/ioctl.h>
@@ -64,9 +63,8 @@ static const char *format(const struct progress *progress, unsigned columns)
     return line;
 }
 
-static void test_full_line(void **state)
+TEST_BETWEEN(test_full_line, set_up, NULL)
 {
-    (void)state;
     const struct progress progress = begun();
     assert_string_equal(format(&progress, 0),
                         "sessions 1,000/1,000  rows 345,600 34.5%  52.1k/s  append p99 12.3 ms  "
@@ -74,9 +72,8 @@ static void test_full_line(void **state)
 }
 
 /* 34.56 % is 34.5: the last row, not rounding, makes 100 %. */
-static void test_not_whole_before_it_is(void **state)
+TEST_BETWEEN(test_not_whole_before_it_is, set_up, NULL)
 {
-    (void)state;
     const struct progress progress = begun();
     total.counters[RECORDER_ROWS_ACKNOWLEDGED] = 999999;
     assert_non_null(strstr(format(&progress, 0), "rows 999,999 99.9%"));
@@ -84,9 +81,8 @@ static void test_not_whole_before_it_is(void **state)
     assert_non_null(strstr(format(&progress, 0), "rows 1,000,000 100.0%"));
 }
 
-static void test_never_wider(void **state)
+TEST_BETWEEN(test_never_wider, set_up, NULL)
 {
-    (void)state;
     const struct progress progress = begun();
     for (unsigned columns = 1; columns < 130; columns++) {
         const char *line = format(&progress, columns);
@@ -104,9 +100,8 @@ static void test_never_wider(void **state)
 }
 
 /* Errors are news: then they stay longer than sessions and speed. */
-static void test_errors_stay(void **state)
+TEST_BETWEEN(test_errors_stay, set_up, NULL)
 {
-    (void)state;
     const struct progress progress = begun();
     total.counters[RECORDER_APPENDS_FAILED] = 5;
     total.counters[RECORDER_READS_FAILED] = 2;
@@ -118,9 +113,8 @@ static void test_errors_stay(void **state)
     assert_non_null(strstr(format(&progress, 60), "failed checks 8,487"));
 }
 
-static void test_duration(void **state)
+TEST_BETWEEN(test_duration, set_up, NULL)
 {
-    (void)state;
     const struct progress progress = begun();
     plan.records = 0;
     plan.duration_ns = 10 * MONO_NS_PER_S;
@@ -163,9 +157,8 @@ static int left_after(double c0, double c1, uint64_t rows, uint64_t seconds)
 }
 
 /* Rows that get dearer as there are more: a million of them takes 1 + 1,000 s. */
-static void test_left_follows_the_trend(void **state)
+TEST_BETWEEN(test_left_follows_the_trend, set_up, NULL)
 {
-    (void)state;
     assert_in_range(left_after(1e-6, 1e-9, 1000000, 5), 900, 1100);
     assert_in_range(left_after(1e-6, 1e-9, 1000000, 200), 780, 820);
     set_up(state);
@@ -173,9 +166,8 @@ static void test_left_follows_the_trend(void **state)
 }
 
 /* A rate sets the pace, however slowly the first rows came; a time ends the run. */
-static void test_left_within_rate_and_duration(void **state)
+TEST_BETWEEN(test_left_within_rate_and_duration, set_up, NULL)
 {
-    (void)state;
     plan.records = 100000;
     plan.rate_rows_per_s = 5000;
     assert_in_range(left_after(2e-4, 0, 100000, 4), 15, 17);
@@ -190,9 +182,8 @@ static void test_left_within_rate_and_duration(void **state)
     assert_non_null(strstr(format(&progress, 0), "left 9s"));
 }
 
-static void test_what_reads_cost(void **state)
+TEST_BETWEEN(test_what_reads_cost, set_up, NULL)
 {
-    (void)state;
     char text[LINE_BYTES] = "";
     FILE *stream = tmpfile();
     assert_non_null(stream);
@@ -220,9 +211,8 @@ static void test_what_reads_cost(void **state)
 }
 
 /* What is nearer to its end counts. */
-static void test_rows_or_a_duration(void **state)
+TEST_BETWEEN(test_rows_or_a_duration, set_up, NULL)
 {
-    (void)state;
     const struct progress progress = begun();
     plan.duration_ns = 10 * MONO_NS_PER_S;
     assert_non_null(strstr(format(&progress, 0), "rows 345,600 60.0%"));
@@ -232,9 +222,8 @@ static void test_rows_or_a_duration(void **state)
     assert_non_null(strstr(format(&progress, 0), "left 12s"));
 }
 
-static void test_server_unknown(void **state)
+TEST_BETWEEN(test_server_unknown, set_up, NULL)
 {
-    (void)state;
     const struct progress progress = begun();
     sample.cpu.server = -1;
     sample.server_memory_bytes = -1;
@@ -246,9 +235,8 @@ static void test_server_unknown(void **state)
     assert_null(strstr(line, "cpu"));
 }
 
-static void test_connecting(void **state)
+TEST_BETWEEN(test_connecting, set_up, NULL)
 {
-    (void)state;
     memset(histograms, 0, sizeof histograms);
     total = (struct recorder_snapshot){.operations = OPERATIONS, .histograms = histograms};
     total.counters[RECORDER_SESSIONS_CONNECTED] = 512;
@@ -263,9 +251,8 @@ static void test_connecting(void **state)
     plan.idle_sessions = 0;
 }
 
-static void test_plain_lines(void **state)
+TEST_BETWEEN(test_plain_lines, set_up, NULL)
 {
-    (void)state;
     char *text = NULL;
     size_t size = 0;
     FILE *stream = tmpfile();
@@ -304,9 +291,8 @@ static size_t read_terminal(int master, char *text, size_t size)
     return used;
 }
 
-static void test_terminal(void **state)
+TEST_BETWEEN(test_terminal, set_up, NULL)
 {
-    (void)state;
     const int master = posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK);
     if (master < 0 || grantpt(master) != 0 || unlockpt(master) != 0) {
         skip();
@@ -338,9 +324,8 @@ static void test_terminal(void **state)
     close(master);
 }
 
-static void test_quiet(void **state)
+TEST_BETWEEN(test_quiet, set_up, NULL)
 {
-    (void)state;
     plan.is_quiet = true;
     FILE *stream = tmpfile();
     assert_non_null(stream);
@@ -350,25 +335,4 @@ static void test_quiet(void **state)
     progress_end(&progress);
     assert_int_equal(ftell(stream), 0);
     fclose(stream);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_full_line, set_up),
-        cmocka_unit_test_setup(test_not_whole_before_it_is, set_up),
-        cmocka_unit_test_setup(test_never_wider, set_up),
-        cmocka_unit_test_setup(test_errors_stay, set_up),
-        cmocka_unit_test_setup(test_rows_or_a_duration, set_up),
-        cmocka_unit_test_setup(test_duration, set_up),
-        cmocka_unit_test_setup(test_left_follows_the_trend, set_up),
-        cmocka_unit_test_setup(test_left_within_rate_and_duration, set_up),
-        cmocka_unit_test_setup(test_what_reads_cost, set_up),
-        cmocka_unit_test_setup(test_server_unknown, set_up),
-        cmocka_unit_test_setup(test_connecting, set_up),
-        cmocka_unit_test_setup(test_plain_lines, set_up),
-        cmocka_unit_test_setup(test_terminal, set_up),
-        cmocka_unit_test_setup(test_quiet, set_up),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,12 @@
+#include "unit/unit.h"
+
 #include <pthread.h>
-#include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/mono.h"
 #include "measure/recorder.h"
@@ -46,9 +45,8 @@ static struct recorder_snapshot *new_snapshot(void)
 
 /* While the threads work the snapshots must grow and agree with themselves; after the join the sums
  * are exact. Fewer shards than threads, so that threads meet in one. */
-static void sums_are_exact_after_the_join(void **state)
+TEST(sums_are_exact_after_the_join)
 {
-    (void)state;
     struct recorder *recorder = recorder_create(8, 3, OPERATIONS);
     struct recorder_snapshot *snapshot = new_snapshot();
     struct worker workers[THREADS];
@@ -83,9 +81,8 @@ static void sums_are_exact_after_the_join(void **state)
     recorder_destroy(recorder);
 }
 
-static void a_snapshot_is_what_one_histogram_would_hold(void **state)
+TEST(a_snapshot_is_what_one_histogram_would_hold)
 {
-    (void)state;
     struct recorder *recorder = recorder_create(70, 4, OPERATIONS);
     struct recorder_snapshot *snapshot = new_snapshot();
     struct histogram *expected = calloc(1, sizeof(*expected));
@@ -110,9 +107,8 @@ static void a_snapshot_is_what_one_histogram_would_hold(void **state)
     recorder_destroy(recorder);
 }
 
-static void the_maximum_is_not_the_last(void **state)
+TEST(the_maximum_is_not_the_last)
 {
-    (void)state;
     struct recorder *recorder = recorder_create(1, 1, OPERATIONS);
     struct recorder_snapshot *snapshot = new_snapshot();
     assert_non_null(recorder);
@@ -127,9 +123,8 @@ static void the_maximum_is_not_the_last(void **state)
     recorder_destroy(recorder);
 }
 
-static void counters_do_not_mix(void **state)
+TEST(counters_do_not_mix)
 {
-    (void)state;
     struct recorder *recorder = recorder_create(RECORDER_COUNTERS + 1, 2, OPERATIONS);
     struct recorder_snapshot *snapshot = new_snapshot();
     assert_non_null(recorder);
@@ -148,9 +143,8 @@ static void counters_do_not_mix(void **state)
 }
 
 /* Counts of an operation are its own, whatever the shard. */
-static void operations_are_counted(void **state)
+TEST(operations_are_counted)
 {
-    (void)state;
     enum {
         COUNTED = OPERATIONS + 2
     };
@@ -181,9 +175,8 @@ static void operations_are_counted(void **state)
 }
 
 /* A session that moves leaves what it did where it did it; the total is that of all hosts. */
-static void hosts_are_told_apart(void **state)
+TEST(hosts_are_told_apart)
 {
-    (void)state;
     struct recorder *recorder = recorder_create_for_hosts(3, 2, OPERATIONS, 3);
     struct recorder_snapshot *snapshot = new_snapshot();
     struct intervals intervals;
@@ -226,9 +219,8 @@ static void hosts_are_told_apart(void **state)
     recorder_destroy(recorder);
 }
 
-static void snapshots_carry_their_time(void **state)
+TEST(snapshots_carry_their_time)
 {
-    (void)state;
     struct recorder *recorder = recorder_create(8, 1, OPERATIONS);
     struct recorder_snapshot *snapshot = new_snapshot();
     assert_non_null(recorder);
@@ -241,9 +233,8 @@ static void snapshots_carry_their_time(void **state)
     recorder_destroy(recorder);
 }
 
-static void any_number_of_shards_will_do(void **state)
+TEST(any_number_of_shards_will_do)
 {
-    (void)state;
     for (unsigned shards = 0; shards < 10; shards++) {
         struct recorder *recorder = recorder_create(1000, shards, OPERATIONS);
         assert_non_null(recorder);
@@ -255,9 +246,8 @@ static void any_number_of_shards_will_do(void **state)
     recorder_destroy(NULL);
 }
 
-static void who_stands_still_is_counted(void **state)
+TEST(who_stands_still_is_counted)
 {
-    (void)state;
     uint64_t reading;
     struct recorder *recorder = recorder_create(8, 2, OPERATIONS);
     assert_non_null(recorder);
@@ -319,9 +309,8 @@ static struct interval take(void)
 }
 
 /* Connected now, whatever it took: the dip of a restart must be seen. */
-static void test_alive(void **state)
+TEST_BETWEEN(test_alive, set_up_intervals, tear_down_intervals)
 {
-    (void)state;
     recorder_add(counted, 0, RECORDER_CONNECTIONS_OPENED, 5);
     assert_int_equal(take().sessions_alive, 5);
     recorder_add(counted, 0, RECORDER_CONNECTIONS_CLOSED, 4);
@@ -334,9 +323,8 @@ static void test_alive(void **state)
     assert_int_equal(last.counters[RECORDER_CONNECTIONS_CLOSED], 4);
 }
 
-static void test_without_progress(void **state)
+TEST_BETWEEN(test_without_progress, set_up_intervals, tear_down_intervals)
 {
-    (void)state;
     take();
     for (unsigned i = 0; i < SESSIONS; i++) {
         recorder_set_working(counted, i, mono_now_ns());
@@ -356,23 +344,4 @@ static void test_without_progress(void **state)
     recorder_set_working(counted, 1, 0);
     recorder_set_working(counted, 2, 0);
     assert_int_equal(take().sessions_without_progress, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums_are_exact_after_the_join),
-        cmocka_unit_test(a_snapshot_is_what_one_histogram_would_hold),
-        cmocka_unit_test(the_maximum_is_not_the_last),
-        cmocka_unit_test(counters_do_not_mix),
-        cmocka_unit_test(operations_are_counted),
-        cmocka_unit_test(hosts_are_told_apart),
-        cmocka_unit_test(snapshots_carry_their_time),
-        cmocka_unit_test(any_number_of_shards_will_do),
-        cmocka_unit_test(who_stands_still_is_counted),
-        cmocka_unit_test_setup_teardown(test_alive, set_up_intervals, tear_down_intervals),
-        cmocka_unit_test_setup_teardown(test_without_progress, set_up_intervals,
-                                        tear_down_intervals),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,7 +5,7 @@
 #include "adapters/registry.h"
 
 /* Each adapter is found by its name and by its aliases, none of which is another one's. */
-static void test_names(void **state)
+TEST(test_names)
 {
     size_t names = 0, null_adapters = 0;
     (void)state;
@@ -26,9 +26,8 @@ static void test_names(void **state)
 }
 
 /* What users type, where the adapter is built. */
-static void test_common_names(void **state)
+TEST(test_common_names)
 {
-    (void)state;
     static const char *const names[][2] = {{"postgres", "postgresql"},
                                            {"pg", "postgresql"},
                                            {"sqlite3", "sqlite"},
@@ -38,13 +37,4 @@ static void test_common_names(void **state)
         const struct adapter *adapter = registry_find(names[i][1]);
         assert_ptr_equal(registry_find(names[i][0]), adapter);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_common_names),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -136,9 +136,8 @@ static void *look(void)
     return through->take(&rank, &size);
 }
 
-static void test_both_ways(void **state)
+TEST_BETWEEN(test_both_ways, begin, end)
 {
-    (void)state;
     assert_true(program->send(2, strdup("one"), 3, false));
     assert_null(look());
     check_sent(2, run, "one", 3);
@@ -154,9 +153,8 @@ static void test_both_ways(void **state)
     check_taken(COUNT, "", 0);
 }
 
-static void test_own_messages(void **state)
+TEST_BETWEEN(test_own_messages, begin, end)
 {
-    (void)state;
     assert_true(through->send(1, strdup("own"), 3, false));
     check_sent(1, 0, "own", 3);
     char *own = come(4, 0, "reply", 5);
@@ -165,9 +163,8 @@ static void test_own_messages(void **state)
     check_nothing();
 }
 
-static void test_other_runs(void **state)
+TEST_BETWEEN(test_other_runs, begin, end)
 {
-    (void)state;
     assert_null(come(1, run + 1, "early", 5));
     assert_null(come(1, run - 1, "late", 4));
     check_nothing();
@@ -179,9 +176,8 @@ static void test_other_runs(void **state)
     check_nothing();
 }
 
-static void test_ends(void **state)
+TEST_BETWEEN(test_ends, begin, end)
 {
-    (void)state;
     assert_true(program->send(0, strdup("last"), 4, false));
     program->end(true);
     relay_close(); /* what it said last is not lost */
@@ -204,9 +200,8 @@ static void *send_large(void *bytes)
     return program->send(6, bytes, LARGE, true) ? bytes : NULL;
 }
 
-static void test_large(void **state)
+TEST_BETWEEN(test_large, begin, end)
 {
-    (void)state;
     char *bytes = malloc(LARGE), *copy = malloc(LARGE);
     for (size_t i = 0; i < LARGE; i++) {
         bytes[i] = copy[i] = (char)(i % 251);
@@ -236,16 +231,4 @@ static void test_large(void **state)
     assert_null(look());
     check_taken(6, "then", 4);
     free(bytes);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_both_ways, begin, end),
-        cmocka_unit_test_setup_teardown(test_own_messages, begin, end),
-        cmocka_unit_test_setup_teardown(test_other_runs, begin, end),
-        cmocka_unit_test_setup_teardown(test_ends, begin, end),
-        cmocka_unit_test_setup_teardown(test_large, begin, end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

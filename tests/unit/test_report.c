@@ -1,12 +1,11 @@
 /* The reports of a run made by hand: one screen of text, and run.json. */
-#include <setjmp.h>
+#include "unit/unit.h"
+
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <jansson.h>
 
@@ -235,9 +234,8 @@ static void check_contains(const char *text, const char *wanted)
     }
 }
 
-static void test_good_text(void **state)
+TEST_BETWEEN(test_good_text, set_up, NULL)
 {
-    (void)state;
     char *text = text_of("");
     check_screen(text);
     check_contains(text, "\nMaximum CPU              51.2 %");
@@ -260,9 +258,8 @@ static void test_good_text(void **state)
     free(text);
 }
 
-static void test_bad_text(void **state)
+TEST_BETWEEN(test_bad_text, set_up, NULL)
 {
-    (void)state;
     spoil();
     char *text = text_of("intervals.csv: No space left on device");
     check_screen(text);
@@ -282,9 +279,8 @@ static void test_bad_text(void **state)
 }
 
 /* Everything at its longest: all of it is there, the figures and the verdict last. */
-static void test_worst_text_is_whole(void **state)
+TEST_BETWEEN(test_worst_text_is_whole, set_up, NULL)
 {
-    (void)state;
     spoil();
     plan.sessions = PLAN_SESSIONS_MAX;
     plan.records = PLAN_RECORDS_MAX;
@@ -394,9 +390,8 @@ static void check_number(json_t *json, const char *path, double expected)
     }
 }
 
-static void test_json_values(void **state)
+TEST_BETWEEN(test_json_values, set_up, NULL)
 {
-    (void)state;
     spoil();
     json_t *json = json_of();
     check_number(json, "format", 2);
@@ -435,9 +430,8 @@ static void test_json_values(void **state)
 }
 
 /* What run.json keeps of a histogram is all of it: it can be made again, and so be merged. */
-static void test_json_histograms(void **state)
+TEST_BETWEEN(test_json_histograms, set_up, NULL)
 {
-    (void)state;
     static struct histogram again;
     histogram_record(&result.totals.histograms[OPERATION_APPEND], HISTOGRAM_LIMIT_NS + 1);
     json_t *json = json_of();
@@ -459,9 +453,8 @@ static void test_json_histograms(void **state)
     json_decref(json);
 }
 
-static void test_json_write_failure(void **state)
+TEST_BETWEEN(test_json_write_failure, set_up, NULL)
 {
-    (void)state;
     FILE *stream = fopen("/dev/full", "w");
     assert_non_null(stream);
     assert_false(report_write_json(stream, &plan, &table, &result, NULL));
@@ -477,9 +470,8 @@ static void *limited_malloc(size_t size)
 }
 
 /* Whichever allocation fails: no crash, no leak, and never a part taken for the whole. */
-static void test_json_out_of_memory(void **state)
+TEST_BETWEEN(test_json_out_of_memory, set_up, NULL)
 {
-    (void)state;
     spoil();
     char *whole = json_text();
     char *text = NULL;
@@ -498,18 +490,4 @@ static void test_json_out_of_memory(void **state)
     assert_string_equal(text, whole);
     free(text);
     free(whole);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_good_text, set_up),
-        cmocka_unit_test_setup(test_bad_text, set_up),
-        cmocka_unit_test_setup(test_worst_text_is_whole, set_up),
-        cmocka_unit_test_setup(test_json_values, set_up),
-        cmocka_unit_test_setup(test_json_histograms, set_up),
-        cmocka_unit_test_setup(test_json_write_failure, set_up),
-        cmocka_unit_test_setup(test_json_out_of_memory, set_up),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

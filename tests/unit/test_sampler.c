@@ -1,6 +1,7 @@
+#include "unit/unit.h"
+
 #include <math.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -15,8 +16,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "base/mono.h"
 #include "measure/levels.h"
@@ -169,9 +168,8 @@ static void check_entries(const struct resource_summary *summary)
     assert_true(summary->cpus > 0);
 }
 
-static void intervals_add_up(void **state)
+TEST(intervals_add_up)
 {
-    (void)state;
     struct recorder *recorder = recorder_create(20, 4, OPERATIONS);
     assert_non_null(recorder);
     recorder_add(recorder, 0, RECORDER_ROWS_ACKNOWLEDGED, 5); /* before the sampler: counts too */
@@ -216,9 +214,8 @@ static void intervals_add_up(void **state)
     recorder_destroy(recorder);
 }
 
-static void a_short_run_is_one_sample(void **state)
+TEST(a_short_run_is_one_sample)
 {
-    (void)state;
     struct recorder *recorder = recorder_create(8, 1, OPERATIONS);
     assert_non_null(recorder);
     const int64_t before_ns = mono_now_ns();
@@ -256,9 +253,8 @@ static void write_stat(int file, unsigned idle_ticks)
     assert_int_equal(pwrite(file, text, (size_t)length, 0), length);
 }
 
-static void short_samples_do_not_set_maxima(void **state)
+TEST(short_samples_do_not_set_maxima)
 {
-    (void)state;
     struct recorder *recorder = recorder_create(8, 1, OPERATIONS);
     assert_non_null(recorder);
     struct sampler *sampler = start(recorder, 1000 * MONO_NS_PER_MS, true);
@@ -282,9 +278,8 @@ static void short_samples_do_not_set_maxima(void **state)
 }
 
 /* A kernel that accounts by ticks and saw none of this program's: the host is always idle here. */
-static void the_host_has_no_less_than_its_parts(void **state)
+TEST(the_host_has_no_less_than_its_parts)
 {
-    (void)state;
     char path[] = "/tmp/append-stat-XXXXXX";
     const int file = mkstemp(path);
     assert_true(file >= 0);
@@ -320,9 +315,8 @@ static void the_host_has_no_less_than_its_parts(void **state)
 }
 
 /* The last sample ends after the work, and has the size of then. */
-static void a_table_has_the_size_of_the_samples_end(void **state)
+TEST(a_table_has_the_size_of_the_samples_end)
 {
-    (void)state;
     struct recorder *recorder = recorder_create(8, 1, OPERATIONS);
     assert_non_null(recorder);
     const struct sampler_config config = {
@@ -366,9 +360,8 @@ static void wait_for_cpu(pid_t pid, int64_t ns)
 }
 
 /* A server that works all the time: what it does before and behind the work does not count. */
-static void the_servers_cpu_time_is_that_of_the_work(void **state)
+TEST(the_servers_cpu_time_is_that_of_the_work)
 {
-    (void)state;
     const pid_t server = fork();
     assert_true(server >= 0);
     if (server == 0) {
@@ -399,9 +392,8 @@ static void the_servers_cpu_time_is_that_of_the_work(void **state)
     recorder_destroy(recorder);
 }
 
-static void a_poke_reads_memory_between_samples(void **state)
+TEST(a_poke_reads_memory_between_samples)
 {
-    (void)state;
     const size_t bytes = 64 * MIB;
     struct recorder *recorder = recorder_create(8, 1, OPERATIONS);
     assert_non_null(recorder);
@@ -424,9 +416,8 @@ static void a_poke_reads_memory_between_samples(void **state)
 }
 
 /* The samples that are whole in it, each by its length. */
-static void a_hold_is_the_mean_of_its_samples(void **state)
+TEST(a_hold_is_the_mean_of_its_samples)
 {
-    (void)state;
     struct recorder *recorder = recorder_create(8, 1, OPERATIONS);
     assert_non_null(recorder);
     const int64_t start_ns = mono_now_ns();
@@ -476,9 +467,8 @@ static void *poke_often(void *argument)
     return NULL;
 }
 
-static void any_thread_may_poke(void **state)
+TEST(any_thread_may_poke)
 {
-    (void)state;
     struct recorder *recorder = recorder_create(8, 1, OPERATIONS);
     assert_non_null(recorder);
     struct sampler *sampler = start(recorder, 20 * MONO_NS_PER_MS, true);
@@ -497,9 +487,8 @@ static void any_thread_may_poke(void **state)
 }
 
 /* Of all CPUs: what the process used by the clock, of the time that they had. */
-static void all_cpus_together_are_the_whole(void **state)
+TEST(all_cpus_together_are_the_whole)
 {
-    (void)state;
     struct recorder *recorder = recorder_create(8, 1, OPERATIONS);
     assert_non_null(recorder);
     struct sampler *sampler = start(recorder, 3600 * MONO_NS_PER_S, true);
@@ -514,9 +503,8 @@ static void all_cpus_together_are_the_whole(void **state)
     recorder_destroy(recorder);
 }
 
-static void other_programs_have_the_rest(void **state)
+TEST(other_programs_have_the_rest)
 {
-    (void)state;
     const struct cpu_shares known = {90, 50, 20}, no_server = {90, -1, 20}, nothing = {-1, 50, 20};
     assert_true(cpu_others(&known, true) == 20);
     assert_true(cpu_others(&known, false) == 70);
@@ -525,9 +513,8 @@ static void other_programs_have_the_rest(void **state)
     assert_true(cpu_others(&nothing, true) == -1);
 }
 
-static void without_a_sampler_all_is_unknown(void **state)
+TEST(without_a_sampler_all_is_unknown)
 {
-    (void)state;
     struct resource_summary summary;
     memset(&summary, 7, sizeof(summary));
     sampler_end(NULL, &summary);
@@ -545,9 +532,8 @@ static void without_a_sampler_all_is_unknown(void **state)
     assert_true(summary.cpus > 0);
 }
 
-static void sources_have_names(void **state)
+TEST(sources_have_names)
 {
-    (void)state;
     assert_string_equal(memory_source_names[MEMORY_UNKNOWN], "unknown");
     assert_string_equal(memory_source_names[MEMORY_SELF], "self");
     assert_string_equal(memory_source_names[MEMORY_PSS], "pss");
@@ -556,24 +542,4 @@ static void sources_have_names(void **state)
     for (int i = MEMORY_UNKNOWN; i <= MEMORY_CGROUP; i++) {
         assert_true(strlen(memory_source_texts[(enum memory_source)i]) > 0);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(intervals_add_up),
-        cmocka_unit_test(a_short_run_is_one_sample),
-        cmocka_unit_test(short_samples_do_not_set_maxima),
-        cmocka_unit_test(the_host_has_no_less_than_its_parts),
-        cmocka_unit_test(a_table_has_the_size_of_the_samples_end),
-        cmocka_unit_test(the_servers_cpu_time_is_that_of_the_work),
-        cmocka_unit_test(a_poke_reads_memory_between_samples),
-        cmocka_unit_test(a_hold_is_the_mean_of_its_samples),
-        cmocka_unit_test(any_thread_may_poke),
-        cmocka_unit_test(all_cpus_together_are_the_whole),
-        cmocka_unit_test(other_programs_have_the_rest),
-        cmocka_unit_test(without_a_sampler_all_is_unknown),
-        cmocka_unit_test(sources_have_names),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -58,9 +58,8 @@ static const char table[] = "statistic,repeat,folder,state,elapsed_s,verdict\r\n
                             "run,2,2x100-2,done,1.5,VALID\r\n"
                             "median,,,,2.5,VALID\r\n";
 
-static void test_a_sweep(void **state)
+TEST_BETWEEN(test_a_sweep, make_folder, remove_folder)
 {
-    (void)state;
     write_file("sweep.json", good);
     write_file("sweep.csv", table);
     struct saved_sweep sweep;
@@ -99,9 +98,8 @@ static void test_a_sweep(void **state)
     saved_sweep_free(&sweep);
 }
 
-static void test_no_sweep(void **state)
+TEST_BETWEEN(test_no_sweep, make_folder, remove_folder)
 {
-    (void)state;
     static const struct {
         const char *json;
         const char *why;
@@ -147,13 +145,4 @@ static void test_no_sweep(void **state)
             fail_msg("case %zu: '%s' has no '%s'", i, error.text, cases[i].why);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_a_sweep, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(test_no_sweep, make_folder, remove_folder),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,9 +51,8 @@ static void expect_refused(const char *text, const char *set, const char *words)
 
 #define BODY "transaction('t', function() end)\n"
 
-static void test_mistakes(void **state)
+TEST(test_mistakes)
 {
-    (void)state;
     static const struct {
         const char *text, *set, *words;
     } cases[] = {
@@ -113,9 +112,8 @@ static void test_mistakes(void **state)
     assert_non_null(strstr(error.text, "did you mean oltp?"));
 }
 
-static void test_names_of_files(void **state)
+TEST(test_names_of_files)
 {
-    (void)state;
     assert_true(script_is_file("./mine"));
     assert_true(script_is_file("mine.lua"));
     assert_false(script_is_file("mine.lua.d"));
@@ -123,9 +121,8 @@ static void test_names_of_files(void **state)
     assert_false(script_is_file("oltp"));
 }
 
-static void test_declarations(void **state)
+TEST(test_declarations)
 {
-    (void)state;
     struct script *script = load(
         "local n = param('rows', 10, 'how many')\n"
         "local t = dataset('t', n, {{'a', 'int64', row(), key = 'auto'},\n"
@@ -169,9 +166,8 @@ static void test_declarations(void **state)
 }
 
 /* How many ? a text has is up to the dialect. */
-static void test_parameters_by_dialect(void **state)
+TEST(test_parameters_by_dialect)
 {
-    (void)state;
     struct script *script = load("statement('s', [[SELECT 'it\\'s ?']])\n" BODY, NULL);
     struct script_place place = {.sessions = 1, .dialect = "mariadb"};
     struct statement statement;
@@ -322,9 +318,8 @@ static enum script_end run_once(const char *text, struct log *log, struct error 
     return end;
 }
 
-static void test_calls(void **state)
+TEST(test_calls)
 {
-    (void)state;
     struct error error;
     struct log log = {.rows = 2};
     assert_int_equal(
@@ -346,9 +341,8 @@ static void test_calls(void **state)
                                   "think 500000000 ");
 }
 
-static void test_ends(void **state)
+TEST(test_ends)
 {
-    (void)state;
     static const char s[] = "local s = statement('s', 'select ?', {'int16'})\n";
     static const struct {
         const char *body;
@@ -395,9 +389,8 @@ static void test_ends(void **state)
 }
 
 /* Also one that catches what ends it, or computes in a function of a library. */
-static void test_endless(void **state)
+TEST(test_endless)
 {
-    (void)state;
     static const char *const bodies[] = {
         "while true do pcall(function() while true do end end) end",
         "while true do pcall(s.run, s) end",
@@ -422,9 +415,8 @@ static void test_endless(void **state)
 }
 
 /* What takes long in C is bounded. */
-static void test_bounds(void **state)
+TEST(test_bounds)
 {
-    (void)state;
     static const struct {
         const char *body;
         enum script_end end;
@@ -461,9 +453,8 @@ static void test_bounds(void **state)
 }
 
 /* Patterns are those of Lua's library, but for what would never be done. */
-static void test_patterns(void **state)
+TEST(test_patterns)
 {
-    (void)state;
     static const struct {
         const char *body, *words;
     } cases[] = {
@@ -493,9 +484,8 @@ static void test_patterns(void **state)
 }
 
 /* A function that makes a value may draw, and run a statement: the values around it stay. */
-static void test_nested_draws(void **state)
+TEST(test_nested_draws)
 {
-    (void)state;
     struct error error;
     struct log log = {.rows = 2};
     assert_int_equal(
@@ -510,9 +500,8 @@ static void test_nested_draws(void **state)
 }
 
 /* A float on either side means real numbers, be it whole. */
-static void test_uniform(void **state)
+TEST(test_uniform)
 {
-    (void)state;
     static const struct {
         const char *range;
         bool is_whole;
@@ -541,9 +530,8 @@ static void test_uniform(void **state)
 }
 
 /* What a function of the session took of a counter is given to nobody else. */
-static void test_counter_of_session(void **state)
+TEST(test_counter_of_session)
 {
-    (void)state;
     struct script *script =
         load("local c, s = counter('c', 5), statement('s', 'select ?', {'int32'})\n"
              "on_session(function() s:run(c:next()) end)\n"
@@ -561,9 +549,8 @@ static void test_counter_of_session(void **state)
 }
 
 /* The same turn draws the same, another turn, session or seed something else. */
-static void test_draws_repeat(void **state)
+TEST(test_draws_repeat)
 {
-    (void)state;
     struct script *script = load("local c, k = counter('c', 100), keys('zipfian', 1, 1000000)\n"
                                  "local s = statement('s', 'select ?, ?, ?, ?',\n"
                                  "  {'int32', 'text', 'int32', 'text'})\n"
@@ -596,9 +583,8 @@ static void test_draws_repeat(void **state)
     script_destroy(script);
 }
 
-static void test_weights(void **state)
+TEST(test_weights)
 {
-    (void)state;
     struct script *script = load("transaction('a', function() end, {weight = 60})\n"
                                  "transaction('b', function() end, {weight = 0})\n"
                                  "transaction('c', function() end, {weight = 34})\n"
@@ -620,9 +606,8 @@ static void test_weights(void **state)
 }
 
 /* A statement with ${session} is another one in each; pairs has one order in all. */
-static void test_sessions(void **state)
+TEST(test_sessions)
 {
-    (void)state;
     struct script *script = load("local t = {}\n"
                                  "for i = 1, 30 do t['k' .. i] = i end\n"
                                  "for k, v in pairs(t) do statement(k, 'select ' .. v) end\n"
@@ -644,9 +629,8 @@ static void test_sessions(void **state)
     script_destroy(script);
 }
 
-static void test_rows(void **state)
+TEST(test_rows)
 {
-    (void)state;
     struct script *script = load(
         "local t = dataset('t', 100, {{'a', 'int32', row(), key = true}, {'auto', 'int64'},\n"
         "  {'b', 'text(30)', derive(row(0), function(i) return 'user' .. fnv(i) end)},\n"
@@ -686,9 +670,8 @@ static void test_rows(void **state)
 }
 
 /* Those that are built in load with their defaults, and have what tells a user about them. */
-static void test_built_in(void **state)
+TEST(test_built_in)
 {
-    (void)state;
     for (const struct script_built_in *entry = script_built_ins; entry->name != NULL; entry++) {
         struct error error = {.kind = ERROR_NONE};
         struct script *script = script_load(entry->name, NULL, 0, &error);
@@ -703,33 +686,15 @@ static void test_built_in(void **state)
     }
 }
 
-int main(void)
+int group_set_up(void **state)
 {
+    (void)state;
     const int fd = mkstemps(path, 4);
-    if (fd < 0) {
-        return 1;
-    }
-    close(fd);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_mistakes),
-        cmocka_unit_test(test_declarations),
-        cmocka_unit_test(test_calls),
-        cmocka_unit_test(test_ends),
-        cmocka_unit_test(test_endless),
-        cmocka_unit_test(test_draws_repeat),
-        cmocka_unit_test(test_uniform),
-        cmocka_unit_test(test_bounds),
-        cmocka_unit_test(test_patterns),
-        cmocka_unit_test(test_parameters_by_dialect),
-        cmocka_unit_test(test_names_of_files),
-        cmocka_unit_test(test_nested_draws),
-        cmocka_unit_test(test_counter_of_session),
-        cmocka_unit_test(test_weights),
-        cmocka_unit_test(test_sessions),
-        cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_built_in),
-    };
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    unlink(path);
-    return failed;
+    return fd < 0 ? -1 : close(fd);
+}
+
+int group_tear_down(void **state)
+{
+    (void)state;
+    return unlink(path);
 }

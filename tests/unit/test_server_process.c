@@ -1,8 +1,9 @@
 /* A "server" is forked: it listens, shares memory, and has children with memory of their own. */
+#include "unit/unit.h"
+
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -18,8 +19,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "base/mono.h"
 #include "measure/server_process.h"
@@ -255,9 +254,12 @@ static void check_tree(const struct server *server, const struct server_selector
     server_process_destroy(process);
 }
 
+static int set_up(void **state);
+static int tear_down(void **state);
+
 /* Of two servers both are measured; one that listens at two places is one, and one that is not
  * there is named. */
-static void several_servers_are_added_up(void **state)
+TEST_BETWEEN(several_servers_are_added_up, set_up, tear_down)
 {
     const struct server *server = *state;
     const struct server_place twice[] = {{.port = server->port}, {.port = server->port}};
@@ -283,19 +285,19 @@ static void several_servers_are_added_up(void **state)
     server_process_destroy(process);
 }
 
-static void a_port_leads_to_the_tree(void **state)
+TEST_BETWEEN(a_port_leads_to_the_tree, set_up, tear_down)
 {
     const struct server *server = *state;
     check_tree(server, &(struct server_selector){.port = server->port});
 }
 
-static void a_pid_leads_to_the_tree(void **state)
+TEST_BETWEEN(a_pid_leads_to_the_tree, set_up, tear_down)
 {
     const struct server *server = *state;
     check_tree(server, &(struct server_selector){.pid = server->pid, .is_remote = true});
 }
 
-static void cpu_time_of_server_and_children_is_counted(void **state)
+TEST_BETWEEN(cpu_time_of_server_and_children_is_counted, set_up, tear_down)
 {
     const struct server *server = *state;
     struct server_process *process = look(&(struct server_selector){.pid = server->pid});
@@ -322,7 +324,7 @@ static void cpu_time_of_server_and_children_is_counted(void **state)
     server_process_destroy(process);
 }
 
-static void a_server_that_ends_becomes_unknown(void **state)
+TEST_BETWEEN(a_server_that_ends_becomes_unknown, set_up, tear_down)
 {
     const struct server *server = *state;
     struct server_process *process = look(&(struct server_selector){.pid = server->pid});
@@ -340,7 +342,7 @@ static void a_server_that_ends_becomes_unknown(void **state)
     server_process_destroy(process);
 }
 
-static void a_server_that_restarts_is_found_again(void **state)
+TEST_BETWEEN(a_server_that_restarts_is_found_again, set_up, tear_down)
 {
     struct server *server = *state;
     const uint16_t port = server->port;
@@ -362,9 +364,8 @@ static void a_server_that_restarts_is_found_again(void **state)
     server_process_destroy(process);
 }
 
-static void a_forwarder_is_not_the_database(void **state)
+TEST_BETWEEN(a_forwarder_is_not_the_database, set_up, tear_down)
 {
-    (void)state;
     struct server server;
     static const char *const names[] = {"docker-proxy", "rootlesskit", "pasta.avx2", "conmon"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
@@ -393,7 +394,7 @@ static void check_unknown(const struct server_selector *selector, const char *no
     server_process_destroy(process);
 }
 
-static void what_cannot_be_found_is_explained(void **state)
+TEST_BETWEEN(what_cannot_be_found_is_explained, set_up, tear_down)
 {
     const struct server *server = *state;
     check_unknown(&(struct server_selector){0}, "give --server-pid or --server-cgroup");
@@ -416,9 +417,8 @@ static void what_cannot_be_found_is_explained(void **state)
     close(file);
 }
 
-static void an_embedded_database_is_this_program(void **state)
+TEST_BETWEEN(an_embedded_database_is_this_program, set_up, tear_down)
 {
-    (void)state;
     struct server_process *process = look(&(struct server_selector){.is_embedded = true});
     struct server_reading before;
     struct server_reading after;
@@ -455,7 +455,7 @@ static void remove_file(const char *folder, const char *name)
 }
 
 /* A folder that looks like a cgroup with one below it. */
-static void a_cgroup_is_read_with_those_below(void **state)
+TEST_BETWEEN(a_cgroup_is_read_with_those_below, set_up, tear_down)
 {
     const struct server *server = *state;
     char folder[] = "/tmp/append-cgroup-XXXXXX";
@@ -497,7 +497,7 @@ static void a_cgroup_is_read_with_those_below(void **state)
 }
 
 /* A container that is started again has a cgroup of the same name, which counts from 0. */
-static void a_cgroup_that_is_made_again(void **state)
+TEST_BETWEEN(a_cgroup_that_is_made_again, set_up, tear_down)
 {
     struct server *server = *state;
     char folder[] = "/tmp/append-cgroup-XXXXXX";
@@ -543,9 +543,8 @@ static void a_cgroup_that_is_made_again(void **state)
 }
 
 /* That nothing listens can only be said where the sockets can be listed. */
-static void without_proc_nothing_is_said_of_listeners(void **state)
+TEST(without_proc_nothing_is_said_of_listeners)
 {
-    (void)state;
     char folder[] = "/tmp/append-proc-XXXXXX";
     char net[sizeof(folder) + 8];
     char note[200];
@@ -568,9 +567,8 @@ static void without_proc_nothing_is_said_of_listeners(void **state)
 
 /* A killed process has its sockets until the kernel has freed its memory: the server that is
  * started in its place is found, and not that process. */
-static void a_process_that_ends_is_not_the_server(void **state)
+TEST(a_process_that_ends_is_not_the_server)
 {
-    (void)state;
     char folder[] = "/tmp/append-proc-XXXXXX", path[sizeof(folder) + 16], note[200];
     struct procfs_process found;
     static const char *const processes[] = {"41", "42"};
@@ -630,26 +628,4 @@ static int tear_down(void **state)
 {
     kill_server(*state);
     return 0;
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(a_port_leads_to_the_tree),
-        TEST(several_servers_are_added_up),
-        TEST(a_pid_leads_to_the_tree),
-        TEST(cpu_time_of_server_and_children_is_counted),
-        TEST(a_server_that_ends_becomes_unknown),
-        TEST(a_server_that_restarts_is_found_again),
-        TEST(a_forwarder_is_not_the_database),
-        TEST(what_cannot_be_found_is_explained),
-        TEST(an_embedded_database_is_this_program),
-        TEST(a_cgroup_is_read_with_those_below),
-        TEST(a_cgroup_that_is_made_again),
-        cmocka_unit_test(without_proc_nothing_is_said_of_listeners),
-        cmocka_unit_test(a_process_that_ends_is_not_the_server),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,9 +12,8 @@ static struct plan make_idle(void)
     return plan;
 }
 
-static void test_idle_sessions_stay(void **state)
+TEST(test_idle_sessions_stay)
 {
-    (void)state;
     struct plan plan = make_idle();
     plan.read_mode = READ_NONE;
     script = (struct scripted){.status = STATUS_OK};
@@ -41,9 +40,8 @@ static void test_idle_sessions_stay(void **state)
     end(result);
 }
 
-static void test_idle_sessions_that_died(void **state)
+TEST(test_idle_sessions_that_died)
 {
-    (void)state;
     const struct plan plan = make_idle();
     script = (struct scripted){STEP_QUERY, STATUS_LOST, ERROR_CONNECTION, -1, 1, 1, 0, 0};
     struct result *result = run(&plan);
@@ -58,9 +56,8 @@ static void test_idle_sessions_that_died(void **state)
 }
 
 /* An error of the statement is an answer. */
-static void test_idle_sessions_that_are_refused_an_answer(void **state)
+TEST(test_idle_sessions_that_are_refused_an_answer)
 {
-    (void)state;
     const struct plan plan = make_idle();
     script = (struct scripted){STEP_QUERY, STATUS_REJECTED, ERROR_SERVER, -1, 1, 1, 0, 0};
     struct result *result = run(&plan);
@@ -69,9 +66,8 @@ static void test_idle_sessions_that_are_refused_an_answer(void **state)
     end(result);
 }
 
-static void test_idle_sessions_for_a_time(void **state)
+TEST(test_idle_sessions_for_a_time)
 {
-    (void)state;
     struct plan plan = make_idle();
     plan.records = 0;
     plan.duration_ns = 100 * MONO_NS_PER_MS;
@@ -82,9 +78,8 @@ static void test_idle_sessions_for_a_time(void **state)
     end(result);
 }
 
-static void test_too_few_connect(void **state)
+TEST(test_too_few_connect)
 {
-    (void)state;
     struct plan plan = make_idle();
     plan.min_sessions = SESSIONS + IDLE;
     script = (struct scripted){STEP_OPEN, STATUS_LOST, ERROR_LIMIT, 2, 1, 1, 0, 0};
@@ -106,9 +101,8 @@ static void test_too_few_connect(void **state)
     end(result);
 }
 
-static void test_too_few_are_left(void **state)
+TEST(test_too_few_are_left)
 {
-    (void)state;
     struct plan plan = make_plan();
     plan.min_sessions = SESSIONS;
     plan.records = SESSIONS * UINT64_C(10000000);
@@ -122,9 +116,8 @@ static void test_too_few_are_left(void **state)
 }
 
 /* They go so fast that the main thread may not look before the last one has gone. */
-static void test_all_go_at_once(void **state)
+TEST(test_all_go_at_once)
 {
-    (void)state;
     struct plan plan = make_plan();
     plan.min_sessions = 2;
     script = (struct scripted){STEP_CLOSE, STATUS_LOST, ERROR_CONNECTION, -1, 1, 1, 0, 0};
@@ -135,9 +128,8 @@ static void test_all_go_at_once(void **state)
 }
 
 /* A session that connects again is not gone. */
-static void test_reconnecting_is_not_gone(void **state)
+TEST(test_reconnecting_is_not_gone)
 {
-    (void)state;
     struct plan plan = make_plan();
     plan.min_sessions = SESSIONS;
     plan.drop_policy = DROP_RECONNECT;
@@ -150,9 +142,8 @@ static void test_reconnecting_is_not_gone(void **state)
     end(result);
 }
 
-static void test_times_of_a_session(void **state)
+TEST(test_times_of_a_session)
 {
-    (void)state;
     struct plan plan = make_plan();
     plan.rate_rows_per_s = 20000;
     script = (struct scripted){.status = STATUS_OK};
@@ -177,9 +168,8 @@ static void test_times_of_a_session(void **state)
 }
 
 /* What a session waits for at its end, without an answer to come, is a gap as well. */
-static void test_the_gap_at_the_end(void **state)
+TEST(test_the_gap_at_the_end)
 {
-    (void)state;
     struct plan plan = make_plan();
     plan.records = 0;
     plan.duration_ns = 300 * MONO_NS_PER_MS;
@@ -191,21 +181,4 @@ static void test_the_gap_at_the_end(void **state)
     assert_int_equal(result->session_list[stuck].rows.acknowledged, 0);
     assert_true(result->session_list[stuck].last_ack_ns < 0);
     end(result);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_idle_sessions_stay),
-        cmocka_unit_test(test_idle_sessions_that_died),
-        cmocka_unit_test(test_idle_sessions_that_are_refused_an_answer),
-        cmocka_unit_test(test_idle_sessions_for_a_time),
-        cmocka_unit_test(test_too_few_connect),
-        cmocka_unit_test(test_too_few_are_left),
-        cmocka_unit_test(test_all_go_at_once),
-        cmocka_unit_test(test_reconnecting_is_not_gone),
-        cmocka_unit_test(test_times_of_a_session),
-        cmocka_unit_test(test_the_gap_at_the_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,9 +23,8 @@ static void expect_ratio(const struct statistics_ratio *ratio, double middle, do
 }
 
 /* One side does not vary, so that the degrees of freedom are those of the other. */
-static void test_student(void **state)
+TEST(test_student)
 {
-    (void)state;
     static const double ones[] = {1, 1, 1};
     static const struct {
         size_t count;
@@ -46,9 +45,8 @@ static void test_student(void **state)
     }
 }
 
-static void test_repeats(void **state)
+TEST(test_repeats)
 {
-    (void)state;
     static const double a[] = {100, 103, 98, 110, 101};
     static const double b[] = {80, 84, 79, 81};
     struct statistics_ratio ratio;
@@ -58,9 +56,8 @@ static void test_repeats(void **state)
     expect_ratio(&ratio, 1 / 0.7914343103796122, 1 / 0.8616629662417252, 1 / 0.7269295445968316);
 }
 
-static void test_repeats_that_tell_nothing(void **state)
+TEST(test_repeats_that_tell_nothing)
 {
-    (void)state;
     static const double three[] = {1, 2, 3};
     static const double zero[] = {1, 0, 3};
     static const double same[] = {5, 5, 5};
@@ -72,9 +69,8 @@ static void test_repeats_that_tell_nothing(void **state)
     expect_ratio(&ratio, 1, 1, 1);
 }
 
-static void test_spread(void **state)
+TEST(test_spread)
 {
-    (void)state;
     struct spread spread = spread_of(NULL, 0);
     assert_int_equal(spread.count, 0);
     spread = spread_of((double[]){7}, 1);
@@ -83,15 +79,4 @@ static void test_spread(void **state)
     assert_true(spread.median == 4 && spread.lowest == 1 && spread.highest == 9);
     spread = spread_of((double[]){10, 1, 4, 5}, 4);
     assert_true(spread.median == 4.5 && spread.lowest == 1 && spread.highest == 10);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_spread),
-        cmocka_unit_test(test_student),
-        cmocka_unit_test(test_repeats),
-        cmocka_unit_test(test_repeats_that_tell_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -62,9 +62,8 @@ static void fail_run(struct saved_sweep_run *run, enum exit_code code, const cha
     snprintf(run->reason, sizeof run->reason, "%s", reason);
 }
 
-static void test_runs(void **state)
+TEST(test_runs)
 {
-    (void)state;
     make(1);
     assert_int_equal(sweep.results.run_count, 4);
     assert_string_equal(sweep.results.runs[2].name, "1000x50000000");
@@ -77,9 +76,8 @@ static void test_runs(void **state)
 }
 
 /* Of what --vary asks for. */
-static void test_variants(void **state)
+TEST(test_variants)
 {
-    (void)state;
     const struct plan given = {
         .sweep.varied = {.texts = {"table=normal,compressed", "batch=1,10"}, .count = 2}};
     static const char *const expected[] = {
@@ -108,9 +106,8 @@ static void test_variants(void **state)
 }
 
 /* What weighs most decides, whenever it happened. */
-static void test_worst(void **state)
+TEST(test_worst)
 {
-    (void)state;
     make(1);
     assert_null(find_worst(&sweep.results));
     fail_run(&sweep.results.runs[0], EXIT_CODE_INVALID, "");
@@ -162,9 +159,8 @@ static void expect_row(const struct csv_table *table, size_t row, const char *co
     assert_string_equal(text, expected);
 }
 
-static void test_csv(void **state)
+TEST(test_csv)
 {
-    (void)state;
     static const char columns[] = "statistic repeat folder state reason adapter target sessions "
                                   "elapsed_s verdict_reason exit_code";
     struct csv_table table;
@@ -193,9 +189,8 @@ static void make_repeats(void)
     finish(&sweep.results.runs[8], "1.25", "DEGRADED");
 }
 
-static void test_csv_of_repeats(void **state)
+TEST(test_csv_of_repeats)
 {
-    (void)state;
     static const char columns[] =
         "statistic repeat folder state reason records elapsed_s slowest_session verdict";
     struct csv_table table;
@@ -216,9 +211,8 @@ static void test_csv_of_repeats(void **state)
 }
 
 /* Between 0 and an expectation that was missed there is no third exit code. */
-static void test_csv_of_exit_codes(void **state)
+TEST(test_csv_of_exit_codes)
 {
-    (void)state;
     static const char columns[] = "statistic exit_code appends";
     struct csv_table table;
     make(2);
@@ -235,9 +229,8 @@ static void test_csv_of_exit_codes(void **state)
 
 static const struct adapter server = {.name = "postgresql"}; /* built or not */
 
-static void test_text(void **state)
+TEST(test_text)
 {
-    (void)state;
     struct memory memory;
     make(1);
     snprintf(sweep.results.folder, sizeof sweep.results.folder, "x");
@@ -271,9 +264,8 @@ static void test_text(void **state)
     release();
 }
 
-static void test_text_of_repeats(void **state)
+TEST(test_text_of_repeats)
 {
-    (void)state;
     struct memory memory;
     make(3);
     finish(&sweep.results.runs[0], "40", "VALID");
@@ -289,9 +281,8 @@ static void test_text_of_repeats(void **state)
     release();
 }
 
-static void test_time_left(void **state)
+TEST(test_time_left)
 {
-    (void)state;
     make(1);
     assert_true(time_left(&sweep.results, 0, 0, 5) < 0);
     /* a tenth of the first run in 1 s: 9 s more for it, 110 s for the others */
@@ -304,16 +295,4 @@ static void test_time_left(void **state)
     sweep.results.runs[1].wall_s = 500;
     assert_int_equal(1000 * time_left(&sweep.results, 2, 0, 0) + 0.5, 1000 * 200);
     release();
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_runs),           cmocka_unit_test(test_variants),
-        cmocka_unit_test(test_worst),          cmocka_unit_test(test_csv),
-        cmocka_unit_test(test_csv_of_repeats), cmocka_unit_test(test_csv_of_exit_codes),
-        cmocka_unit_test(test_text),           cmocka_unit_test(test_text_of_repeats),
-        cmocka_unit_test(test_time_left),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,10 @@
 /* The tables of a report: what people are shown is there. */
-#include <setjmp.h>
+#include "unit/unit.h"
+
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/text.h"
 #include "measure/levels.h"
@@ -38,9 +37,8 @@ static void fill(struct report_row *row, size_t i)
 }
 
 /* A column that no cell fills would be empty on the page, and end the text. */
-static void test_columns_have_cells(void **state)
+TEST(test_columns_have_cells)
 {
-    (void)state;
     static struct report_row row;
     for (size_t i = 0; i < COUNT_OF(tables); i++) {
         fill(&row, i);
@@ -63,9 +61,8 @@ static void test_columns_have_cells(void **state)
 }
 
 /* The text looks a cell up by its key, so no two cells that it shows have the same. */
-static void test_keys_differ(void **state)
+TEST(test_keys_differ)
 {
-    (void)state;
     static struct report_row row;
     for (size_t i = 0; i < COUNT_OF(tables); i++) {
         fill(&row, i);
@@ -78,9 +75,8 @@ static void test_keys_differ(void **state)
     }
 }
 
-static void test_runs(void **state)
+TEST(test_runs)
 {
-    (void)state;
     const struct report_column all = {.key = "a", .page = "#a"};
     const struct report_column with = {.key = "b", .page = "#b", .text = "b", .runs = WITH_SCRIPT};
     const struct report_column without = {.key = "c", .text = "c", .runs = WITHOUT_SCRIPT};
@@ -96,9 +92,8 @@ static void test_runs(void **state)
 
 /* What a level has nothing of is unknown, not 0; in JSON the operation that it does not have lacks.
  */
-static void test_level(void **state)
+TEST(test_level)
 {
-    (void)state;
     static struct report_row row;
     const struct level level = {.is_scripted = true,
                                 .hold_ns = 1,
@@ -115,15 +110,4 @@ static void test_level(void **state)
     assert_string_equal(report_row_find(&row, "transaction_p50_ms")->object, "transaction");
     assert_false(report_row_find(&row, "server_memory_mib")->value.is_known);
     assert_null(report_row_find(&row, "sessions_nowhere"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_columns_have_cells),
-        cmocka_unit_test(test_keys_differ),
-        cmocka_unit_test(test_runs),
-        cmocka_unit_test(test_level),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

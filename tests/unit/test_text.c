@@ -1,12 +1,11 @@
 /* The text report: ledgers as sums, long texts, figures that are not known. */
-#include <setjmp.h>
+#include "unit/unit.h"
+
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/mono.h"
 #include "base/text.h"
@@ -111,9 +110,8 @@ static void set_up_script(void)
     result.totals.counters[RECORDER_OTHERS] = 120;
 }
 
-static void test_script(void **state)
+TEST_BETWEEN(test_script, set_up, NULL)
 {
-    (void)state;
     static const char *const lines[] = {
         "Transactions  1,204,331 = 1,204,118 committed + 213 failed\n",
         "Failed        213 = 0 out of tries + 213 refused + 0 lost with the connection\n",
@@ -136,9 +134,8 @@ static void test_script(void **state)
 }
 
 /* Terms of 0 are said one by one while there is room, then together, then not. */
-static void test_zero_terms(void **state)
+TEST_BETWEEN(test_zero_terms, set_up, NULL)
 {
-    (void)state;
     static const struct {
         uint64_t rows;
         const char *line;
@@ -153,24 +150,21 @@ static void test_zero_terms(void **state)
     }
 }
 
-static void test_first_term_stays(void **state)
+TEST_BETWEEN(test_first_term_stays, set_up, NULL)
 {
-    (void)state;
     result.rows = (struct row_ledger){.planned = 100000000000, .not_sent = 100000000000};
     check_line("Rows      100,000,000,000 = 0 acknowledged + 100,000,000,000 not sent");
 }
 
-static void test_nothing_connected(void **state)
+TEST_BETWEEN(test_nothing_connected, set_up, NULL)
 {
-    (void)state;
     result.sessions = (struct session_ledger){.requested = 2, .refused = 1, .timed_out = 1};
     check_line("Sessions  2 = 0 connected + 1 refused + 1 timed out + 0 not started");
     check_line("Connected 0 = 0 finished + 0 stopped + 0 dropped");
 }
 
-static void test_imbalance_is_said(void **state)
+TEST_BETWEEN(test_imbalance_is_said, set_up, NULL)
 {
-    (void)state;
     result.sessions.requested = 1;
     result.rows.planned = 1;
     char *text = report();
@@ -180,9 +174,8 @@ static void test_imbalance_is_said(void **state)
     free(text);
 }
 
-static void test_verification(void **state)
+TEST_BETWEEN(test_verification, set_up, NULL)
 {
-    (void)state;
     check_line("Verified  nothing: this database keeps no rows to count");
 
     result.verification.state = VERIFICATION_FAILED;
@@ -209,9 +202,8 @@ static void test_verification(void **state)
     check_line("Rows read 0 acknowledged are there, 0 lost, 4 REJECTED are there");
 }
 
-static void test_connections(void **state)
+TEST_BETWEEN(test_connections, set_up, NULL)
 {
-    (void)state;
     uint64_t *counters = result.totals.counters;
     result.fairness.sessions = 1; /* one session is as fast as itself */
     char *text = report();
@@ -228,9 +220,8 @@ static void test_connections(void **state)
     check_line("Churn     1 connection closed and reopened by --churn");
 }
 
-static void test_fairness(void **state)
+TEST_BETWEEN(test_fairness, set_up, NULL)
 {
-    (void)state;
     result.fairness = (struct fairness){.sessions = 2,
                                         .slowest_session = 7,
                                         .slowest_rows_per_s = 1234.4,
@@ -246,9 +237,8 @@ static void test_fairness(void **state)
 }
 
 /* What explains a figure or a failure is broken into lines, not cut. */
-static void test_long_texts_are_whole(void **state)
+TEST_BETWEEN(test_long_texts_are_whole, set_up, NULL)
 {
-    (void)state;
     struct cause *cause = &result.causes.entries[result.causes.count++];
     *cause = (struct cause){.phase = CAUSE_APPEND, .count = 3};
     cause->error.kind = ERROR_DATA;
@@ -274,9 +264,8 @@ static void test_long_texts_are_whole(void **state)
     free(text);
 }
 
-static void test_unknown_is_not_a_number(void **state)
+TEST_BETWEEN(test_unknown_is_not_a_number, set_up, NULL)
 {
-    (void)state;
     result.connection.is_embedded = true;
     result.resources.cpu_at_max.client = -1;
     result.resources.max_server_memory_bytes = -1;
@@ -296,9 +285,8 @@ static void add_finding(const char *name, uint64_t sessions)
     snprintf(finding->fix, sizeof finding->fix, "sysctl -w %s=9", name);
 }
 
-static void test_limits_are_named(void **state)
+TEST_BETWEEN(test_limits_are_named, set_up, NULL)
 {
-    (void)state;
     char *text = report();
     assert_null(strstr(text, "Limit"));
     free(text);
@@ -317,22 +305,4 @@ static void test_limits_are_named(void **state)
     text = report();
     check_contains(text, "\nLimit     first (server), delayed 1,200 tries: all were in use\n");
     free(text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_zero_terms, set_up),
-        cmocka_unit_test_setup(test_script, set_up),
-        cmocka_unit_test_setup(test_first_term_stays, set_up),
-        cmocka_unit_test_setup(test_nothing_connected, set_up),
-        cmocka_unit_test_setup(test_imbalance_is_said, set_up),
-        cmocka_unit_test_setup(test_verification, set_up),
-        cmocka_unit_test_setup(test_connections, set_up),
-        cmocka_unit_test_setup(test_fairness, set_up),
-        cmocka_unit_test_setup(test_limits_are_named, set_up),
-        cmocka_unit_test_setup(test_long_texts_are_whole, set_up),
-        cmocka_unit_test_setup(test_unknown_is_not_a_number, set_up),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

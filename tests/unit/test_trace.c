@@ -31,9 +31,8 @@ static struct trace_sum *sum_of(enum io_trace level)
     return sum;
 }
 
-static void test_files(void **state)
+TEST(test_files)
 {
-    (void)state;
     static const struct {
         char names[IO_NAMES][IO_NAME_BYTES];
         enum trace_file file;
@@ -82,9 +81,8 @@ static void test_files(void **state)
     assert_int_equal(trace_classify(names, true), TRACE_TABLE);
 }
 
-static void test_sums(void **state)
+TEST(test_sums)
 {
-    (void)state;
     struct trace_sum *sum = sum_of(IO_TRACE_FULL);
     struct io_event event = call(IO_SYNC, 100, 20, 50);
     trace_add(sum, &event, TRACE_WAL);
@@ -121,9 +119,8 @@ static void test_sums(void **state)
 }
 
 /* With requests alone these are the figures, but those of nobody's calls. */
-static void test_requests(void **state)
+TEST(test_requests)
 {
-    (void)state;
     struct trace_sum *sum = sum_of(IO_TRACE_REQUESTS);
     struct io_event event = call(IO_WRITE, 1000, 400, 600);
     event.kind = IO_REQUEST;
@@ -136,9 +133,8 @@ static void test_requests(void **state)
     free(sum);
 }
 
-static void test_histograms(void **state)
+TEST(test_histograms)
 {
-    (void)state;
     char name[TRACE_NAME_BYTES], all[1000] = "";
     size_t count = 0;
     for (; trace_histogram(NULL, IO_TRACE_FULL, count, name) != NULL; count++) {
@@ -154,9 +150,8 @@ static void test_histograms(void **state)
     assert_null(trace_histogram(NULL, IO_TRACE_OFF, 0, name));
 }
 
-static void test_rows(void **state)
+TEST(test_rows)
 {
-    (void)state;
     char row[TRACE_ROW_BYTES];
     struct io_event event = call(IO_SYNC, 100, 20, 50);
     size_t length = trace_write_row(row, "", &event, TRACE_WAL, 400);
@@ -196,9 +191,8 @@ static void test_rows(void **state)
 }
 
 /* Seconds become longer where there are too many, and none of the time is lost. */
-static void test_slots(void **state)
+TEST(test_slots)
 {
-    (void)state;
     struct trace_sum *sum = sum_of(IO_TRACE_FULL);
     sum->start_ns = 5000;
     const int64_t count = 3 * TRACE_SLOTS;
@@ -220,9 +214,8 @@ static void test_slots(void **state)
 
 /* Two machines: what is counted adds, the percentile is that of all calls, and the seconds are as
  * long as those of the longer one. */
-static void test_machines(void **state)
+TEST(test_machines)
 {
-    (void)state;
     enum {
         SUMS = 3
     };
@@ -268,9 +261,8 @@ static void test_machines(void **state)
 }
 
 /* A call is in the seconds in which it was, each layer with as much of it. */
-static void test_spread(void **state)
+TEST(test_spread)
 {
-    (void)state;
     struct trace_sum *sum = sum_of(IO_TRACE_FULL);
     int64_t from_ns, to_ns;
     const int64_t quarter_ns = MONO_NS_PER_S / 4;
@@ -312,9 +304,8 @@ static void test_spread(void **state)
 
 /* What began before the gate opened, or after the last answer, is in no figure; but it is compared
  * with what the server has counted. */
-static void test_outside(void **state)
+TEST(test_outside)
 {
-    (void)state;
     static const uint64_t moments[] = {150, 199, 200, 300, 301, 400};
     struct trace_sum *sum = sum_of(IO_TRACE_FULL);
     uint64_t counted = 0, traced = 0;
@@ -342,9 +333,8 @@ static void test_outside(void **state)
     free(sum);
 }
 
-static void test_counters(void **state)
+TEST(test_counters)
 {
-    (void)state;
     struct trace_sum *sum = sum_of(IO_TRACE_FULL);
     uint64_t counted = 0, traced = 0;
     struct io_event event = call(IO_SYNC, 100, 20, 50);
@@ -363,16 +353,4 @@ static void test_counters(void **state)
     sum->after.entries[0].value = 1; /* the server was restarted */
     assert_false(trace_compare(sum, 0, &counted, &traced));
     free(sum);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_files),    cmocka_unit_test(test_sums),
-        cmocka_unit_test(test_requests), cmocka_unit_test(test_histograms),
-        cmocka_unit_test(test_rows),     cmocka_unit_test(test_slots),
-        cmocka_unit_test(test_counters), cmocka_unit_test(test_spread),
-        cmocka_unit_test(test_outside),  cmocka_unit_test(test_machines),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

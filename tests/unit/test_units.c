@@ -5,9 +5,8 @@
 #include "base/mono.h"
 #include "base/text.h"
 
-static void test_counts(void **state)
+TEST(test_counts)
 {
-    (void)state;
     static const struct {
         const char *text;
         uint64_t value;
@@ -35,9 +34,8 @@ static void test_counts(void **state)
     assert_false(units_parse_count("2k", 1000, &value));
 }
 
-static void test_bytes(void **state)
+TEST(test_bytes)
 {
-    (void)state;
     uint64_t value;
     assert_true(units_parse_bytes("64K", UINT64_MAX, &value));
     assert_int_equal(value, 65536);
@@ -58,9 +56,8 @@ static void test_bytes(void **state)
     }
 }
 
-static void test_durations(void **state)
+TEST(test_durations)
 {
-    (void)state;
     static const struct {
         const char *text;
         int64_t value_ns;
@@ -86,9 +83,8 @@ static void test_durations(void **state)
     assert_false(units_parse_duration("9223372036.854775", INT64_MAX, &value));
 }
 
-static void test_formats(void **state)
+TEST(test_formats)
 {
-    (void)state;
     char text[UNITS_TEXT_BYTES];
     assert_string_equal(units_format_count(0, text), "0");
     assert_string_equal(units_format_count(999, text), "999");
@@ -105,15 +101,4 @@ static void test_formats(void **state)
     assert_string_equal(units_format_seconds(59, text), "59s");
     assert_string_equal(units_format_seconds(245, text), "4m05s");
     assert_string_equal(units_format_seconds(7380, text), "2h03m");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_counts),
-        cmocka_unit_test(test_bytes),
-        cmocka_unit_test(test_durations),
-        cmocka_unit_test(test_formats),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

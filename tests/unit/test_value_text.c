@@ -24,9 +24,8 @@ static void check(enum column_type type, union column_values values, unsigned di
     assert_string_equal(text, expected);
 }
 
-static void test_decimals(void **state)
+TEST(test_decimals)
 {
-    (void)state;
     static const struct {
         int64_t unscaled;
         unsigned scale;
@@ -50,9 +49,8 @@ static void test_decimals(void **state)
     }
 }
 
-static void test_dates(void **state)
+TEST(test_dates)
 {
-    (void)state;
     static const struct {
         int32_t days;
         const char *expected;
@@ -67,9 +65,8 @@ static void test_dates(void **state)
     }
 }
 
-static void test_times(void **state)
+TEST(test_times)
 {
-    (void)state;
     static const int64_t last = INT64_C(86399999999999);
     static const int64_t early = 1001002;
     check(COLUMN_TIME, (union column_values){.int64 = &last}, 0, "23:59:59");
@@ -90,9 +87,8 @@ static void test_times(void **state)
     }
 }
 
-static void test_addresses(void **state)
+TEST(test_addresses)
 {
-    (void)state;
     static const uint8_t ip4[1][4] = {{192, 0, 2, 7}};
     static const uint8_t ip6[1][16] = {{0x20, 0x01, 0x0d, 0xb8, [15] = 1}};
     static const uint8_t whole[1][16] = {
@@ -108,9 +104,8 @@ static void test_addresses(void **state)
           "01234567-89ab-cdef-fedc-ba9876543210");
 }
 
-static void test_integers(void **state)
+TEST(test_integers)
 {
-    (void)state;
     static const uint8_t boolean = 7;
     static const int16_t int16 = INT16_MIN;
     static const int32_t int32 = INT32_MAX;
@@ -157,9 +152,8 @@ static void check_real(double value, bool is_float)
     }
 }
 
-static void test_reals(void **state)
+TEST(test_reals)
 {
-    (void)state;
     static const struct {
         double value;
         const char *expected;
@@ -213,14 +207,4 @@ static void test_reals(void **state)
         check_real((double)(float)value, true);
         check_real((double)(bits >> 40) / 100, false);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_integers),  cmocka_unit_test(test_decimals),
-        cmocka_unit_test(test_dates),     cmocka_unit_test(test_times),
-        cmocka_unit_test(test_addresses), cmocka_unit_test(test_reals),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

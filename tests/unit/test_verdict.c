@@ -53,9 +53,8 @@ static void add_cause(struct result *result, enum cause_phase phase, const char 
 }
 
 /* Of several ranks the machine counts, with all that run on it. */
-static void test_ranks(void **state)
+TEST(test_ranks)
 {
-    (void)state;
     struct rank_result ranks[3] = {{.machine = "a"}, {.machine = "b"}, {.machine = "b"}};
     struct result *r = make_good();
     r->ranks = ranks;
@@ -100,9 +99,8 @@ static void test_ranks(void **state)
     free(r);
 }
 
-static void test_good_run(void **state)
+TEST(test_good_run)
 {
-    (void)state;
     struct result *r = make_good();
     expect(r, &local, VERDICT_VALID, EXIT_CODE_OK, "every row");
     free(r);
@@ -150,9 +148,8 @@ static void take_from_committed(struct scripted_run *run, uint64_t n, enum opera
 
 static const struct judge_context scripted = {.is_local = true, .has_script = true};
 
-static void test_transactions(void **state)
+TEST(test_transactions)
 {
-    (void)state;
     struct scripted_run run;
     make_scripted(&run);
     expect(run.result, &scripted, VERDICT_VALID, EXIT_CODE_OK, "every transaction was committed");
@@ -171,9 +168,8 @@ static void test_transactions(void **state)
 }
 
 /* How many may fail; what is unfinished when the run ends has not. */
-static void test_failed_transactions(void **state)
+TEST(test_failed_transactions)
 {
-    (void)state;
     struct scripted_run run;
     struct judge_context context = scripted;
     make_scripted(&run);
@@ -205,9 +201,8 @@ static void test_failed_transactions(void **state)
     end_scripted(&run);
 }
 
-static void test_scripts(void **state)
+TEST(test_scripts)
 {
-    (void)state;
     struct scripted_run run;
     struct judge_context context = scripted;
     make_scripted(&run);
@@ -230,9 +225,8 @@ static void test_scripts(void **state)
     end_scripted(&run);
 }
 
-static void test_client_bound(void **state)
+TEST(test_client_bound)
 {
-    (void)state;
     struct result *r = make_good();
     r->resources.mean_cpu.client = 60;
     r->resources.mean_cpu.server = 35;
@@ -252,18 +246,16 @@ static void test_client_bound(void **state)
     free(r);
 }
 
-static void test_a_client_that_stood_still(void **state)
+TEST(test_a_client_that_stood_still)
 {
-    (void)state;
     struct result *r = make_good();
     r->resources.suspended_ns = INT64_C(8040000000);
     expect(r, &local, VERDICT_INVALID, EXIT_CODE_INVALID, "append itself stood still for 8.0 s");
     free(r);
 }
 
-static void test_other_programs(void **state)
+TEST(test_other_programs)
 {
-    (void)state;
     struct result *r = make_good();
     r->resources.mean_cpu.client = 3;
     r->resources.mean_cpu.server = 2;
@@ -274,9 +266,8 @@ static void test_other_programs(void **state)
     free(r);
 }
 
-static void test_starved_sessions(void **state)
+TEST(test_starved_sessions)
 {
-    (void)state;
     struct result *r = make_good();
     r->totals.counters[RECORDER_SESSION_NS] = 100;
     r->totals.counters[RECORDER_RUN_QUEUE_NS] = 60;
@@ -304,9 +295,8 @@ static void test_starved_sessions(void **state)
     free(r);
 }
 
-static void test_sessions_without_an_answer(void **state)
+TEST(test_sessions_without_an_answer)
 {
-    (void)state;
     struct result *r = make_good();
     r->stop_reason = STOP_DURATION;
     r->sessions.finished = 0;
@@ -322,9 +312,8 @@ static void test_sessions_without_an_answer(void **state)
     free(r);
 }
 
-static void test_dropped_sessions(void **state)
+TEST(test_dropped_sessions)
 {
-    (void)state;
     struct result *r = make_good();
     r->sessions.finished = 7;
     r->sessions.dropped = 3;
@@ -339,9 +328,8 @@ static void test_dropped_sessions(void **state)
     free(r);
 }
 
-static void test_every_append_refused(void **state)
+TEST(test_every_append_refused)
 {
-    (void)state;
     struct result *r = make_good();
     r->sessions.finished = 0;
     r->sessions.dropped = 10;
@@ -364,9 +352,8 @@ static void add_finding(struct result *result, enum limit_side side, const char 
 }
 
 /* A limit of this machine is not the server's refusal, whoever said no. */
-static void test_refused_by_a_limit(void **state)
+TEST(test_refused_by_a_limit)
 {
-    (void)state;
     struct result *r = make_good();
     r->sessions.connected = r->sessions.finished = 4;
     r->sessions.refused = 6;
@@ -385,9 +372,8 @@ static void test_refused_by_a_limit(void **state)
     free(r);
 }
 
-static void test_not_started_by_a_limit(void **state)
+TEST(test_not_started_by_a_limit)
 {
-    (void)state;
     struct result *r = make_good();
     r->sessions.connected = r->sessions.finished = 4;
     r->sessions.not_started = 6;
@@ -400,9 +386,8 @@ static void test_not_started_by_a_limit(void **state)
     free(r);
 }
 
-static void test_dropped_by_a_limit(void **state)
+TEST(test_dropped_by_a_limit)
 {
-    (void)state;
     struct result *r = make_good();
     r->sessions.finished = 7;
     r->sessions.dropped = 3;
@@ -413,9 +398,8 @@ static void test_dropped_by_a_limit(void **state)
     free(r);
 }
 
-static void test_refused_sessions(void **state)
+TEST(test_refused_sessions)
 {
-    (void)state;
     struct result *r = make_good();
     r->sessions.connected = r->sessions.finished = 4;
     r->sessions.refused = 6;
@@ -431,9 +415,8 @@ static void test_refused_sessions(void **state)
     free(r);
 }
 
-static void test_lost_rows_weigh_more_than_refused_sessions(void **state)
+TEST(test_lost_rows_weigh_more_than_refused_sessions)
 {
-    (void)state;
     struct result *r = make_good();
     r->sessions.connected = r->sessions.finished = 9;
     r->sessions.refused = 1;
@@ -445,27 +428,24 @@ static void test_lost_rows_weigh_more_than_refused_sessions(void **state)
     free(r);
 }
 
-static void test_interrupted(void **state)
+TEST(test_interrupted)
 {
-    (void)state;
     struct result *r = make_good();
     r->stop_reason = STOP_INTERRUPTED;
     expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_INTERRUPTED, "interrupted");
     free(r);
 }
 
-static void test_ledger_that_does_not_balance(void **state)
+TEST(test_ledger_that_does_not_balance)
 {
-    (void)state;
     struct result *r = make_good();
     r->rows.acknowledged = 999;
     expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_INTERNAL, "does not balance");
     free(r);
 }
 
-static void test_not_counted(void **state)
+TEST(test_not_counted)
 {
-    (void)state;
     struct result *r = make_good();
     r->verification.state = VERIFICATION_FAILED;
     snprintf(r->verification.reason, sizeof r->verification.reason, "server gone");
@@ -475,9 +455,8 @@ static void test_not_counted(void **state)
     free(r);
 }
 
-static void test_table_that_shrank(void **state)
+TEST(test_table_that_shrank)
 {
-    (void)state;
     struct result *r = make_good();
     r->verification.rows_after = 3;
     verification_settle(&r->verification, &r->rows);
@@ -497,9 +476,8 @@ static void test_table_that_shrank(void **state)
     free(r);
 }
 
-static void test_rows_that_a_count_cannot_tell_apart(void **state)
+TEST(test_rows_that_a_count_cannot_tell_apart)
 {
-    (void)state;
     struct result *r = make_good();
     r->verification.rows_after = 1002;
     verification_settle(&r->verification, &r->rows);
@@ -516,9 +494,8 @@ static void test_rows_that_a_count_cannot_tell_apart(void **state)
     free(r);
 }
 
-static void test_failed_reads(void **state)
+TEST(test_failed_reads)
 {
-    (void)state;
     struct result *r = make_good();
     r->totals.counters[RECORDER_READS_FAILED] = 2;
     add_cause(r, CAUSE_READ, "syntax error");
@@ -532,9 +509,8 @@ static void test_failed_reads(void **state)
 }
 
 /* With a time the rows that were not begun are in no account, and batches only with a rate. */
-static void test_not_sent_in_time(void **state)
+TEST(test_not_sent_in_time)
 {
-    (void)state;
     struct result *r = make_good();
     r->stop_reason = STOP_DURATION;
     r->sessions.finished = 8;
@@ -551,9 +527,8 @@ static void test_not_sent_in_time(void **state)
     free(r);
 }
 
-static void test_doubts_without_an_exit_code(void **state)
+TEST(test_doubts_without_an_exit_code)
 {
-    (void)state;
     struct result *r = make_good();
     r->verification.surplus = 3;
     expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_OK, "another writer was active");
@@ -570,9 +545,8 @@ static void test_doubts_without_an_exit_code(void **state)
 }
 
 /* 1,000 rows in 10 s. */
-static void test_rates(void **state)
+TEST(test_rates)
 {
-    (void)state;
     struct result *r = make_good();
     struct judge_context rated = {.is_local = true, .rate_rows_per_s = 105};
     expect(r, &rated, VERDICT_VALID, EXIT_CODE_OK, "every row"); /* 95.2 % */
@@ -586,9 +560,8 @@ static void test_rates(void **state)
     free(r);
 }
 
-static void test_a_setting_that_was_changed(void **state)
+TEST(test_a_setting_that_was_changed)
 {
-    (void)state;
     struct result *r = make_good();
     assert_true(result_make_tables(r, 1, 1, false));
     struct host_result *host = &r->hosts[0];
@@ -604,9 +577,8 @@ static void test_a_setting_that_was_changed(void **state)
     result_free(r);
 }
 
-static void test_connections_had_again(void **state)
+TEST(test_connections_had_again)
 {
-    (void)state;
     struct result *r = make_good();
     r->totals.counters[RECORDER_CONNECTIONS_LOST] = 7;
     r->totals.counters[RECORDER_RECONNECTS] = 7;
@@ -625,9 +597,8 @@ static void test_connections_had_again(void **state)
     free(r);
 }
 
-static void test_idle_sessions_that_died(void **state)
+TEST(test_idle_sessions_that_died)
 {
-    (void)state;
     struct result *r = make_good();
     r->sessions.finished = 8;
     r->sessions.dropped = 2;
@@ -637,9 +608,8 @@ static void test_idle_sessions_that_died(void **state)
     free(r);
 }
 
-static void test_too_few_sessions(void **state)
+TEST(test_too_few_sessions)
 {
-    (void)state;
     struct result *r = make_good();
     r->stop_reason = STOP_TOO_FEW;
     r->least_sessions = 10;
@@ -667,9 +637,8 @@ static void test_too_few_sessions(void **state)
 }
 
 /* Reading every row back outweighs what the two counts say. */
-static void test_rows_read_back(void **state)
+TEST(test_rows_read_back)
 {
-    (void)state;
     const struct row_verification all = {.state = VERIFICATION_DONE, .read = 1000, .present = 1000};
     struct result *r = make_good();
     r->row_verification = all;
@@ -732,16 +701,14 @@ static void assert_judged(struct made *made, enum exit_code code, enum verdict v
     assert_int_equal(made->result.exit_reason[0] != '\0', code != EXIT_CODE_OK);
 }
 
-static void test_a_maximum_is_a_result(void **state)
+TEST(test_a_maximum_is_a_result)
 {
-    (void)state;
     assert_judged(make(), EXIT_CODE_OK, VERDICT_VALID,
                   "297 sessions were held, 298 were tried and were not");
 }
 
-static void test_a_search_beside_other_programs(void **state)
+TEST(test_a_search_beside_other_programs)
 {
-    (void)state;
     struct made *made = make();
     made->levels[0].outcome = LEVEL_HELD;
     made->levels[0].cpu = (struct cpu_shares){100, 30, 5};
@@ -751,9 +718,8 @@ static void test_a_search_beside_other_programs(void **state)
 }
 
 /* Of several reasons the first in the list decides the verdict, and the heaviest the exit code. */
-static void test_reasons_have_weights(void **state)
+TEST(test_reasons_have_weights)
 {
-    (void)state;
     struct scripted_run run;
     make_scripted(&run);
     struct result *r = run.result;
@@ -772,9 +738,8 @@ static void test_reasons_have_weights(void **state)
 }
 
 /* A run without a row has not had all of its rows acknowledged. */
-static void test_no_row_was_acknowledged(void **state)
+TEST(test_no_row_was_acknowledged)
 {
-    (void)state;
     struct result *r = make_good();
     r->rows = (struct row_ledger){0};
     memset(r->problems, 0, sizeof r->problems);
@@ -785,9 +750,8 @@ static void test_no_row_was_acknowledged(void **state)
 }
 
 /* The figures may be good, but not all that they were made of is there. */
-static void test_files_are_short(void **state)
+TEST(test_files_are_short)
 {
-    (void)state;
     struct result *r = make_good();
     const struct judge_context context = {.is_local = true};
     expect(r, &context, VERDICT_VALID, EXIT_CODE_OK, "every row was acknowledged");
@@ -809,9 +773,8 @@ static void test_files_are_short(void **state)
     free(r);
 }
 
-static void test_a_bound_is_a_result(void **state)
+TEST(test_a_bound_is_a_result)
 {
-    (void)state;
     static const enum search_end ends[] = {SEARCH_BOUND, SEARCH_MEMORY, SEARCH_TIME};
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
         struct made *made = make();
@@ -823,9 +786,8 @@ static void test_a_bound_is_a_result(void **state)
     }
 }
 
-static void test_whose_limit_when_nothing_held(void **state)
+TEST(test_whose_limit_when_nothing_held)
 {
-    (void)state;
     struct made *made = make();
     made->search.held = 0;
     made->search.failed = 1;
@@ -844,9 +806,8 @@ static void test_whose_limit_when_nothing_held(void **state)
     assert_judged(made, EXIT_CODE_CLIENT_LIMIT, VERDICT_DEGRADED, "RLIMIT_NOFILE (client)");
 }
 
-static void test_ended_before_anything_held(void **state)
+TEST(test_ended_before_anything_held)
 {
-    (void)state;
     struct made *made = make();
     made->search.held = 0;
     made->search.failed = 0;
@@ -856,9 +817,8 @@ static void test_ended_before_anything_held(void **state)
     assert_judged(made, EXIT_CODE_CLIENT_LIMIT, VERDICT_DEGRADED, "no level was held");
 }
 
-static void test_rows_that_are_not_there(void **state)
+TEST(test_rows_that_are_not_there)
 {
-    (void)state;
     struct made *made = make();
     made->result.verification.lost = made->result.verification.lost_at_most = 3;
     assert_judged(made, EXIT_CODE_SHORT, VERDICT_DEGRADED, "3 acknowledged rows are lost");
@@ -875,9 +835,8 @@ static void test_rows_that_are_not_there(void **state)
     assert_judged(made, EXIT_CODE_INTERNAL, VERDICT_DEGRADED, "does not balance");
 }
 
-static void test_ends_in_bad_order(void **state)
+TEST(test_ends_in_bad_order)
 {
-    (void)state;
     struct made *made = make();
     made->search.end = SEARCH_GONE;
     assert_judged(made, EXIT_CODE_SERVER, VERDICT_DEGRADED, "then the server was gone");
@@ -888,9 +847,8 @@ static void test_ends_in_bad_order(void **state)
 }
 
 /* Of each kind the first; the heaviest gives the exit code, all of them the reason. */
-static void test_problems(void **state)
+TEST(test_problems)
 {
-    (void)state;
     struct result *result = make_good();
     result_add_problem(result, PROBLEM_JUNIT, EXIT_CODE_CLIENT_LIMIT, "no %s", "junit");
     result_add_problem(result, PROBLEM_JUNIT, EXIT_CODE_CLIENT_LIMIT, "again");
@@ -927,9 +885,8 @@ static void test_problems(void **state)
 
 /* Whether two hosts are one database, by what they show; 100 rows were acknowledged at each, and
  * nothing more can have been written. */
-static void test_hosts_are_joined(void **state)
+TEST(test_hosts_are_joined)
 {
-    (void)state;
     static const struct {
         uint64_t before[2], after[2];
         bool is_one;
@@ -977,54 +934,4 @@ static void test_hosts_are_joined(void **state)
     assert_int_equal(view.state, VERIFICATION_FAILED);
     assert_string_equal(view.reason, "host b:2: nobody there");
     result_free(r);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_problems),
-        cmocka_unit_test(test_good_run),
-        cmocka_unit_test(test_ranks),
-        cmocka_unit_test(test_rows_read_back),
-        cmocka_unit_test(test_transactions),
-        cmocka_unit_test(test_failed_transactions),
-        cmocka_unit_test(test_scripts),
-        cmocka_unit_test(test_client_bound),
-        cmocka_unit_test(test_a_client_that_stood_still),
-        cmocka_unit_test(test_other_programs),
-        cmocka_unit_test(test_starved_sessions),
-        cmocka_unit_test(test_sessions_without_an_answer),
-        cmocka_unit_test(test_dropped_sessions),
-        cmocka_unit_test(test_every_append_refused),
-        cmocka_unit_test(test_refused_by_a_limit),
-        cmocka_unit_test(test_not_started_by_a_limit),
-        cmocka_unit_test(test_dropped_by_a_limit),
-        cmocka_unit_test(test_refused_sessions),
-        cmocka_unit_test(test_lost_rows_weigh_more_than_refused_sessions),
-        cmocka_unit_test(test_interrupted),
-        cmocka_unit_test(test_ledger_that_does_not_balance),
-        cmocka_unit_test(test_not_counted),
-        cmocka_unit_test(test_table_that_shrank),
-        cmocka_unit_test(test_rows_that_a_count_cannot_tell_apart),
-        cmocka_unit_test(test_failed_reads),
-        cmocka_unit_test(test_not_sent_in_time),
-        cmocka_unit_test(test_doubts_without_an_exit_code),
-        cmocka_unit_test(test_connections_had_again),
-        cmocka_unit_test(test_idle_sessions_that_died),
-        cmocka_unit_test(test_too_few_sessions),
-        cmocka_unit_test(test_a_maximum_is_a_result),
-        cmocka_unit_test(test_a_search_beside_other_programs),
-        cmocka_unit_test(test_rates),
-        cmocka_unit_test(test_a_setting_that_was_changed),
-        cmocka_unit_test(test_reasons_have_weights),
-        cmocka_unit_test(test_no_row_was_acknowledged),
-        cmocka_unit_test(test_files_are_short),
-        cmocka_unit_test(test_a_bound_is_a_result),
-        cmocka_unit_test(test_whose_limit_when_nothing_held),
-        cmocka_unit_test(test_ended_before_anything_held),
-        cmocka_unit_test(test_rows_that_are_not_there),
-        cmocka_unit_test(test_ends_in_bad_order),
-        cmocka_unit_test(test_hosts_are_joined),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
