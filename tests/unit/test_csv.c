@@ -1,5 +1,3 @@
-#include "unit/unit.h"
-
 /* CSV: cells and lines; those of summary.csv, samples.csv and intervals.csv: columns, values,
  * unknown ones. And the percentile format of HdrHistogram, against rows worked out by hand. */
 #include <math.h>
