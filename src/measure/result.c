@@ -94,7 +94,7 @@ bool result_make_tables(struct result *result, size_t hosts, size_t tables, bool
 void result_join_hosts(struct result *result, size_t table, uint64_t least, uint64_t most,
                        struct verification *verification)
 {
-    const struct table_count *first = NULL;
+    struct table_count first = {.is_counted = false};
     const struct host_result *unknown = NULL;
     bool is_same_before = true, is_same_after = true;
     uint64_t changes = 0, largest = 0, highest = 0, before = 0, after = 0;
@@ -109,24 +109,24 @@ void result_join_hosts(struct result *result, size_t table, uint64_t least, uint
         }
         const uint64_t change = count->after > count->before ? count->after - count->before
                                                              : count->before - count->after;
-        first = first == NULL ? count : first;
+        first = first.is_counted ? first : *count;
         highest = MAX(highest, count->after);
-        is_same_before = is_same_before && count->before == first->before;
-        is_same_after = is_same_after && count->after == first->after;
+        is_same_before = is_same_before && count->before == first.before;
+        is_same_after = is_same_after && count->after == first.after;
         changes += change;
         largest = MAX(largest, change);
         before += count->before;
         after += count->after;
     }
-    const bool is_one =
-        first != NULL && is_same_before && ((is_same_after && largest >= least) || changes > most);
+    const bool is_one = first.is_counted && is_same_before &&
+                        ((is_same_after && largest >= least) || changes > most);
     if (most > 0) { /* a table that the run left alone shows nothing */
         result->are_hosts_one = is_one;
     }
     verification->state = VERIFICATION_DONE;
-    verification->rows_before = is_one ? first->before : before;
+    verification->rows_before = is_one ? first.before : before;
     verification->rows_after = is_one ? highest : after;
-    if (!is_one && (first == NULL || unknown != NULL)) {
+    if (!is_one && (!first.is_counted || unknown != NULL)) {
         const struct host_result *host = unknown == NULL ? &result->hosts[0] : unknown;
         verification->state = VERIFICATION_FAILED;
         char place[120] = "";

@@ -339,8 +339,9 @@ static void declare_column(lua_State *lua, struct table *load, struct script_dat
     DEMAND(lua, lua_istable(lua, at), "a column is {\"name\", \"type\", generator, key = …}");
     argument_options(lua, at, "a column", known, 3);
     lua_rawgeti(lua, at, 1);
-    const char *name = lua_tostring(lua, -1);
-    DEMAND(lua, name != NULL && name[0] != '\0' && strlen(name) < COLUMN_NAME_BYTES,
+    size_t length; /* 0: it is no text */
+    const char *name = lua_tolstring(lua, -1, &length);
+    DEMAND(lua, length > 0 && name[0] != '\0' && strlen(name) < COLUMN_NAME_BYTES,
            "a column of '%s' has no name, or a long one", dataset->name);
     snprintf(column.name, sizeof column.name, "%s", name);
     name = column.name; /* the stack may have the only copy */
