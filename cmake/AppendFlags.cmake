@@ -27,6 +27,9 @@ if(APPEND_SANITIZE)
     # -g1: their traces need lines, not variables.
     target_compile_options(append_flags INTERFACE ${sanitize_flags} -O1 -g1)
     target_link_options(append_flags INTERFACE ${sanitize_flags})
+    if(APPEND_SANITIZE MATCHES "address|thread") # these make frames and memory several times as large
+        target_compile_definitions(append_flags INTERFACE APPEND_IS_SANITIZED)
+    endif()
 endif()
 
 if(APPEND_FUZZ)

@@ -78,7 +78,7 @@ bool interrupt_close(void)
 /* Below the caller's frame: what the call itself uses. Sanitizers stand between it and the system.
  */
 enum {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef APPEND_IS_SANITIZED
     MARGIN_BYTES = 128 * 1024,
     LEAST_BYTES = 4 * 1024 * 1024,
 #else

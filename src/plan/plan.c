@@ -436,7 +436,7 @@ enum exit_code plan_try(struct plan *plan, struct facts *facts, struct error *er
     if (code == EXIT_CODE_OK && plan->stack_bytes == 0) {
         plan->stack_bytes =
             plan->adapter->stack_bytes + (plan->script != NULL ? SCRIPT_STACK_BYTES : 0);
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef APPEND_IS_SANITIZED
         plan->stack_bytes += 512 * 1024; /* frames are several times as large */
 #endif
     }

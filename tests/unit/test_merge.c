@@ -15,7 +15,7 @@
 #include "recorded.h"
 #include "trace/trace.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef APPEND_IS_SANITIZED
 enum {
     FLEET_RANKS = 20
 };
