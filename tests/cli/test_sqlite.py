@@ -22,6 +22,11 @@ class Sqlite(harness.Case):
                                        " from syslog_table group by n2)")[0]
         self.assertLessEqual(most - least, 1, "quotas are even")
 
+    def test_the_words_run_and_records(self):
+        """A number after SESSIONS is RECORDS, also with a duration, and SQLite is what no target names."""
+        _, run = self.run_append("run", "5", "1000", "--duration", "1h")
+        self.assertEqual((run.json["plan"]["adapter"], run.rows["acknowledged"]), ("sqlite", 1000))
+
     def test_50_sessions_in_the_folder_of_the_run(self):
         rows = harness.fewer(100_000)
         ended, run = self.run_append("50", rows, timeout_s=3 * harness.GUARD_S)
