@@ -314,7 +314,7 @@ struct adapter {
     uint16_t default_port;
     char identifier_quote;     /* '"' or '`'; 0: names are not quoted; see also inspect */
     const char *engine_clause; /* what stands between CREATE TABLE (...) and the name of a storage
-                                  engine; NULL = there are none to choose from */
+                                  engine; NULL = a table cannot choose one */
     const char *syslog_sql; /* makes the default table, syslog_table, as schemas/syslog does for the
                                databases of adapters that are built in; NULL: it is not made */
     size_t stack_bytes;     /* stack that a session's thread needs with this client library */

@@ -54,7 +54,7 @@ enum column_type {
 /* What each type is, by its number. */
 struct column_kind {
     const char *name;
-    size_t bytes; /* of one value in the array: of a text, those of its struct */
+    size_t bytes; /* of one array element; the element of a text is its struct */
     enum {
         COLUMN_IS_OTHER,
         COLUMN_IS_NUMBER,

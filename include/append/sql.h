@@ -13,7 +13,7 @@ enum sql_script_kind {
     SQL_SCRIPT_OTHER,
     SQL_SCRIPT_BEGIN,
     SQL_SCRIPT_COMMIT,
-    SQL_SCRIPT_ROLLBACK, /* of all, not to a savepoint */
+    SQL_SCRIPT_ROLLBACK, /* of the whole transaction, not to a savepoint */
 };
 
 /* What a dialect has beyond 'it''s', E'it\'s', $$it's$$ and the comments of SQL; or-ed. */

@@ -10,7 +10,7 @@
 #include "base/file.h"
 
 enum {
-    NAME_MAX_BYTES = 60 /* of an adapter that is loaded */
+    NAME_MAX_BYTES = 60 /* the longest name of an adapter outside the program */
 };
 
 static bool is_called(const struct adapter *adapter, const char *name)

@@ -12,10 +12,10 @@ extern const struct adapter *const registry_adapters[];
 /* By name, or by a name that is commonly used for it ("postgres"). NULL: no such adapter. */
 const struct adapter *registry_find(const char *name);
 
-/* The same, and where there is none the adapter in NAME.so, looked for in `folder`, which may be
- * NULL, then among the modules. OK: *adapter is NULL where there is no such file. FATAL with
- * ERROR_USAGE: the file is there, and cannot be used. Loaded libraries stay until the program ends.
- */
+/* Finds the built-in adapter of this name; if there is no such adapter, loads NAME.so from
+ * `folder`, which may be NULL, or from the folders of modules. OK: *adapter is NULL if there is no
+ * such file. FATAL with ERROR_USAGE: the file cannot be used. A loaded library stays until the
+ * program ends. */
 enum status registry_load(const char *name, const char *folder, const struct adapter **adapter,
                           struct error *error);
 

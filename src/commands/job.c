@@ -111,7 +111,7 @@ static uint64_t rows_before(const struct setup *setup)
     return are_alike ? at_first : sum;
 }
 
-/* Of several hosts the one that was asked may be on another machine. */
+/* Whether the server's data directory is on this machine, and known. */
 static bool tells_directory(const struct setup *setup, const struct plan *plan)
 {
     return setup->storage.directory[0] != '\0' &&

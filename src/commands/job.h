@@ -26,13 +26,13 @@
 /* All zero but the plan and the members of a search at first. job_do ends it, however far it
  * came. */
 struct job {
-    struct ranks *ranks;        /* borrowed; NULL: there is this process alone */
-    struct together together;   /* of a rank that follows, and what all keep until the end */
-    struct plan given;          /* owned; the command line's, from plan_make on const */
-    struct plan bounded;        /* of a search: the same with as many sessions as can be */
-    const struct plan *plan;    /* the one that holds: `given`, at first */
-    struct facts facts;         /* of both; settled before the first session */
-    struct container container; /* of the server, when the plan names one */
+    struct ranks *ranks;      /* borrowed; NULL: there is this process alone */
+    struct together together; /* plan of a rank other than 0, and the texts that every rank keeps */
+    struct plan given;        /* owned; the command line's, from plan_make on const */
+    struct plan bounded;      /* a search's plan, with the most sessions that it may hold */
+    const struct plan *plan;  /* the one that holds: `given`, at first */
+    struct facts facts;       /* of the plan and of `bounded`; fixed before the first session */
+    struct container container; /* that the server runs in, if the plan names a container */
     bool has_library;           /* facts.library was begun */
     struct setup setup;
     struct cut_list cut; /* entries owned */
@@ -123,8 +123,8 @@ enum exit_code job_do(struct job *job, enum command command, int argc, char **ar
  * job_begin tries again. */
 enum exit_code job_open_junit(struct job *job, bool may_wait, struct error *error);
 
-/* For prepare, too: sets the tables up, and shows how far the load of a script's tables is. On OK
- * the caller ends it with setup_fini. `ranks` may be NULL. */
+/* Sets the tables up, for a run and for `append prepare`, and shows the progress while a script's
+ * tables are loaded. On OK the caller ends it with setup_fini. `ranks` may be NULL. */
 enum exit_code job_prepare_tables(struct setup *setup, const struct plan *plan, struct ranks *ranks,
                                   struct error *error);
 

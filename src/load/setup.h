@@ -65,15 +65,15 @@ struct setup_host {
 };
 
 struct setup {
-    struct ranks *ranks; /* that hear of this one while it waits, before the run; NULL: none have
-                            to */
-    size_t table_count;  /* 1, or with a script as many as it has, perhaps none */
+    struct ranks *
+        ranks; /* borrowed; this rank sends beats to the others while it waits; NULL: it is alone */
+    size_t table_count;         /* 1, or with a script as many as it has, perhaps none */
     struct setup_table *tables; /* by number, and an empty one; owned */
-    struct setup_table *own;  /* the one whose columns the database says, not the script; the empty
-                                 one where every table has its columns in the script */
-    bool has_made_table;      /* `own` was missing, or was to be recreated */
-    struct statement nothing; /* shows that a connection is still there */
-    int64_t count_ns;         /* counting them took so long */
+    struct setup_table *own; /* the table whose columns come from the database; the empty one if the
+                                script declares the columns of every table */
+    bool has_made_table;     /* `own` was missing, or was to be recreated */
+    struct statement nothing;          /* shows that a connection is still there */
+    int64_t count_ns;                  /* counting them took so long */
     struct server_limits server;       /* version "" when the server did not say */
     struct connection_info connection; /* how this connection, and so all of them, work */
     bool is_remote;                    /* the server is on another machine */

@@ -361,7 +361,7 @@ static void nap(struct sampler *sampler, int64_t moment_ns)
     }
 }
 
-/* The next multiple of the period behind now; ticks that were slept through are left out. */
+/* The next multiple of the period after now; periods that have passed are left out. */
 static int64_t next_tick(const struct sampler *sampler, int64_t period_ns)
 {
     const int64_t start_ns = sampler->config.run_start_ns;

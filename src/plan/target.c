@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/param.h>
+#include <sys/stat.h>
 
 #include "adapters/registry.h"
 #include "base/mono.h"
@@ -418,6 +419,12 @@ enum exit_code target_resolve(struct plan *plan, struct error *error)
     const char *host = NULL;
     size_t length = 0;
     uint16_t port = target->port;
+    struct stat about;
+    if (plan->adapter_folder != NULL &&
+        (stat(plan->adapter_folder, &about) != 0 || !S_ISDIR(about.st_mode))) {
+        return usage_refuse(error, "--adapter-folder: '%.150s' is not a folder",
+                            plan->adapter_folder);
+    }
     if (given == NULL && port == 0) {
         code =
             choose_by_name(plan, plan->adapter_name == NULL ? "sqlite" : plan->adapter_name, error);

@@ -195,6 +195,13 @@ class Outside(harness.Case):
         for target in ("null:", "sqlite:a.db", "sqlite3:b.db"):
             self.append(2, 10, target, "--adapter-folder", self.mine)
 
+    def test_a_folder_that_is_not_one(self):
+        """Also where the adapter is built in: a wrong word is not passed over."""
+        for folder in (self.mine / "missing", self.mine / "csvdir.so"):
+            for target in ("null:", "csvdir:data"):
+                self.refused(2, 10, target, "--adapter-folder", folder, code=2,
+                             pattern=f"--adapter-folder: '{folder}' is not a folder")
+
 
 if __name__ == "__main__":
     harness.main()
