@@ -451,7 +451,9 @@ struct adapter {
      sizeof(struct storage_words) + sizeof(struct table_mark_words) +                              \
      sizeof(struct settings_words) + sizeof(struct statement) + sizeof(struct answer) +            \
      sizeof(struct append_loss) + sizeof(struct column) + sizeof(struct table) +                   \
-     sizeof(struct batch) + sizeof(struct error))
+     sizeof(struct batch) + sizeof(struct error) + sizeof(struct transaction) +                    \
+     sizeof(struct session_name) + sizeof(struct cell) + sizeof(struct column_data) +              \
+     sizeof(struct text_value) + sizeof(struct column_kind))
 
 /* What a shared library NAME.so exports, under this name, when it is the adapter called NAME:
  *

@@ -75,7 +75,7 @@ bool error_set(struct error *error, enum error_kind kind, int native_code, const
 
 /* Puts words in front of the text of the error that is held: "WORDS: TEXT", the end of which is cut
  * where there is no room for it. */
-void error_prefix(struct error *error, const char *format, ...)
+void error_prefix(struct error *error, const char *format, ...) APPEND_API(error_prefix)
     __attribute__((format(printf, 2, 3)));
 
 /* True when an error is held. */

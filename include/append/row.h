@@ -70,7 +70,7 @@ struct column_kind {
         COLUMN_TAKES_FRACTION,
     } takes;
 };
-extern const struct column_kind column_kinds[COLUMN_TYPE_COUNT];
+extern const struct column_kind column_kinds[COLUMN_TYPE_COUNT] APPEND_API(column_kinds);
 
 struct column {
     char name[ROW_NAME_BYTES];

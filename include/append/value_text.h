@@ -41,10 +41,12 @@ size_t value_text_real(char *out, double value, bool is_float) APPEND_API(value_
 
 /* Writes one word, of the form that value_text_write gives or a usual one, as the column's type
  * holds it; a text is borrowed. False: the column cannot hold it. */
-bool value_text_read(const struct column *column, struct text_value word, void *out);
+bool value_text_read(const struct column *column, struct text_value word, void *out)
+    APPEND_API(value_text_read);
 
 /* Whether a text is short enough for its column. */
-bool value_text_fits(const struct column *column, struct text_value text);
+bool value_text_fits(const struct column *column, struct text_value text)
+    APPEND_API(value_text_fits);
 
 /* Stores a whole number as the type holds it. False: it does not fit. */
 static inline bool value_store_integer(enum column_type type, int64_t number, void *out)
@@ -63,9 +65,9 @@ static inline bool value_store_integer(enum column_type type, int64_t number, vo
 }
 
 /* 10^0 to 10^19. */
-extern const uint64_t value_powers_of_ten[20];
+extern const uint64_t value_powers_of_ten[20] APPEND_API(value_powers_of_ten);
 
 /* The integers of a COLUMN_DECIMAL are below it. */
-int64_t value_decimal_limit(const struct column *column);
+int64_t value_decimal_limit(const struct column *column) APPEND_API(value_decimal_limit);
 
 #endif

@@ -1078,11 +1078,7 @@ static enum status run_script(struct adapter_conn *conn, const char *sql, struct
         }
     }
     buffer_fini(&script.statement);
-    if (status == STATUS_OK && is_begun) {
-        error_set(error, ERROR_USAGE, 0, NULL, "the statement leaves a transaction open");
-        status = STATUS_FATAL;
-    }
-    return end_work(conn, status, error);
+    return end_work(conn, is_begun ? dialect_refuse_transaction(status, error) : status, error);
 }
 
 static enum status odbc_execute(struct adapter_conn *conn, const char *sql, struct error *error)

@@ -157,6 +157,45 @@ enum status ask_count(const struct adapter *adapter, struct adapter_conn *conn,
     return status;
 }
 
+enum status ask_count_table(const struct adapter *adapter, struct adapter_conn *conn,
+                            const struct connection_info *connection, const char *table_name,
+                            uint64_t *rows, struct error *error)
+{
+    struct buffer sql = {0};
+    ask_write(&sql, ask_words(connection)->count, connection, table_name, NULL, 0);
+    const struct statement count = {.sql = buffer_text(&sql)};
+    enum status status = STATUS_FATAL;
+    if (buffer_failed(&sql)) {
+        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for a statement");
+    } else {
+        status = ask_count(adapter, conn, &count, rows, error);
+    }
+    buffer_fini(&sql);
+    return status;
+}
+
+enum status ask_execute(const struct adapter *adapter, struct adapter_conn *conn,
+                        struct buffer *sql, struct error *error)
+{
+    enum status status = STATUS_FATAL;
+    if (buffer_failed(sql)) {
+        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for a statement");
+    } else {
+        status = adapter->execute(conn, buffer_text(sql), error);
+    }
+    buffer_fini(sql);
+    return status;
+}
+
+enum status ask_drop_table(const struct adapter *adapter, struct adapter_conn *conn,
+                           const struct connection_info *connection, const char *table_name,
+                           struct error *error)
+{
+    struct buffer sql = {0};
+    ask_write(&sql, ask_words(connection)->drop, connection, table_name, NULL, 0);
+    return ask_execute(adapter, conn, &sql, error);
+}
+
 enum status ask_count_shown(const struct adapter *adapter, struct adapter_conn *conn,
                             const struct statement *count, const struct ask_wait *wait,
                             uint64_t *rows, struct error *error)

@@ -49,6 +49,20 @@ void ask_write_insert(struct buffer *sql, const struct table *table, char quote,
 enum status ask_count(const struct adapter *adapter, struct adapter_conn *conn,
                       const struct statement *count, uint64_t *rows, struct error *error);
 
+/* Counts the rows of a table once. */
+enum status ask_count_table(const struct adapter *adapter, struct adapter_conn *conn,
+                            const struct connection_info *connection, const char *table_name,
+                            uint64_t *rows, struct error *error);
+
+/* Drops a table. */
+enum status ask_drop_table(const struct adapter *adapter, struct adapter_conn *conn,
+                           const struct connection_info *connection, const char *table_name,
+                           struct error *error);
+
+/* Runs the statement in *sql, without an answer, and frees it. */
+enum status ask_execute(const struct adapter *adapter, struct adapter_conn *conn,
+                        struct buffer *sql, struct error *error);
+
 /* How a count waits until the server shows what it has acknowledged. */
 #define ASK_UNREAD_NS (60 * MONO_NS_PER_S)
 struct ask_wait {

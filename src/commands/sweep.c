@@ -51,14 +51,15 @@ static enum exit_code choose_table(struct sweep *sweep, struct error *error)
         return EXIT_CODE_OK;
     }
     struct setup_found found = {.is_there = false};
+    bool can_make = true; /* the table that was looked for last: append has the statement for it */
     enum exit_code code = setup_start_library(&sweep->facts, &plan, error);
     if (code == EXIT_CODE_OK) {
         const size_t count = script == NULL ? 1 : script->dataset_count;
-        for (size_t i = 0; i < count && !found.is_there && code == EXIT_CODE_OK; i++) {
-            if (script == NULL || script->datasets[i].is_declared) {
-                plan.table_name = script == NULL ? plan.table_name : script->datasets[i].name;
-                code = setup_find_table(&plan, &found, error);
-            }
+        for (size_t i = 0; i < count && can_make && !found.is_there && code == EXIT_CODE_OK; i++) {
+            const bool is_declared = script != NULL && script->datasets[i].is_declared;
+            plan.table_name = script == NULL ? plan.table_name : script->datasets[i].name;
+            can_make = is_declared || plan.is_default_table || plan.ddl != NULL;
+            code = setup_find_table(&plan, &found, error);
         }
         setup_stop_library(&plan);
     }
@@ -70,7 +71,6 @@ static enum exit_code choose_table(struct sweep *sweep, struct error *error)
                                                         : TABLE_MADE;
     sweep->has_marks = found.has_marks;
     /* only a table that the sweep makes itself may be recreated; once begun, it is its own */
-    const bool can_make = script != NULL || plan.is_default_table || plan.ddl != NULL;
     if (sweep->table != TABLE_MADE || sweep->has_begun) {
         return EXIT_CODE_OK;
     }
@@ -336,7 +336,7 @@ static bool name_recreated(const struct sweep *sweep, struct buffer *text)
     } else if (sweep->table == TABLE_MADE && sweep->has_made && !sweep->has_marks) {
         for (size_t i = 0; i < script->dataset_count; i++) {
             buffer_add_format(text, "%s%s", text->length > bare ? "," : "",
-                              script->datasets[i].is_declared ? script->datasets[i].name : "");
+                              script->datasets[i].name);
         }
     }
     return !buffer_failed(text) && text->length > bare;

@@ -221,6 +221,11 @@ const char *figure_format(enum figure_unit unit, const struct figure_value *valu
     return text;
 }
 
+bool figure_needs_script(enum figure_id id)
+{
+    return id > FIGURE_PARAMS && id <= FIGURE_SCRIPT_PERCENT;
+}
+
 const struct figure *figure_of_key(const char *key)
 {
     for (size_t i = 0; i < FIGURES; i++) {

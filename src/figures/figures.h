@@ -272,6 +272,7 @@ enum figure_better {
     F(WORKLOAD, "workload", "workload.name", TEXT, NEITHER) \
     F(WORKLOAD_HASH, "workload_hash", "workload.hash", TEXT, NEITHER) \
     F(PARAMS, "params", "", TEXT, NEITHER) \
+    /* Figures of transactions: from here to SCRIPT_PERCENT. */ \
     K(TRANSACTIONS_BEGUN, "transactions_begun", "transactions.begun counters", "begun", \
       TRANSACTIONS, TOTAL, "append_transactions_begun_total", \
       "Transactions that were begun, each once however often it was tried.") \
@@ -627,6 +628,9 @@ const char *figure_format(enum figure_unit unit, const struct figure_value *valu
 
 /* The figure of a key; NULL: there is none, or it is an operation's. */
 const struct figure *figure_of_key(const char *key);
+
+/* Returns true for a figure of transactions, which a run without a script does not have. */
+bool figure_needs_script(enum figure_id id);
 
 /* The unit of a key; where the table has no such figure, its end tells. */
 enum figure_unit figure_unit_of(const char *key);

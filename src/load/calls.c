@@ -6,11 +6,6 @@
 #include "base/mono.h"
 #include "base/text.h"
 
-/* How long a busy database is asked again for one batch, and the longest pause between two tries.
- */
-#define BUSY_LIMIT_NS (60 * MONO_NS_PER_S)
-#define BUSY_PAUSE_MAX_NS (250 * MONO_NS_PER_MS)
-
 void session_add(struct session *session, enum recorder_counter counter, uint64_t n)
 {
     recorder_add(session->load->recorder, session->place, counter, n);
@@ -192,8 +187,8 @@ enum status session_send(struct session *session, struct append *append, bool *i
                          struct error *error)
 {
     const struct adapter *adapter = session->load->plan->adapter;
-    const int64_t limit_ns = mono_now_ns() + BUSY_LIMIT_NS;
-    int64_t pause_ns = MONO_NS_PER_MS;
+    struct busy_retry retry;
+    busy_retry_init(&retry);
     *is_begun = true;
     for (;;) {
         error_clear(error);
@@ -213,17 +208,17 @@ enum status session_send(struct session *session, struct append *append, bool *i
         } else if (status == STATUS_REJECTED && append->accepted > 0) {
             put_off_rest(append); /* each part of the append stands for itself */
         }
-        if (status != STATUS_REJECTED || !error_is_passing(error) || append->accepted > 0 ||
-            session->is_overdue || mono_now_ns() >= limit_ns) {
+        if (!busy_retry_may_go_on(&retry, status, error) || append->accepted > 0 ||
+            session->is_overdue) {
             return status;
         }
         session_blame(session, CAUSE_BUSY, NULL, status, error);
         *is_begun =
-            gate_sleep_until(&session->load->gate, mono_now_ns() + pause_ns, &session->is_leaving);
+            gate_sleep_until(&session->load->gate, mono_now_ns() + busy_retry_pause_ns(&retry),
+                             &session->is_leaving);
         if (!*is_begun) {
             return status;
         }
-        pause_ns = 2 * pause_ns < BUSY_PAUSE_MAX_NS ? 2 * pause_ns : BUSY_PAUSE_MAX_NS;
         session_add(session, RECORDER_BUSY_RETRIES, 1);
     }
 }

@@ -85,16 +85,6 @@ static int class_of(enum column_type type)
     return is == COLUMN_IS_ADDRESS ? COLUMN_IS_TEXT : is;
 }
 
-const struct column *table_load_find_column(const struct table *table, const char *name)
-{
-    for (size_t c = 0; c < table->column_count; c++) {
-        if (strcasecmp(table->columns[c].name, name) == 0) {
-            return &table->columns[c];
-        }
-    }
-    return NULL;
-}
-
 /* The script's name without folders, which fits into a message. */
 static const char *short_name(const struct script *script)
 {
@@ -178,7 +168,7 @@ static enum status check_columns(const struct datasets_place *place,
     const bool takes_any = table->is_missing || place->setup->connection.facts.has_no_columns;
     for (size_t c = 0; c < dataset->table.column_count && !takes_any; c++) {
         const struct column *declared = &dataset->table.columns[c];
-        const struct column *found = table_load_find_column(table, declared->name);
+        const struct column *found = column_find(table, declared->name, strlen(declared->name));
         if (found == NULL) {
             return refuse(error, "table '%.60s' has no column '%.40s', which %.40s declares: %s",
                           dataset->name, declared->name, script, REMEDY(mark, dataset->name));
@@ -192,7 +182,8 @@ static enum status check_columns(const struct datasets_place *place,
         }
     }
     for (size_t c = 0; c < table->column_count && !has_own && !takes_any; c++) {
-        if (table_load_find_column(&dataset->table, table->columns[c].name) == NULL) {
+        if (column_find(&dataset->table, table->columns[c].name, strlen(table->columns[c].name)) ==
+            NULL) {
             return refuse(
                 error, "table '%.60s' has a column '%.40s', which %.40s does not declare: %s",
                 dataset->name, table->columns[c].name, script, REMEDY(mark, dataset->name));
@@ -216,7 +207,7 @@ static enum status take_table(const struct script *script, size_t number,
     for (size_t c = 0; status == STATUS_OK && c < written->column_count; c++) {
         const struct column *own = &written->columns[c];
         const struct column *found =
-            described == NULL ? NULL : table_load_find_column(described, own->name);
+            described == NULL ? NULL : column_find(described, own->name, strlen(own->name));
         status =
             table_add_column(table, found != NULL && found->type == own->type ? found : own, error);
     }
@@ -484,7 +475,7 @@ static enum status check_indexes(const struct script *script, const struct scrip
             while (isalnum((unsigned char)name[length]) || name[length] == '_') {
                 length++;
             }
-            if (name[length] == '\0' && table_load_find_column(&dataset->table, name) == NULL) {
+            if (name[length] == '\0' && column_find(&dataset->table, name, strlen(name)) == NULL) {
                 return refuse(error, "%.60s: index on '%.60s', which is no column of '%.60s'",
                               script->name, name, dataset->name);
             }
@@ -497,14 +488,10 @@ static enum status check_indexes(const struct script *script, const struct scrip
 static int64_t count_there(const struct datasets_place *place, const char *table_name)
 {
     const struct connection_info *connection = &place->setup->connection;
-    struct buffer sql = {0};
     uint64_t rows = 0;
     struct error error = {.kind = ERROR_NONE};
-    ask_write(&sql, ask_words(connection)->count, connection, table_name, NULL, 0);
-    const struct statement count = {.sql = buffer_text(&sql)};
-    const bool is_counted = !buffer_failed(&sql) && ask_count(place->plan->adapter, place->conn,
-                                                              &count, &rows, &error) == STATUS_OK;
-    buffer_fini(&sql);
+    const bool is_counted = ask_count_table(place->plan->adapter, place->conn, connection,
+                                            table_name, &rows, &error) == STATUS_OK;
     place->on_answer(place->context);
     return is_counted ? (int64_t)rows : -1;
 }
@@ -680,21 +667,14 @@ void datasets_destroy(struct datasets *datasets)
     free(datasets);
 }
 
-static enum status drop(const struct datasets_place *place, const char *name, struct error *error)
-{
-    struct buffer sql = {0};
-    const struct connection_info *connection = &place->setup->connection;
-    ask_write(&sql, ask_words(connection)->drop, connection, name, NULL, 0);
-    const enum status status = table_load_execute(place->plan, place->conn, &sql, error);
-    buffer_fini(&sql);
-    return status;
-}
-
 static enum status make_table(const struct datasets_place *place, struct table_load *work,
                               struct error *error)
 {
     struct table table = {0};
-    enum status status = work->is_missing ? STATUS_OK : drop(place, work->dataset->name, error);
+    enum status status =
+        work->is_missing ? STATUS_OK
+                         : ask_drop_table(place->plan->adapter, place->conn,
+                                          &place->setup->connection, work->dataset->name, error);
     if (status == STATUS_OK) {
         status = table_load_execute(place->plan, place->conn, &work->create, error);
         work->is_made = status == STATUS_OK;
@@ -784,7 +764,8 @@ void datasets_undo(const struct datasets_place *place, const struct datasets *da
         /* the name may be another table's by now */
         if (work->is_made && read_mark(place, work->dataset->name, &mark, &error) == STATUS_OK &&
             (mark.is_there || place->setup->connection.table_mark == NULL)) {
-            drop(place, work->dataset->name, &error);
+            ask_drop_table(place->plan->adapter, place->conn, &place->setup->connection,
+                           work->dataset->name, &error);
         }
     }
 }
@@ -847,7 +828,8 @@ enum status datasets_drop(const struct datasets_place *place, struct buffer *dro
                      doomed[i].rows == 1 ? "row" : "rows");
     }
     for (size_t i = 0; status == STATUS_OK && i < found; i++) {
-        status = drop(place, doomed[i].name, error);
+        status = ask_drop_table(place->plan->adapter, place->conn, &place->setup->connection,
+                                doomed[i].name, error);
         place->on_answer(place->context);
         if (status == STATUS_OK) {
             buffer_add_format(dropped, "%s%s", *count == 0 ? "" : ", ", doomed[i].name);

@@ -136,7 +136,7 @@ static void check_stop_conditions(struct fleet *fleet)
         for (unsigned i = 0; i < fleet->used; i++) {
             session_cut_overdue(&fleet->sessions[i], now_ns);
         }
-        fleet->next_overdue_ns = now_ns + TICK_NS;
+        fleet->next_overdue_ns = now_ns + LINE_TICK_NS;
     }
     bool is_work_done = gate->go_ns > 0 && fleet->numbers.working + fleet->numbers.waiting == 0;
     if (load->ranks != NULL) {
@@ -167,7 +167,7 @@ static void wait_tick(struct fleet *fleet)
 {
     struct gate *gate = &fleet->load->gate;
     const int64_t duration_ns = fleet->load->plan->duration_ns;
-    int64_t deadline_ns = mono_now_ns() + TICK_NS;
+    int64_t deadline_ns = mono_now_ns() + LINE_TICK_NS;
     if (duration_ns > 0 && gate->go_ns > 0 && !gate_is_stopped(gate) &&
         gate->go_ns + duration_ns < deadline_ns) {
         deadline_ns = gate->go_ns + duration_ns;
@@ -186,7 +186,7 @@ static int64_t await_go(struct fleet *fleet)
     while (fleet->orders.go_ns == 0 && !gate_is_stopped(gate)) {
         wait_tick(fleet);
     }
-    while (fleet->orders.go_ns - mono_now_ns() > TICK_NS && !gate_is_stopped(gate)) {
+    while (fleet->orders.go_ns - mono_now_ns() > LINE_TICK_NS && !gate_is_stopped(gate)) {
         wait_tick(fleet);
     }
     const int64_t left_ns = fleet->orders.go_ns - mono_now_ns();

@@ -1,6 +1,10 @@
 #include "load/line.h"
 
-#include "base/mono.h"
+#include <sys/param.h>
+
+/* How long a call is made again to a busy database, and the longest pause between two of them. */
+#define BUSY_LIMIT_NS (60 * MONO_NS_PER_S)
+#define BUSY_PAUSE_MAX_NS (250 * MONO_NS_PER_MS)
 
 void line_init(struct line *line, const struct adapter *adapter, int64_t limit_ns)
 {
@@ -94,4 +98,22 @@ bool line_cut_overdue(struct line *line, int64_t now_ns, struct session_name *na
                         cut(line, name, NULL);
     pthread_mutex_unlock(&line->lock);
     return is_cut;
+}
+
+void busy_retry_init(struct busy_retry *retry)
+{
+    *retry = (struct busy_retry){mono_now_ns() + BUSY_LIMIT_NS, MONO_NS_PER_MS};
+}
+
+bool busy_retry_may_go_on(const struct busy_retry *retry, enum status status,
+                          const struct error *error)
+{
+    return status == STATUS_REJECTED && error_is_passing(error) && mono_now_ns() < retry->limit_ns;
+}
+
+int64_t busy_retry_pause_ns(struct busy_retry *retry)
+{
+    const int64_t pause_ns = retry->pause_ns;
+    retry->pause_ns = MIN(2 * pause_ns, BUSY_PAUSE_MAX_NS);
+    return pause_ns;
 }

@@ -16,6 +16,29 @@
 #include <stdint.h>
 
 #include "append/adapter.h"
+#include "base/mono.h"
+
+/* How often a thread that watches lines looks at signals and deadlines. */
+#define LINE_TICK_NS (50 * MONO_NS_PER_MS)
+/* How long after Ctrl-C a call that serves no session may go on before its line is cut. */
+#define LINE_GRACE_NS (3 * MONO_NS_PER_S)
+
+/* Decides whether a call that a busy database refused is made again: until a minute has passed,
+ * after pauses from a millisecond to a quarter of a second, each twice as long as the one before.
+ */
+struct busy_retry {
+    int64_t limit_ns; /* the last moment */
+    int64_t pause_ns; /* the next pause */
+};
+
+void busy_retry_init(struct busy_retry *retry);
+
+/* Returns true while a call with this result may be made again. */
+bool busy_retry_may_go_on(const struct busy_retry *retry, enum status status,
+                          const struct error *error);
+
+/* Returns the pause before the next call, and doubles the one after it. */
+int64_t busy_retry_pause_ns(struct busy_retry *retry);
 
 struct line {
     const struct adapter *adapter; /* borrowed */

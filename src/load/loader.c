@@ -15,16 +15,6 @@
 #include "load/table_load.h"
 #include "plan/facts.h"
 
-#define TICK_NS (50 * MONO_NS_PER_MS)
-
-/* How long chunks may take after a signal before their connections are cut. */
-#define GRACE_NS (3 * MONO_NS_PER_S)
-
-/* How long a busy database is asked again for one chunk, and the longest pause between two tries.
- */
-#define BUSY_LIMIT_NS (60 * MONO_NS_PER_S)
-#define BUSY_PAUSE_MAX_NS (250 * MONO_NS_PER_MS)
-
 enum {
     LOADERS_MAX = 64
 };
@@ -258,8 +248,8 @@ static enum status append_chunk(struct loader *loader, const struct table_load *
 static enum status load_chunk(struct loader *loader, const struct table_load *work, uint64_t chunk,
                               struct error *error)
 {
-    const int64_t limit_ns = mono_now_ns() + BUSY_LIMIT_NS;
-    int64_t pause_ns = MONO_NS_PER_MS;
+    struct busy_retry retry;
+    busy_retry_init(&retry);
     bool is_cut = work->states != NULL && work->states[chunk] == CHUNK_CUT;
     for (;;) {
         uint64_t accepted = 0;
@@ -269,13 +259,11 @@ static enum status load_chunk(struct loader *loader, const struct table_load *wo
             status = append_chunk(loader, work, chunk, &accepted, error);
             is_cut = accepted > 0;
         }
-        if (status != STATUS_REJECTED || !error_is_passing(error) ||
-            (is_cut && work->key == NULL) || mono_now_ns() >= limit_ns ||
+        if (!busy_retry_may_go_on(&retry, status, error) || (is_cut && work->key == NULL) ||
             is_stopped(loader->loading)) {
             return status;
         }
-        mono_sleep(pause_ns);
-        pause_ns = 2 * pause_ns < BUSY_PAUSE_MAX_NS ? 2 * pause_ns : BUSY_PAUSE_MAX_NS;
+        mono_sleep(busy_retry_pause_ns(&retry));
     }
 }
 
@@ -293,7 +281,7 @@ static void write_index_columns(struct buffer *sql, const struct script_dataset 
             }
         } else {
             buffer_add_text(sql, is_first ? "" : ", ");
-            if (table_load_find_column(&dataset->table, name) != NULL) {
+            if (column_find(&dataset->table, name, strlen(name)) != NULL) {
                 buffer_add_identifier(sql, name, quote);
             } else {
                 buffer_add_text(sql, name);
@@ -499,7 +487,7 @@ bool datasets_wait(struct datasets *datasets, struct load_counts *counts)
         return false;
     }
     uint64_t handed = 0;
-    const struct timespec tick = mono_timespec(mono_now_ns() + TICK_NS);
+    const struct timespec tick = mono_timespec(mono_now_ns() + LINE_TICK_NS);
     pthread_mutex_lock(&loading->lock);
     if (loading->running > 0) {
         pthread_cond_timedwait(&loading->ended, &loading->lock, &tick);
@@ -507,7 +495,7 @@ bool datasets_wait(struct datasets *datasets, struct load_counts *counts)
     ranks_beat(loading->setup->ranks);
     const int64_t now_ns = mono_now_ns();
     if (loading->cut_ns == INT64_MAX && interrupt_requested()) {
-        loading->cut_ns = now_ns + GRACE_NS;
+        loading->cut_ns = now_ns + LINE_GRACE_NS;
         stop(loading);
     }
     for (unsigned i = 0; i < loading->count; i++) {

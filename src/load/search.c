@@ -16,6 +16,7 @@
 
 /* How often to look at the memory. */
 #define MEMORY_NS (250 * MONO_NS_PER_MS)
+#define ROWS_NS (10 * MONO_NS_PER_MS) /* adding up the rows takes as long as there are sessions */
 
 /* How much longer a hold may be, so that a sample falls into it. */
 #define SAMPLE_LIMIT_NS (5 * MONO_NS_PER_S)
@@ -92,13 +93,19 @@ unsigned ladder_memory_fits(const struct ladder_memory *memory, unsigned up, uin
     return more >= (double)(UINT32_MAX - up) ? UINT32_MAX : up + (unsigned)more;
 }
 
-static uint64_t rows_written(const struct fleet *fleet)
+/* Returns the acknowledged rows of this process, added up at most ROWS_NS ago. */
+static uint64_t rows_written(struct fleet *fleet)
 {
-    return recorder_read(fleet->load->recorder, RECORDER_ROWS_ACKNOWLEDGED);
+    const int64_t now_ns = mono_now_ns();
+    if (now_ns >= fleet->next_rows_ns) {
+        fleet->next_rows_ns = now_ns + ROWS_NS;
+        fleet->rows_written = recorder_read(fleet->load->recorder, RECORDER_ROWS_ACKNOWLEDGED);
+    }
+    return fleet->rows_written;
 }
 
 /* By all ranks, as far as they have told. */
-static uint64_t rows_everywhere(const struct fleet *fleet)
+static uint64_t rows_everywhere(struct fleet *fleet)
 {
     struct ranks *ranks = fleet->load->ranks;
     return rows_written(fleet) +
@@ -141,7 +148,7 @@ static bool is_over(struct fleet *fleet)
 }
 
 /* The rows that are written when one part in `share` of those that are left has been. */
-static uint64_t rows_at_share(const struct fleet *fleet, unsigned share)
+static uint64_t rows_at_share(struct fleet *fleet, unsigned share)
 {
     const uint64_t most = fleet->max_rows, written = rows_written(fleet);
     return most == 0 ? UINT64_MAX : written < most ? written + (most - written) / share : written;
@@ -152,7 +159,7 @@ static uint64_t rows_at_share(const struct fleet *fleet, unsigned share)
 static unsigned tick(struct fleet *fleet, struct session_ledger *ledger)
 {
     const bool has_ranks = fleet->load->ranks != NULL;
-    const int64_t deadline_ns = mono_now_ns() + TICK_NS;
+    const int64_t deadline_ns = mono_now_ns() + LINE_TICK_NS;
     fleet->numbers = gate_wait_change(
         &fleet->load->gate, has_ranks ? MIN(fleet->next_exchange_ns, deadline_ns) : deadline_ns);
     fleet_join_ended(fleet, ledger);

@@ -38,28 +38,6 @@ void setup_stop_library(const struct plan *plan)
     }
 }
 
-/* Runs and frees a statement. */
-static enum status execute(struct adapter_conn *conn, const struct plan *plan, struct buffer *sql,
-                           struct error *error)
-{
-    enum status status = STATUS_FATAL;
-    if (buffer_failed(sql)) {
-        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for a statement");
-    } else {
-        status = plan->adapter->execute(conn, buffer_text(sql), error);
-    }
-    buffer_fini(sql);
-    return status;
-}
-
-static enum status drop_table(struct adapter_conn *conn, const struct plan *plan, const char *name,
-                              const struct connection_info *connection, struct error *error)
-{
-    struct buffer sql = {0};
-    ask_write(&sql, ask_words(connection)->drop, connection, name, NULL, 0);
-    return execute(conn, plan, &sql, error);
-}
-
 /* The engine that is asked for is the one of this name; behind its own there may be more. */
 static bool is_engine(const char *asked, const char *name)
 {
@@ -81,7 +59,7 @@ static enum status create_table(struct adapter_conn *conn, const struct plan *pl
         ddl = name + strlen(PLAN_DEFAULT_TABLE);
     }
     ask_write_engine(&sql, ddl, plan->adapter->engine_clause, plan->engine);
-    return execute(conn, plan, &sql, error);
+    return ask_execute(plan->adapter, conn, &sql, error);
 }
 
 /* The mark of the run's own table. Its rows are not loaded. */
@@ -108,16 +86,12 @@ static enum status check_drop(struct adapter_conn *conn, const struct plan *plan
     if (status != STATUS_OK || table_mark_allows_drop(&mark, plan, plan->table_name)) {
         return status;
     }
-    struct buffer sql = {0};
     uint64_t rows = 0;
-    ask_write(&sql, ask_words(connection)->count, connection, plan->table_name, NULL, 0);
-    const struct statement count = {.sql = buffer_text(&sql)};
     struct error uncounted = {.kind = ERROR_NONE};
-    const bool is_counted = !buffer_failed(&sql) &&
-                            ask_count(plan->adapter, conn, &count, &rows, &uncounted) == STATUS_OK;
+    const bool is_counted = ask_count_table(plan->adapter, conn, connection, plan->table_name,
+                                            &rows, &uncounted) == STATUS_OK;
     char remedy[ROW_NAME_BYTES];
     snprintf(remedy, sizeof remedy, "--recreate=%.80s drops it all the same", plan->table_name);
-    buffer_fini(&sql);
     if (is_counted && rows == 0 && (table->is_missing || connection->facts.has_no_columns)) {
         return STATUS_OK; /* without rows there is no such table */
     }
@@ -164,12 +138,13 @@ static enum status find_or_create(struct adapter_conn *conn, const struct plan *
         snprintf(trial, sizeof trial, "append_trial_%ld", (long)getpid());
         status = create_table(conn, plan, ddl, trial, error);
         if (status == STATUS_OK) {
-            status = drop_table(conn, plan, trial, connection, error);
+            status = ask_drop_table(plan->adapter, conn, connection, trial, error);
         }
     }
     if (is_dropped) {
-        status = status == STATUS_OK ? drop_table(conn, plan, plan->table_name, connection, error)
-                                     : status;
+        status = status == STATUS_OK
+                     ? ask_drop_table(adapter, conn, connection, plan->table_name, error)
+                     : status;
         if (status != STATUS_OK) {
             return status;
         }
@@ -348,9 +323,8 @@ static enum status prepare_table(struct task *task, struct setup *setup, struct 
         find_or_create(conn, plan, &setup->connection, table, &setup->has_made_table, error);
     const struct script_dataset *const named = plan_find_undeclared(plan->script, 0);
     if (status != STATUS_OK && error->kind == ERROR_NOT_FOUND && named != NULL) {
-        const struct error inner = *error;
-        snprintf(error->text, sizeof error->text, "%s:%d: dataset '%.40s' has no columns: %.110s",
-                 plan_script_shown(plan->script), named->line, named->name, inner.text);
+        error_prefix(error, "%s:%d: dataset '%.40s' has no columns",
+                     plan_script_shown(plan->script), named->line, named->name);
     }
     inspect(setup, conn, plan); /* it knows more about the server by now */
     if (status == STATUS_OK && plan->engine != NULL && !is_engine(plan->engine, table->engine)) {

@@ -77,9 +77,6 @@ enum status table_load_write_mark(const struct plan *plan, const struct setup *s
 enum status table_load_execute(const struct plan *plan, struct adapter_conn *conn,
                                struct buffer *sql, struct error *error);
 
-/* The column of this name, in any case; NULL: there is none. */
-const struct column *table_load_find_column(const struct table *table, const char *name);
-
 /* Takes the next column of an index "a, b"; returns what follows it. */
 const char *table_load_take_column(const char *columns, char *name, size_t size);
 

@@ -10,8 +10,6 @@
 #include "base/url.h"
 #include "load/session.h"
 
-#define TICK_NS (50 * MONO_NS_PER_MS)
-#define GRACE_NS (3 * MONO_NS_PER_S)
 #define RANK_GRACE_NS (300 * MONO_NS_PER_MS) /* mpirun ends what is left after a second */
 #define NOTICE_NS (2 * MONO_NS_PER_S)
 
@@ -214,7 +212,7 @@ enum status task_run(struct task *task, struct error *error)
     }
     pthread_mutex_lock(&task->lock);
     while (rc == 0 && !task->has_ended) {
-        const struct timespec tick = mono_timespec(mono_now_ns() + TICK_NS);
+        const struct timespec tick = mono_timespec(mono_now_ns() + LINE_TICK_NS);
         pthread_cond_timedwait(&task->ended, &task->lock, &tick);
         ranks_beat(ranks);
         const int64_t now_ns = mono_now_ns();
@@ -226,7 +224,7 @@ enum status task_run(struct task *task, struct error *error)
             is_told = true;
         }
         if (interrupt_ns == INT64_MAX && interrupt_requested()) {
-            interrupt_ns = now_ns + (ranks == NULL ? GRACE_NS : RANK_GRACE_NS);
+            interrupt_ns = now_ns + (ranks == NULL ? LINE_GRACE_NS : RANK_GRACE_NS);
         }
         if (atomic_exchange_explicit(&task->has_answered, false, memory_order_relaxed)) {
             line_begin_call(&task->line);

@@ -118,7 +118,8 @@ void fleet_join_ended(struct fleet *fleet, struct session_ledger *ledger)
     }
 }
 
-void fleet_note_end(struct fleet *fleet, enum search_end end)
+/* Ends the search; the first reason stays. */
+static void note_end(struct fleet *fleet, enum search_end end)
 {
     if (!fleet->is_over) {
         fleet->is_over = true;
@@ -130,7 +131,7 @@ void fleet_note_end(struct fleet *fleet, enum search_end end)
 void fleet_end_search(struct fleet *fleet, enum search_end end)
 {
     if (!ranks_follows(fleet->load->ranks)) {
-        fleet_note_end(fleet, end);
+        note_end(fleet, end);
     } else if (fleet->wish == SEARCH_GOES_ON) {
         fleet->wish = end;
     }
@@ -162,15 +163,15 @@ void fleet_exchange(struct fleet *fleet, bool is_work_done)
     const bool waits = fleet->search != NULL
                            ? fleet->stage != STAGE_CLIMBS || fleet->orders.noted == fleet->level
                            : is_work_done || (fleet->is_up && fleet->orders.go_ns == 0);
-    fleet->next_exchange_ns = now_ns + (waits ? WAIT_NS : TICK_NS / 2);
+    fleet->next_exchange_ns = now_ns + (waits ? WAIT_NS : LINE_TICK_NS / 2);
     if (has_changed || now_ns >= fleet->next_count_ns) {
-        fleet->next_count_ns = now_ns + (fleet->search == NULL ? COUNT_NS : TICK_NS);
+        fleet->next_count_ns = now_ns + (fleet->search == NULL ? COUNT_NS : LINE_TICK_NS);
         recorder_read_all(load->recorder, own->counters);
     }
     ranks_exchange(load->ranks, own, load->plan->min_sessions, &fleet->orders);
     if (fleet->search != NULL) {
         if (fleet->orders.end != SEARCH_GOES_ON) {
-            fleet_note_end(fleet, fleet->orders.end);
+            note_end(fleet, fleet->orders.end);
         }
         return;
     }

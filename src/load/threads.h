@@ -12,9 +12,6 @@
 #include "base/mono.h"
 #include "load/session.h"
 
-/* How often the main thread looks for signals and deadlines. */
-#define TICK_NS (50 * MONO_NS_PER_MS)
-
 /* How often other ranks are asked by one that waits for them. */
 #define WAIT_NS (2 * MONO_NS_PER_MS)
 
@@ -70,6 +67,8 @@ struct fleet {
     struct ladder_memory memory;
     int64_t deadline_ns;
     int64_t next_memory_ns; /* when to look at the memory again */
+    int64_t next_rows_ns;   /* when to add up rows_written again */
+    uint64_t rows_written;
     uint64_t rest_at_rows;  /* sessions rest when so many are written; UINT64_MAX = never */
     uint64_t max_rows;      /* this process's share of search->max_rows; 0 = any number */
     bool is_over;           /* search->end says why */
@@ -101,10 +100,7 @@ void fleet_report_shortage(struct fleet *fleet);
 /* Tells the other ranks how far this one is, and does as they say. */
 void fleet_exchange(struct fleet *fleet, bool is_work_done);
 
-/* Ends a search. The first reason stays. */
-void fleet_note_end(struct fleet *fleet, enum search_end end);
-
-/* The same, but a rank that follows waits until rank 0 says so. */
+/* Ends the search; the first reason stays. A rank that follows waits until rank 0 says so. */
 void fleet_end_search(struct fleet *fleet, enum search_end end);
 
 /* search.c: runs a search with the sessions of the fleet, and returns when all have ended. FATAL:

@@ -171,6 +171,17 @@ out:
     pthread_mutex_unlock(&causes->lock);
 }
 
+const struct cause *causes_most_frequent(const struct causes *causes, enum cause_phase phase)
+{
+    const struct cause *most = NULL;
+    for (size_t i = 0; i < causes->count; i++) {
+        const struct cause *cause = &causes->entries[i];
+        const bool is_wanted = phase == CAUSE_PHASES || cause->phase == phase;
+        most = is_wanted && (most == NULL || cause->count > most->count) ? cause : most;
+    }
+    return most;
+}
+
 void causes_copy(struct causes *into, struct causes *from)
 {
     pthread_mutex_lock(&from->lock);

@@ -156,6 +156,7 @@ enum cause_phase {
     CAUSE_IDLE,      /* the proof that an idle session is still connected */
     CAUSE_STATEMENT, /* of a script, with its name; begin, commit and rollback, too */
     CAUSE_SCRIPT,    /* a mistake in the script, which ends the run; and checks that failed */
+    CAUSE_PHASES     /* how many there are */
 };
 
 struct cause {
@@ -190,6 +191,10 @@ void causes_add(struct causes *causes, enum cause_phase phase, enum status statu
 void causes_add_named(struct causes *causes, enum cause_phase phase, const char *name,
                       enum status status, const struct error *error, int64_t now_ns);
 void causes_add_cause(struct causes *causes, const struct cause *more); /* all that it counts */
+
+/* Returns the most frequent cause of `phase`, of any phase when it is CAUSE_PHASES; NULL: there is
+ * none. No thread may be adding causes. */
+const struct cause *causes_most_frequent(const struct causes *causes, enum cause_phase phase);
 
 /* Makes `into`, which is initialised and which no other thread uses, what `from` is at one moment;
  * each keeps its own mutex. */

@@ -75,14 +75,7 @@ void search_note_level(struct search *search)
 
 const struct cause *level_main_cause(const struct level *level)
 {
-    const struct cause *most = NULL;
-    for (size_t i = 0; level->causes != NULL && i < level->causes->count; i++) {
-        const struct cause *cause = &level->causes->entries[i];
-        if (most == NULL || cause->count > most->count) {
-            most = cause;
-        }
-    }
-    return most;
+    return level->causes == NULL ? NULL : causes_most_frequent(level->causes, CAUSE_PHASES);
 }
 
 const struct level *search_best(const struct search *search)
@@ -172,10 +165,15 @@ double search_session_bytes(const struct search *search)
 const char *const level_outcome_names[] = {
     [LEVEL_HELD] = "held", [LEVEL_FAILED] = "failed", [LEVEL_UNFINISHED] = "unfinished"};
 
-/* in the order of the enum */
-const char *const level_reason_names[] = {"",        "no_thread",     "refused",     "timed_out",
-                                          "dropped", "append_failed", "no_progress", "stayed",
-                                          "ended"};
+const char *const level_reason_names[] = {[LEVEL_NO_REASON] = "",
+                                          [LEVEL_NO_THREAD] = "no_thread",
+                                          [LEVEL_REFUSED] = "refused",
+                                          [LEVEL_TIMED_OUT] = "timed_out",
+                                          [LEVEL_DROPPED] = "dropped",
+                                          [LEVEL_APPEND_FAILED] = "append_failed",
+                                          [LEVEL_NO_PROGRESS] = "no_progress",
+                                          [LEVEL_STAYED] = "stayed",
+                                          [LEVEL_ENDED] = "ended"};
 
 const char *const search_end_names[] = {[SEARCH_GOES_ON] = "",
                                         [SEARCH_FOUND] = "found",

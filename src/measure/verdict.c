@@ -269,13 +269,7 @@ static uint64_t transactions_done(const uint64_t counters[RECORDER_COUNTERS])
 /* The text of the most frequent cause of a phase; "" when there is none. */
 static const char *main_cause(const struct causes *causes, enum cause_phase phase)
 {
-    const struct cause *most = NULL;
-    for (size_t i = 0; i < causes->count; i++) {
-        const struct cause *cause = &causes->entries[i];
-        if (cause->phase == phase && (most == NULL || cause->count > most->count)) {
-            most = cause;
-        }
-    }
+    const struct cause *const most = causes_most_frequent(causes, phase);
     return most == NULL ? "" : most->error.text;
 }
 

@@ -62,21 +62,25 @@ enum exit_code column_items_check(const char *option, const char *list, bool wit
     return EXIT_CODE_OK;
 }
 
-const struct column *column_item_find(const struct column_item *item, const struct table *table)
+const struct column *column_find(const struct table *table, const char *name, size_t length)
 {
     const struct column *found = NULL;
     for (size_t c = 0; c < table->column_count; c++) {
         const struct column *column = &table->columns[c];
-        if (strlen(column->name) != item->name.length ||
-            strncasecmp(column->name, item->name.bytes, item->name.length) != 0) {
+        if (strlen(column->name) != length || strncasecmp(column->name, name, length) != 0) {
             continue;
         }
-        if (memcmp(column->name, item->name.bytes, item->name.length) == 0) {
+        if (memcmp(column->name, name, length) == 0) {
             return column;
         }
         found = found == NULL ? column : found;
     }
     return found;
+}
+
+const struct column *column_item_find(const struct column_item *item, const struct table *table)
+{
+    return column_find(table, item->name.bytes, item->name.length);
 }
 
 bool column_item_of(const char *list, const struct table *table, const struct column *column,

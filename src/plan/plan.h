@@ -394,7 +394,11 @@ bool column_item_next(const char **list, struct column_item *item);
 enum exit_code column_items_check(const char *option, const char *list, bool with_values,
                                   struct error *error);
 
-/* The column that the item names: exactly, or else whatever the case; NULL: none. */
+/* Returns the table's column with this name of `length` bytes: the one that is spelled so, or else
+ * the first that differs in upper and lower case alone; NULL when the table has neither. */
+const struct column *column_find(const struct table *table, const char *name, size_t length);
+
+/* Returns the column that the item names, as column_find does. */
 const struct column *column_item_find(const struct column_item *item, const struct table *table);
 
 /* The item of `list` that names `column`, one of `table`; false: none does. */

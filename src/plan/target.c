@@ -471,7 +471,7 @@ enum exit_code target_settle_path(struct plan *plan, struct error *error)
     if (asprintf(&plan->owned_path, "%s/append.db", plan->out_folder) < 0) {
         plan->owned_path = NULL;
         error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the path of the database");
-        return EXIT_CODE_INTERNAL;
+        return EXIT_CODE_CLIENT_LIMIT;
     }
     plan->target.path = plan->owned_path;
     describe_target(plan);

@@ -62,12 +62,11 @@ static enum status add_operation(struct figure_columns *columns, const struct bo
     return STATUS_REJECTED;
 }
 
-/* True: only the run of a script has it. */
-static bool is_of_transactions(const char *column)
+/* Returns true for a column that only a run with a script has. */
+static bool needs_script(const char *column)
 {
     const struct figure *figure = figure_of_key(column);
-    return figure != NULL && figure > &figure_table[FIGURE_PARAMS] &&
-           figure <= &figure_table[FIGURE_SCRIPT_PERCENT];
+    return figure != NULL && figure_needs_script((enum figure_id)(figure - figure_table));
 }
 
 enum status expectations_add(struct expectations *expectations, const char *text,
@@ -101,7 +100,7 @@ enum status expectations_add(struct expectations *expectations, const char *text
             return STATUS_REJECTED;
         } else if (strcmp(new.choice.names[0], "exit_code") == 0) {
             why = "the exit code follows from what is expected";
-        } else if (!has_script && is_of_transactions(new.choice.names[new.choice.count - 1])) {
+        } else if (!has_script && needs_script(new.choice.names[new.choice.count - 1])) {
             why = "only the run of a script has transactions: --workload NAME";
         }
         if (why != NULL) {

@@ -84,12 +84,6 @@ static void fill(struct figure_set *set, const struct filled *list)
 #define FILL(set, ...)                                                                             \
     fill((set), (const struct filled[]){__VA_ARGS__, {FIGURES, {.is_known = false}}})
 
-/* Counters that are of a script alone: without one they are not known. */
-static bool is_of_script(size_t id)
-{
-    return id > FIGURE_PARAMS && id < FIGURE_SCRIPT_PERCENT;
-}
-
 /* "table_size=1000000,mode=read_write" */
 static const char *describe_params(const struct script *script, char *text, size_t size)
 {
@@ -257,7 +251,8 @@ void figures_of_result(struct figure_set *set, const struct plan *plan, const st
         const int counter = figure_table[id].counter;
         if (counter >= 0) {
             set->values[id] = (struct figure_value){
-                .is_known = plan->script != NULL || !is_of_script(id), .count = counters[counter]};
+                .is_known = plan->script != NULL || !figure_needs_script((enum figure_id)id),
+                .count = counters[counter]};
         }
     }
     const bool has_rate = plan->rate_rows_per_s > 0, has_batches = has_rate && plan->script == NULL;

@@ -409,8 +409,7 @@ static void add_trace(struct buffer *html, const struct saved_run *run)
         const char *mode = text_in(call, "mode"), *file = text_in(call, "file");
         char name[REPORT_WORDS_BYTES], texts[2 * COUNT_OF(layers)][REPORT_WORDS_BYTES];
         const char *cells[COUNT_OF(columns) - 1] = {name, WHOLE(number_in(call, "count"))};
-        snprintf(name, sizeof name, "%.30s%s%.30s", mode == NULL ? "" : mode,
-                 file == NULL ? "" : ", ", file == NULL ? "" : file);
+        snprintf(name, sizeof name, "%.30s%s%.30s", mode, file[0] == '\0' ? "" : ", ", file);
         for (size_t k = 0; k < COUNT_OF(texts); k++) {
             const json_t *layer = json_object_get(call, layers[k % COUNT_OF(layers)]);
             const json_t *value =
@@ -426,9 +425,8 @@ static void add_trace(struct buffer *html, const struct saved_run *run)
     for (size_t i = 0; i < json_array_size(server); i++) {
         const json_t *entry = json_array_get(server, i);
         const char *name = text_in(entry, "name");
-        buffer_add_format(&note, "; %.40s: the server counted %s, traced were %s",
-                          name == NULL ? "" : name, WHOLE(number_in(entry, "counted")),
-                          WHOLE(number_in(entry, "traced")));
+        buffer_add_format(&note, "; %.40s: the server counted %s, traced were %s", name,
+                          WHOLE(number_in(entry, "counted")), WHOLE(number_in(entry, "traced")));
     }
     close_table(&table, buffer_text(&note));
     buffer_fini(&note);
@@ -879,7 +877,7 @@ void page_add(struct buffer *html, const struct report *report)
         snprintf(title, sizeof title, "Sweep of %zu runs, %.100s", report->run_count,
                  REPORT_ESCAPED(saved_run_text(first, "adapter")));
     } else if (report->run_count == 1) {
-        snprintf(title, sizeof title, "%s, %.100s", report_title(first, words),
+        snprintf(title, sizeof title, "%s, %.100s", REPORT_ESCAPED(report_title(first, words)),
                  REPORT_ESCAPED(saved_run_text(first, "adapter")));
     } else {
         snprintf(title, sizeof title, "%zu runs", report->run_count);

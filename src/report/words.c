@@ -90,9 +90,10 @@ const char *report_title(const struct saved_run *run, char text[REPORT_WORDS_BYT
                                               : 0;
     const char *plural = sessions == 1 ? "" : "s";
     const char *workload = figure_text(&run->figures, FIGURE_WORKLOAD);
+    const char *const slash = strrchr(workload, '/');
     char script[32] = "";
     if (workload[0] != '\0') {
-        snprintf(script, sizeof script, "%.28s: ", workload);
+        snprintf(script, sizeof script, "%.28s: ", slash == NULL ? workload : slash + 1);
     }
     const json_int_t transactions = json_integer_value(saved_run_json(run, "plan.transactions"));
     if (run->is_unfinished) {

@@ -97,7 +97,8 @@ uint64_t counter_known(const struct counter *counter)
     return counter->start + known * counter->stride;
 }
 
-uint64_t counter_own(const struct counter *counter, uint64_t number)
+/* Returns the counter's own number that is next to `number`. */
+static uint64_t own_number(const struct counter *counter, uint64_t number)
 {
     return number < counter->start || counter->stride == 1
                ? number
@@ -530,7 +531,7 @@ static int64_t draw_key(const struct keys *keys, struct draw_stream *stream)
         break;
     }
     const uint64_t key = (uint64_t)keys->a + offset;
-    return (int64_t)(is_fixed || keys->a < 0 ? key : counter_own(keys->last, key));
+    return (int64_t)(is_fixed || keys->a < 0 ? key : own_number(keys->last, key));
 }
 
 struct draw *draw_row(int64_t base, struct error *error)

@@ -48,10 +48,8 @@ struct counter *counter_create(uint64_t start); /* NULL: out of memory */
 void counter_destroy(struct counter *counter);
 
 /* Before the first number is taken: of `stride` processes that share the numbers this one takes
- * every stride-th, from start + place on. What is known is then known of its own numbers, and
- * counter_own is the one of them that is next to a number. */
+ * every stride-th, from start + place on. What is known is then known of its own numbers. */
 void counter_share(struct counter *counter, uint64_t place, uint64_t stride);
-uint64_t counter_own(const struct counter *counter, uint64_t number);
 
 /* False: 2^20 numbers are pending behind the oldest one. */
 bool counter_next(struct counter *counter, uint64_t *number);

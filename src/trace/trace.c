@@ -107,7 +107,7 @@ struct tracer {
     off_t whole_bytes; /* of the file, at the end of a row */
 };
 
-/* What libbpf says last; its texts are for those who write such programs. */
+/* The last warning of libbpf, whose callback has no context to keep it in. */
 static char last_words[LOG_BYTES];
 
 static int keep_words(enum libbpf_print_level level, const char *format, va_list arguments)

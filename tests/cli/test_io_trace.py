@@ -55,6 +55,8 @@ class Embedded(io_trace.Traced):
         self.assertRegex(ended.reason, r"1 of 2 expectations not met: trace_fsync_p99_ms")
         page = (out / "report.html").read_text()
         self.assertIn("Where the time of I/O goes", page)
+        self.assertIn(">write</", page)
+        self.assertNotIn(">write, <", page, "a call that names no file")
         self.assertIn("stacked by layer", page)
         self.assertIn("The mean number at a time; each line has what is below it, too.", page)
         # of these a chart would have no lines left for what the sessions waited for

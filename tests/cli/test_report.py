@@ -126,6 +126,16 @@ class Report(harness.Case):
         for words in ("is embedded", "I/O trace", "processes soft", "journal mode"):
             self.assertNotIn(words, text)
 
+    def test_name_of_a_script(self):
+        """A file's name may hold what HTML has a meaning for."""
+        script = self.folder / "<b>&.lua"
+        script.write_text('transaction("rest", function() think(0.001) end)\n')
+        _, run = self.run_append(1, "null:", "--workload", script, "--transactions", 2)
+        self.append("report", run.folder)
+        text, page = self.check_page(run.folder / "report.html")
+        self.assertRegex(text, r"<title>append: [^<]*&lt;b&gt;&amp;\.lua: 1 session")
+        self.assertIn("<b>&.lua: 1 session", page.text)
+
     def test_texts_of_others(self):
         """What a server or user wrote is text, never a part of the page."""
         run = self.run_null()

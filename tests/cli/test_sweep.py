@@ -1,11 +1,13 @@
 """Sweeps without a server: SQLite and null."""
 
+import contextlib
 import json
 import os
 import pty
 import re
 import shutil
 import signal
+import sqlite3
 import subprocess
 import threading
 import time
@@ -257,6 +259,26 @@ class Variants(harness.Case, Sweeping):
         self.assertEqual((sweep.json["table"], self.rows_before(sweep)), ("kept", [1000, 2000]))
         _, sweep = self.sweep(*size, *self.KINDS, "--recreate")
         self.assertEqual((sweep.json["table"], self.rows_before(sweep)), ("recreated", [0, 0]))
+
+    def test_tables_without_columns_in_the_script(self):
+        """A table that a dataset names without columns is looked for like all others."""
+        script = self.folder / "both.lua"
+        script.write_text("""
+local other = param("other", 1, "")
+dataset("own", 5, {{"id", "int64", row(), key = true}})
+local log = dataset("syslog_table")
+transaction("add", function() log:append(10) end, {autocommit = true})
+""")
+        target = f"sqlite:{self.folder}/x.db"
+        size = ("--sessions", "1", "--transactions", "3", target, "--workload", script,
+                "--vary", "other=1,2")
+        self.run_append(1, 50, target)
+        self.refused("sweep", *size, code=2, pattern="table 'syslog_table' is there already: "
+                     "--recreate lets the sweep drop it before each run, --keep-rows")
+        with contextlib.closing(sqlite3.connect(self.folder / "x.db")) as database:
+            self.assertEqual(database.execute("SELECT count(*) FROM syslog_table").fetchone(), (50,))
+            self.assertEqual(database.execute("SELECT name FROM sqlite_master WHERE name = 'own'")
+                             .fetchall(), [])
 
     def rows_before(self, sweep):
         return [json.loads((sweep.folder / run["folder"] / "run.json").read_text())["datasets"][0]
