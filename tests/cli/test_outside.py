@@ -147,7 +147,7 @@ class Outside(harness.Case):
             code = re.sub(r"#define[^\n]*|/\*.*?\*/", "", header.read_text(), flags=re.S)
             marks |= set(re.findall(r"APPEND_API\((\w+)\)", code))
         self.assertIn("error_set", marks)
-        exported = re.findall(r"(?m) T (\w+)$", call("nm", "-D", "--defined-only", PROGRAM))
+        exported = re.findall(r"(?m) [TRD] (\w+)$", call("nm", "-D", "--defined-only", PROGRAM))
         names = {name.removeprefix("append_") for name in exported if name.startswith("append_")}
         self.assertEqual(names, marks)
         if harness.SLOW == 1:  # sanitizers export functions of their own
