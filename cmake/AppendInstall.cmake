@@ -82,9 +82,11 @@ set(CPACK_PACKAGE_CONTACT "append maintainers <maintainers@append.invalid>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "load generator that finds how many sessions a database holds")
 set(CPACK_PACKAGE_DESCRIPTION
 "Opens sessions to a database that all append rows through its bulk path and
-count them, and reports what that costs and which limit stops them. For
-PostgreSQL, MariaDB, MySQL, SQLite, Machbase and whatever an ODBC driver
-reaches.")
+count them, or run a script of transactions. Reports CPU, memory, latency
+and throughput, what became of every session and row, and which limit
+stopped sessions. For PostgreSQL, MariaDB, MySQL, SQLite, ClickHouse,
+InfluxDB, QuestDB, SingleStore, ArangoDB, Machbase and every database with
+an ODBC driver.")
 set(CPACK_PACKAGE_FILE_NAME append-${PROJECT_VERSION}-${CMAKE_SYSTEM_NAME}-${CMAKE_SYSTEM_PROCESSOR})
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)

@@ -24,7 +24,7 @@ class Help(harness.Case):
             self.assertIn(word, ended.out)
 
     def test_the_documents_have_every_option(self):
-        paths = [harness.ROOT / "README.md", *(harness.ROOT / "docs").glob("*.md")]
+        paths = [harness.ROOT / "README.md", *(harness.ROOT / "docs").rglob("*.md")]
         text = "".join(path.read_text(encoding="utf-8") for path in paths)
         options = {line.split()[0] for command in ([], *([name] for name in COMMANDS))
                    for line in self.append(*command, "--help").out.splitlines()
@@ -38,7 +38,7 @@ class Help(harness.Case):
             self.assertIn(f"append {name} ", self.append("--help").out)
 
     def test_links_lead_somewhere(self):
-        for path in (harness.ROOT / "README.md", *(harness.ROOT / "docs").glob("*.md")):
+        for path in (harness.ROOT / "README.md", *(harness.ROOT / "docs").rglob("*.md")):
             text = path.read_text(encoding="utf-8")
             links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text)
             for link in links:

@@ -1,5 +1,6 @@
 """--metrics and --metrics-file: what Prometheus gets to read while a run goes on."""
 
+import json
 import os
 import pathlib
 import re
@@ -43,9 +44,14 @@ def parse(case, text):
         ended.add(name)
     case.assertEqual(ended, set(kinds))
     for name in (name for name, kind in kinds.items() if kind == "histogram"):
-        buckets = [value for key, value in values.items() if key.startswith(name + "_bucket")]
-        case.assertEqual(buckets, sorted(buckets), name)
-        case.assertEqual(buckets[-1], values[name + "_count"], name)
+        series = {}  # of each operation, where a script has several
+        for key, value in values.items():
+            if key.startswith(name + "_bucket"):
+                labels = re.sub(r',?le="[^"]*"', "", key.removeprefix(name + "_bucket"))
+                series.setdefault("" if labels == "{}" else labels, []).append(value)
+        for labels, buckets in series.items():
+            case.assertEqual(buckets, sorted(buckets), name)
+            case.assertEqual(buckets[-1], values[name + "_count" + labels], name)
     if shutil.which("promtool"):
         checked = subprocess.run(["promtool", "check", "metrics"], input=text, text=True,
                                  capture_output=True, timeout=60)
@@ -200,6 +206,42 @@ class Metrics(harness.Case):
             taken.listen()
             self.refused("2", "100", "null:", "--metrics", taken.getsockname()[1], code=2,
                          pattern="cannot listen on 127.0.0.1 port .*in use")
+
+
+class Dashboard(harness.Case):
+    """docs/grafana.json asks for nothing that a run does not serve."""
+
+    def served(self, *words):
+        path = self.folder / "append.prom"
+        self.append(*words, "--out", self.out(), "--metrics-file", path, code=None)
+        return parse(self, path.read_text())
+
+    def test_queries(self):
+        runs = (self.served(3, 1000, "null:", "--rate", "100k", "--on-drop", "reconnect"),
+                self.served(3, "null:", "--workload", "oltp", "--transactions", 20))
+        names, labels = set(), {}
+        for key in (key for run in runs for key in run):
+            name, _, rest = key.partition("{")
+            names.add(name)
+            labels.setdefault(name, set()).update(re.findall(r'(\w+)="([^"]*)"', rest))
+        board = json.loads((harness.ROOT / "docs" / "grafana.json").read_text(encoding="utf-8"))
+        queries = [target for panel in board["panels"] for target in panel["targets"]]
+        asked = set()
+        for query in queries:
+            name, selector = re.search(r"\b(append_\w+)\{([^}]*)\}", query["expr"]).groups()
+            asked.add(name)
+            self.assertIn(name, names, query["expr"])
+            for label, value in re.findall(r'(\w+)="([^"]*)"', selector):
+                self.assertTrue(label == "job" or (label, value) in labels[name], query["expr"])
+            known = {label for label, _ in labels[name]} | {"le"}
+            grouped = re.findall(r"by \((\w+)\)", query["expr"]) + re.findall(r"{{(\w+)}}", query["legendFormat"])
+            self.assertLessEqual(set(grouped), known, query["expr"])
+        self.assertGreater(len(asked), 20)
+
+    def test_the_page_scrapes_the_port_of_its_command(self):
+        text = (harness.ROOT / "docs" / "watching.md").read_text(encoding="utf-8")
+        port = re.search(r"--metrics (\d+)", text)[1]
+        self.assertIn(f'- targets: ["127.0.0.1:{port}"]', text)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 
+import docs
 import harness
 
 BUILD = pathlib.Path(os.environ["APPEND_BUILD"])
@@ -132,6 +133,19 @@ class Outside(harness.Case):
         for name in ("every_type", "nulls", "row_counts", "table_made_anew", "missing_table"):
             self.assertRegex(ended.out + ended.err, rf"OK \] test_{name}\b")
         self.assertNotIn("FAILED", ended.out + ended.err)
+
+    def test_the_commands_of_the_pages(self):
+        """As docs/adapters.md and docs/internals.md print them, in a folder with this build as build."""
+        for page, wanted in docs.pages_with("outside"):
+            runner = docs.Runner()
+            runner.setUp()
+            self.addCleanup(runner.doCleanups)
+            runner.begin_page(page)
+            (runner.place / "build").symlink_to(BUILD)
+            home = runner.place / "home"
+            home.mkdir()
+            for block in wanted:
+                runner.run_block(block, HOME=str(home), PKG_CONFIG_PATH=str(home / "append/lib/pkgconfig"))
 
     def test_headers_stand_alone(self):
         headers = sorted((PREFIX / "include" / "append").glob("*.h"))

@@ -143,7 +143,7 @@ class Docker(containers.Contained):
         self.engine.run("tag", "append-test", image)
         self.server(*words, image=image, command=command, name=name)
         line = next(line for line in (harness.ROOT / "docs/ci.md").read_text().splitlines()
-                    if line.startswith("    scripts/ci-smoke.sh postgresql:"))
+                    if line.startswith("scripts/ci-smoke.sh postgresql:"))
         script, *arguments = shlex.split(line)
         ended = self.append(*arguments, program=harness.ROOT / script,
                             env={"APPEND": harness.BINARY, "RECORDS": str(harness.fewer(20000))})

@@ -5,6 +5,7 @@ import re
 import harness
 
 PAGE = harness.ROOT / "docs" / "workloads.md"
+REFERENCE = harness.ROOT / "docs" / "workloads-reference.md"
 
 
 def scripts(folder):

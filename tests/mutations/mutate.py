@@ -44,7 +44,7 @@ class Mutation:
         if self.old == self.new:
             raise Wrong(f"{place}: {self.name}: old and new are the same")
         page = self.claim.partition(":")[0]
-        if not re.fullmatch(r"README\.md|docs/[a-z-]+\.md", page) or not (ROOT / page).is_file():
+        if not re.fullmatch(r"README\.md|docs/([a-z]+/)?([a-z-]+|README)\.md", page) or not (ROOT / page).is_file():
             raise Wrong(f"{place}: {self.name}: the claim names no page of docs")
 
     def count_old(self):

@@ -1,0 +1,145 @@
+"""Runs the commands of README.md and docs as they are printed.
+
+The words after ``` say how a block is run:
+
+    sh                           without a server
+    sh postgresql, sh mariadb    on a server of the test
+    sh plan                      each command is given to append with --plan, or only its options are looked up
+    sh script N NAME             as sh; the page's Nth block of Lua is saved as NAME before
+    sh outside                   by test_outside.py, which has an installation
+    sh no-test                   not at all: NOT_RUN has the reason
+    console …                    as sh …, the lines after "$ "
+    sql postgresql, sql mariadb  as the server's administrator
+
+Blocks of a page are run in their order in one folder, in which ./append, scripts, tests and workloads are
+those of the sources. Two things are replaced: the server's place (localhost:5432 and localhost:3306, and the
+port of --metrics), and, so that the tests end soon, the number of rows and the duration.
+"""
+
+import os
+import re
+import socket
+import subprocess
+
+import harness
+
+PAGES = (harness.ROOT / "README.md", *sorted((harness.ROOT / "docs").rglob("*.md")))
+FENCE = re.compile(r"^( *)```([^\n]*)\n(.*?)^\1```$", re.S | re.M)
+PORTS = {"postgresql": 5432, "mariadb": 3306}
+RUNS = ("sh", "console")
+
+# Why a block is not run: by the page and a text that is in the block.
+NOT_RUN = {
+    ("docs/quick-start.md", "scripts/setup.sh run"): "installs packages and builds; test.sh does the same",
+    ("docs/benchmarks.md", "mariadbd --max-connections=14050"): "14,000 sessions; scripts/grid.sh runs them",
+    ("docs/benchmarks.md", "scripts/bench.sh full http"): "a measurement of many minutes, against k6 and wrk",
+    ("docs/ci.md", "docker compose up"): "needs Docker; cli.postgresql_docker runs the second command",
+    ("docs/databases/machbase.md", "./append 1000 10000000 5656"): "needs a Machbase server",
+    ("docs/databases/machbase.md", "pip download"): "scripts/machbase_client.sh fetches the library",
+    ("docs/databases/machbase.md", "machbase_standin.py"): "cli.machbase runs the stand-in",
+    ("docs/databases/odbc.md", "odbc:DSN=name"): "needs a data source; cli.odbc has its own",
+    ("docs/io.md", "./append 100 1M 5432 --io-trace"): "needs root; cli.io_trace runs it",
+    ("docs/io.md", "--batch 1 --read none --io-trace"): "needs root; cli.io_trace runs it",
+    ("docs/several-machines.md", "srun -N 8"): "needs a cluster; cli.ranks runs mpirun",
+    ("docs/several-machines.md", "append sweep --sessions 10k,40k"): "needs a cluster; cli.ranks runs a sweep",
+    ("docs/sweep.md", "--resume append-runs/"): "needs an interrupted sweep; cli.sweep_resume makes one",
+    ("docs/watching.md", "--container append-postgresql"): "needs Docker; cli.postgresql_docker runs it",
+}
+
+
+def name_of(page):
+    return str(page.relative_to(harness.ROOT))
+
+
+class Block:
+    """A fenced block: its words, its text without indentation, and for console its commands alone."""
+
+    def __init__(self, page, match):
+        indent, info, text = match.groups()
+        self.page = page
+        self.language, *self.words = info.split() or [""]
+        self.text = re.sub(rf"^{indent}", "", text, flags=re.M)
+        self.code = self.text
+        if self.language == "console":
+            self.code = "\n".join(re.findall(r"^\$ (.*)$", self.text, re.M)) + "\n"
+
+    @property
+    def how(self):
+        return self.words[0] if self.words else ""
+
+    def __repr__(self):
+        return f"{name_of(self.page)}: {self.code}"
+
+
+def blocks(page):
+    return [Block(page, match) for match in FENCE.finditer(page.read_text(encoding="utf-8"))]
+
+
+def pages_with(*how):
+    """[(page, its blocks to run)] of the pages that have such blocks."""
+    found = []
+    for page in PAGES:
+        wanted = [block for block in blocks(page) if block.language in RUNS and block.how in how]
+        if wanted:
+            found.append((page, wanted))
+    return found
+
+
+def commands(block):
+    """The block's commands of append, each as one line without what follows in a pipe."""
+    text = block.code.replace("\\\n", " ")
+    return [line.split(" #")[0].strip() for line in text.splitlines()
+            if re.match(r"(\./)?append ", line)]
+
+
+def fewer(text):
+    """A hundredth of the rows, from 100 to 20,000."""
+    units = {"k": 10**3, "M": 10**6, "G": 10**9}
+    rows = int(text.rstrip("kMG")) * units.get(text[-1], 1)
+    return str(rows if rows < 2000 else max(100, min(rows // 100, 20000)))
+
+
+def smaller(code):
+    """The same with fewer rows, in less time."""
+    code = re.sub(r"(append \d+ )(\d+[kMG]?)(?= |$)",
+                  lambda m: m[0] if int(m[2].rstrip("kMG")) in PORTS.values() else m[1] + fewer(m[2]), code,
+                  flags=re.M)
+    code = re.sub(r"(--records )(\S+)", lambda m: m[1] + ",".join(map(fewer, m[2].split(","))), code)
+    code = re.sub(r"(RECORDS=)(\d+)", lambda m: m[1] + fewer(m[2]), code)
+    code = re.sub(r"--warm-up \d+s", "--warm-up 500ms", code)
+    return re.sub(r"--duration (\d+)([sm])",
+                  lambda m: m[0] if m[2] == "s" and int(m[1]) <= 2 else "--duration 2s", code)
+
+
+def free_port():
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        return sock.getsockname()[1]
+
+
+class Runner(harness.Case):
+    """Runs blocks of a page in one folder."""
+
+    def begin_page(self, page):
+        self.place = self.folder / name_of(page).replace("/", "-")
+        self.place.mkdir()
+        for name, path in (("append", harness.BINARY), ("scripts", harness.ROOT / "scripts"),
+                           ("tests", harness.ROOT / "tests"), ("workloads", harness.ROOT / "workloads")):
+            (self.place / name).symlink_to(path)
+
+    def run_block(self, block, server="", port=0, **more):
+        if block.how == "script":
+            lua = [one.text for one in blocks(block.page) if one.language == "lua"]
+            (self.place / block.words[2]).write_text(lua[int(block.words[1])], encoding="utf-8")
+        code = smaller(block.code).replace("--metrics 9464", f"--metrics {free_port()}")
+        if server:
+            usual = PORTS[server]
+            code = re.sub(rf"\b(localhost|127\.0\.0\.1):{usual}\b", f"127.0.0.1:{port}", code)
+            code = re.sub(rf"(?<= ){usual}(?= |$)", str(port), code, flags=re.M)
+        env = self.environment(PATH=f"{self.place}:{os.environ['PATH']}", APPEND=harness.BINARY, **more)
+        # a slow or busy machine makes append the bottleneck: exit code 6
+        script = "trap 'code=$?; [ $code = 6 ] || exit $code' ERR\n" + code
+        ended = subprocess.run(["bash", "-c", script], cwd=self.place, env=env, stdin=subprocess.DEVNULL,
+                               capture_output=True, text=True, timeout=2 * harness.GUARD_S)
+        self.assertIn(ended.returncode, (0, 6), f"{block!r}\nrun as:\n{code}\n{ended.stdout}{ended.stderr}")
+        return ended
