@@ -57,7 +57,8 @@ install(PROGRAMS scripts/ci-smoke.sh DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/ap
         COMPONENT program)
 # As they lie in the sources: they refer to each other.
 install(FILES README.md compose.yaml DESTINATION ${doc_dir} COMPONENT program)
-install(DIRECTORY docs DESTINATION ${doc_dir} COMPONENT program FILES_MATCHING PATTERN "*.md")
+install(DIRECTORY docs DESTINATION ${doc_dir} COMPONENT program FILES_MATCHING PATTERN "*.md"
+        PATTERN "grafana.json")
 install(FILES ${installed_man} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT program)
 install(FILES ${bash_completion} RENAME append COMPONENT program
         DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/bash-completion/completions)

@@ -10,7 +10,7 @@
  * base, table, string, math and utf8 without what loads code or tells the time). What it allocates
  * is bounded, and an endless loop ends when the host says so.
  *
- * docs/workloads.md says what the names in a script do.
+ * docs/workloads-reference.md says what the names in a script do.
  */
 #ifndef SCRIPT_SCRIPT_H
 #define SCRIPT_SCRIPT_H

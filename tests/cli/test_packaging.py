@@ -123,6 +123,7 @@ class Packages(harness.Case):
              "usr/share/append/ci-smoke.sh",
              *(f"usr/share/doc/append/{path.relative_to(harness.ROOT)}" for path in
                (harness.ROOT / "README.md", harness.ROOT / "compose.yaml",
+                harness.ROOT / "docs" / "grafana.json",
                 *harness.ROOT.glob("docs/**/*.md")))}
 
     def pack(self, generator, pattern):
