@@ -11,8 +11,9 @@ void session_add(struct session *session, enum recorder_counter counter, uint64_
     recorder_add(session->load->recorder, session->place, counter, n);
 }
 
-/* Notes a session that was cut and may go on at the server. Without memory for its name the server
- * is left to find out by itself. Main thread: it alone cuts connections. */
+/* Notes a session whose connection was cut and which may go on at the server. Without memory for
+ * the entry the server is left to notice the closed connection itself. Main thread, the only thread
+ * that cuts connections. */
 static void note_cut(const struct session *session, const struct session_name *name)
 {
     struct cut_list *list = session->load->cut;
@@ -34,7 +35,7 @@ static void note_cut(const struct session *session, const struct session_name *n
 void session_interrupt(struct session *session)
 {
     struct session_name name;
-    const bool is_first = !atomic_load(&session->was_cut); /* this thread alone sets it */
+    const bool is_first = !atomic_load(&session->was_cut); /* only this thread sets was_cut */
     if (line_cut(&session->line, &name, &session->was_cut) && is_first) {
         note_cut(session, &name);
     }
@@ -66,7 +67,7 @@ void session_blame(struct session *session, enum cause_phase phase, const char *
 {
     struct error own = {.kind = ERROR_NONE};
     if (status == STATUS_LOST && atomic_load(&session->was_cut)) {
-        /* the server is not to blame for a connection that was cut on this side */
+        /* append itself cut the connection: the server is not to blame */
         error_set(&own, ERROR_TIMEOUT, 0, NULL,
                   "append cut the connection: no answer in %d s after the stop",
                   (int)(SESSION_GRACE_NS / MONO_NS_PER_S));
@@ -118,7 +119,7 @@ void session_note_count(struct session *session, uint64_t rows, uint64_t own, ui
     *last = rows;
 }
 
-/* How long rows of this table are, by the first batch of the session. */
+/* Takes the size of the table's rows from the first batch of the session. */
 static void note_row_bytes(struct session *session, const struct append *append,
                            const struct batch *batch)
 {
@@ -128,7 +129,7 @@ static void note_row_bytes(struct session *session, const struct append *append,
     }
 }
 
-/* Hands over the next rows of the batch, as many as there is room for. */
+/* Hands over the next rows of the batch, as many as fit into memory. */
 static enum status hand_over(struct session *session, struct append *append, struct error *error)
 {
     const struct adapter *adapter = session->load->plan->adapter;
@@ -146,8 +147,8 @@ static enum status hand_over(struct session *session, struct append *append, str
         note_row_bytes(session, append, &batch);
         return adapter->append_rows(session->conn, &batch, &append->accepted, error);
     }
-    /* borrowed for no longer than it takes to hand the rows over: sessions that wait for an answer
-     * of the server hold no memory for rows */
+    /* borrowed only while the rows are handed over: sessions that wait for an answer of the server
+     * hold no memory for rows */
     struct row_buffer *buffer = generator_borrow(generator);
     if (buffer == NULL) {
         error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for a batch of rows");
@@ -163,7 +164,7 @@ static enum status hand_over(struct session *session, struct append *append, str
     return status;
 }
 
-/* What was not handed over was never on its way: its turn comes with the next append. */
+/* Shortens the append to the rows that were handed over; the others belong to the next append. */
 static void put_off_rest(struct append *append)
 {
     append->rows = append->handed;
@@ -206,7 +207,7 @@ enum status session_send(struct session *session, struct append *append, bool *i
         if (status == STATUS_LOST) {
             session_lose(session, append);
         } else if (status == STATUS_REJECTED && append->accepted > 0) {
-            put_off_rest(append); /* each part of the append stands for itself */
+            put_off_rest(append); /* parts of the append are kept or refused independently */
         }
         if (!busy_retry_may_go_on(&retry, status, error) || append->accepted > 0 ||
             session->is_overdue) {
@@ -223,9 +224,9 @@ enum status session_send(struct session *session, struct append *append, bool *i
     }
 }
 
-/* Rows that were begun and not all acknowledged; they follow those of all exceptions before. Where
- * nothing was acknowledged in either, the last one gets longer. Only who reads every row back asks
- * for them, and a run of which nothing succeeds has many. */
+/* Adds rows that were begun and not all acknowledged to the list of exceptions, which is sorted.
+ * Two adjacent exceptions without any acknowledged row become one, because a run in which nothing
+ * succeeds has many. Only --verify rows needs the list. */
 static void note_exception(struct session *session, const struct row_exception *exception)
 {
     struct session_summary *sum = &session->sum;
@@ -261,7 +262,7 @@ void session_account(struct session *session, const struct append *append, enum 
     session_add(session, RECORDER_ROWS_ACKNOWLEDGED, append->accepted);
     session_add(session, RECORDER_ROW_BYTES,
                 (uint64_t)((double)append->accepted * session->row_bytes));
-    session_note_gap(session, end_ns); /* also without progress: it may have been the last batch */
+    session_note_gap(session, end_ns); /* also without progress: this may be the last batch */
     if (append->accepted > 0) {
         session_note_progress(session, end_ns);
     }
@@ -277,7 +278,8 @@ void session_account(struct session *session, const struct append *append, enum 
         session_add(session, RECORDER_APPENDS_FAILED, 1);
         struct row_exception rest = {append->first_row, append->rows, append->accepted,
                                      in_doubt > 0};
-        if (rejected > 0 && in_doubt > 0) { /* then those in doubt are the last: append_loss */
+        if (rejected > 0 &&
+            in_doubt > 0) { /* the rows in doubt are the last ones: see append_loss */
             const struct row_exception decided = {append->first_row, append->rows - in_doubt,
                                                   append->accepted, false};
             note_exception(session, &decided);

@@ -29,12 +29,12 @@ static enum status refuse(struct error *error, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    error_clear(error); /* the text may be of what it held */
+    error_clear(error); /* `text` may be a copy of its old text */
     error_set(error, ERROR_USAGE, 0, NULL, "%s", text);
     return STATUS_FATAL;
 }
 
-enum status table_load_lack_memory(struct error *error)
+enum status table_load_no_memory(struct error *error)
 {
     error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the tables of the script");
     return STATUS_FATAL;
@@ -48,7 +48,7 @@ static bool is_discarding(const struct plan *plan)
 enum status table_load_execute(const struct plan *plan, struct adapter_conn *conn,
                                struct buffer *sql, struct error *error)
 {
-    return buffer_failed(sql) ? table_load_lack_memory(error)
+    return buffer_failed(sql) ? table_load_no_memory(error)
                               : plan->adapter->execute(conn, buffer_text(sql), error);
 }
 
@@ -64,8 +64,9 @@ static bool begins_with(const char *sql, const char *words)
     return !isalnum((unsigned char)*sql) && *sql != '_';
 }
 
-/* Why the database does not have one of these statements; NULL: it may have them. */
-static const char *find_lack(const struct connection_info *connection, const char *sql)
+/* Returns why the database does not support one of the statements in `sql`; NULL: no reason
+ * known. */
+static const char *find_unsupported(const struct connection_info *connection, const char *sql)
 {
     struct sql_script script = {.rest = sql, .lexis = sql_lexis_of(connection->dialect)};
     const char *why = NULL;
@@ -78,21 +79,22 @@ static const char *find_lack(const struct connection_info *connection, const cha
     return why;
 }
 
-/* What a type holds, as far as databases tell types apart. */
-static int class_of(enum column_type type)
+/* Returns the class of values that a type holds; databases do not distinguish types of one
+ * class. */
+static int type_class(enum column_type type)
 {
     const int is = (int)column_kinds[type].is;
     return is == COLUMN_IS_ADDRESS ? COLUMN_IS_TEXT : is;
 }
 
-/* The script's name without folders, which fits into a message. */
+/* Returns the script's name without folders, short enough for a message. */
 static const char *short_name(const struct script *script)
 {
     const char *slash = strrchr(script->name, '/');
     return slash == NULL ? script->name : slash + 1;
 }
 
-/* Where the mark of a table of the script is. `what` holds the words of the mark. */
+/* Returns the place of the mark of a script's table. `what` receives the text of the mark. */
 static struct table_mark_place mark_place(const struct plan *plan, const struct setup *setup,
                                           struct adapter_conn *conn, const char *table_name,
                                           struct buffer *what)
@@ -138,12 +140,12 @@ enum status table_load_write_mark(const struct plan *plan, const struct setup *s
     return status;
 }
 
-/* What a user can do about a table that is not as the script declares it. */
+/* Returns what a user can do about a table that differs from the script's declaration. */
 static const char *remedy_for(const struct table_mark *mark, const char *table_name, char *text,
                               size_t size)
 {
     if (mark->is_there) {
-        return "append cleanup drops it, --recreate makes it again";
+        return "append cleanup drops it, --recreate replaces it";
     }
     snprintf(text, size, "%s%s leaves it as it is; --recreate=%.60s drops it",
              mark->is_made ? mark->why : "append did not make it",
@@ -156,8 +158,8 @@ enum {
 };
 #define REMEDY(mark, name) remedy_for(mark, name, (char[REMEDY_BYTES]){""}, REMEDY_BYTES)
 
-/* Whether the table that is there has the columns that the script declares. One that a statement of
- * the script's own makes may have others, too. */
+/* Checks that an existing table has the columns that the script declares. A table that is created
+ * by a statement of the script may have further columns. */
 static enum status check_columns(const struct datasets_place *place,
                                  const struct script_dataset *dataset, const struct table *table,
                                  const struct table_mark *mark, struct error *error)
@@ -173,7 +175,7 @@ static enum status check_columns(const struct datasets_place *place,
             return refuse(error, "table '%.60s' has no column '%.40s', which %.40s declares: %s",
                           dataset->name, declared->name, script, REMEDY(mark, dataset->name));
         }
-        if (class_of(found->type) != class_of(declared->type)) {
+        if (type_class(found->type) != type_class(declared->type)) {
             return refuse(
                 error,
                 "column '%.40s' of table '%.40s' is %.30s, which is not what %.40s declares: %s",
@@ -192,11 +194,11 @@ static enum status check_columns(const struct datasets_place *place,
     return STATUS_OK;
 }
 
-/* The columns that appends to the table write, in the script's order: their types as the script
- * fills them, and the rest as the database told; `described` NULL: it has not. */
-static enum status take_table(const struct script *script, size_t number,
-                              const struct table *described, struct table *table,
-                              struct error *error)
+/* Fills *table with the columns that appends write, in the script's order. Types are the script's;
+ * other properties are the database's, if `described` is not NULL. */
+static enum status init_written_table(const struct script *script, size_t number,
+                                      const struct table *described, struct table *table,
+                                      struct error *error)
 {
     const struct table *written = script_load_table(script, number);
     table_fini(table);
@@ -214,14 +216,14 @@ static enum status take_table(const struct script *script, size_t number,
     return status;
 }
 
-/* Fills what a run needs of a table that is there. */
-static enum status adopt(const struct datasets_place *place, size_t number,
-                         const struct table *described, struct error *error)
+/* Fills in what a run needs of an existing table. */
+static enum status fill_setup_table(const struct datasets_place *place, size_t number,
+                                    const struct table *described, struct error *error)
 {
     struct setup_table *out = &place->setup->tables[number];
     const struct script *script = place->plan->script;
     struct buffer sql = {0};
-    const enum status status = take_table(script, number, described, &out->table, error);
+    const enum status status = init_written_table(script, number, described, &out->table, error);
     const struct connection_info *connection = &place->setup->connection;
     ask_write(&sql, ask_words(connection)->count, connection, script->datasets[number].name, NULL,
               0);
@@ -229,10 +231,10 @@ static enum status adopt(const struct datasets_place *place, size_t number,
     out->count_sql = sql.bytes;
     out->count =
         (struct statement){.sql = out->count_sql, .is_prepared = !connection->facts.is_pooled};
-    return buffer_failed(&sql) ? table_load_lack_memory(error) : status;
+    return buffer_failed(&sql) ? table_load_no_memory(error) : status;
 }
 
-/* Writes the columns of the key, if it has one. */
+/* Writes the columns of the primary key, if the table has one. */
 static void write_key(struct buffer *sql, const struct script_dataset *dataset, char quote)
 {
     for (unsigned place = 1; place <= dataset->column_count; place++) {
@@ -245,9 +247,9 @@ static void write_key(struct buffer *sql, const struct script_dataset *dataset, 
     }
 }
 
-/* What stands behind the columns. */
-static void write_tail(struct buffer *sql, const struct datasets_place *place,
-                       const struct script_dataset *dataset)
+/* Writes the part of CREATE TABLE that follows the columns. */
+static void write_create_end(struct buffer *sql, const struct datasets_place *place,
+                             const struct script_dataset *dataset)
 {
     const struct connection_info *connection = &place->setup->connection;
     const char *const tail = connection->create_tail == NULL ? "" : connection->create_tail;
@@ -269,7 +271,7 @@ static void write_tail(struct buffer *sql, const struct datasets_place *place,
     buffer_fini(&whole);
 }
 
-/* CREATE TABLE in this database's words. */
+/* Writes CREATE TABLE in this database's dialect. */
 static enum status write_create(const struct datasets_place *place, struct table_load *work,
                                 struct error *error)
 {
@@ -278,14 +280,16 @@ static enum status write_create(const struct datasets_place *place, struct table
     const struct connection_info *connection = &place->setup->connection;
     const char *own = script_text_for(&dataset->create, connection->dialect);
     const char *options = script_text_for(&dataset->options, connection->dialect);
-    const char *const why_no_table = find_lack(connection, own != NULL ? own : "create table");
+    const char *const why_no_table =
+        find_unsupported(connection, own != NULL ? own : "create table");
     const char *const why_no_index =
-        work->index_count > 0 ? find_lack(connection, "create index") : NULL;
+        work->index_count > 0 ? find_unsupported(connection, "create index") : NULL;
     if (why_no_table != NULL) {
         return refuse(error, "%s", why_no_table);
     }
     if (why_no_index != NULL) {
-        return refuse(error, "%s: create = {%s = ...} can make the table without, or with another",
+        return refuse(error,
+                      "%s; give the dataset its own CREATE TABLE with create = {%s = \"...\"}",
                       why_no_index, connection->dialect);
     }
     if (own != NULL) {
@@ -294,13 +298,12 @@ static enum status write_create(const struct datasets_place *place, struct table
         ask_write(sql, ask_words(connection)->create, connection, dataset->name, NULL, 0);
     }
     if (sql->length > 0 || buffer_failed(sql)) {
-        return buffer_failed(sql) ? table_load_lack_memory(error) : STATUS_OK;
+        return buffer_failed(sql) ? table_load_no_memory(error) : STATUS_OK;
     }
     if (connection->declare_column == NULL) {
         return refuse(
             error,
-            "append has no statement to create it in %s: it needs create = {%s = \"CREATE "
-            "TABLE ...\"}",
+            "append cannot create this table in %s: add create = {%s = \"CREATE TABLE ...\"}",
             connection->dialect, connection->dialect);
     }
     buffer_add_text(sql, "create table ");
@@ -311,17 +314,17 @@ static enum status write_create(const struct datasets_place *place, struct table
         if (!connection->declare_column(column, dataset->columns[c].is_numbered, type,
                                         sizeof type)) {
             return refuse(
-                error, "%s has no type for its column '%.60s'%s", connection->dialect, column->name,
-                dataset->columns[c].is_numbered ? ", as it does not number rows (key = \"auto\")"
+                error, "%s has no type for column '%.60s'%s", connection->dialect, column->name,
+                dataset->columns[c].is_numbered ? ": it does not number rows (key = \"auto\")"
                                                 : "");
         }
         buffer_add_text(sql, c == 0 ? " (" : ", ");
         buffer_add_identifier(sql, column->name, connection->identifier_quote);
         buffer_add_format(sql, " %s", type);
     }
-    write_tail(sql, place, dataset);
+    write_create_end(sql, place, dataset);
     buffer_add_format(sql, "%s%s", options == NULL ? "" : " ", options == NULL ? "" : options);
-    return buffer_failed(sql) ? table_load_lack_memory(error) : STATUS_OK;
+    return buffer_failed(sql) ? table_load_no_memory(error) : STATUS_OK;
 }
 
 uint64_t table_load_chunk_rows(const struct table_load *work, uint64_t chunk)
@@ -330,7 +333,7 @@ uint64_t table_load_chunk_rows(const struct table_load *work, uint64_t chunk)
     return left < CHUNK_ROWS ? left : CHUNK_ROWS;
 }
 
-/* The column by which rows are found again. */
+/* Finds the column of the primary key that is the number of the row. */
 static void find_key(struct table_load *work)
 {
     const struct script_dataset *dataset = work->dataset;
@@ -350,11 +353,11 @@ static void find_key(struct table_load *work)
     }
 }
 
-/* What a query for the chunks fills. */
+/* Result of the query for the chunks. */
 struct survey {
     struct table_load *work;
-    uint64_t rows; /* that it has found */
-    bool is_odd;   /* a chunk has more rows than were to be loaded */
+    uint64_t rows; /* found by the query */
+    bool is_odd;   /* a chunk has too many rows, or rows that the script does not have */
 };
 
 static bool take_chunk(void *context, const int64_t *values)
@@ -375,7 +378,7 @@ static bool take_chunk(void *context, const int64_t *values)
     return true;
 }
 
-/* A load was cut off: which chunks are there? */
+/* Finds the chunks that an interrupted load has left. */
 static enum status survey_chunks(const struct datasets_place *place, struct table_load *work,
                                  uint64_t rows, struct error *error)
 {
@@ -395,7 +398,7 @@ static enum status survey_chunks(const struct datasets_place *place, struct tabl
     const struct ask_numbers numbers = {2, take_chunk, &survey};
     enum status status = STATUS_FATAL;
     if (work->states == NULL || buffer_failed(&key) || buffer_failed(&sql)) {
-        table_load_lack_memory(error);
+        table_load_no_memory(error);
     } else {
         status = ask_numbers(place->plan->adapter, place->conn, buffer_text(&sql), &numbers, error);
     }
@@ -409,8 +412,9 @@ static enum status survey_chunks(const struct datasets_place *place, struct tabl
     return status;
 }
 
-/* A table that is there has all of its rows, or is to get the others: only one that append made,
- * and whose load was cut off or never began. */
+/* Checks the number of rows of an existing table. It must have all of its rows, or get the missing
+ * ones from append prepare; that requires that append created the table, and that its load was
+ * interrupted or never began. */
 static enum status check_rows(const struct datasets_place *place, struct table_load *work,
                               const struct table *table, struct error *error)
 {
@@ -445,9 +449,9 @@ static enum status check_rows(const struct datasets_place *place, struct table_l
     if (plan->command == COMMAND_PREPARE && can_go_on) {
         return rows == 0 ? STATUS_OK : survey_chunks(place, work, rows, error);
     }
-    return refuse(error, "table '%.60s' has %s rows, and %.40s declares %s: %s", dataset->name,
+    return refuse(error, "table '%.60s' has %s rows, but %.40s declares %s: %s", dataset->name,
                   UNITS_COUNT(rows), script, UNITS_COUNT(dataset->rows),
-                  can_go_on ? "append prepare loads the others, --recreate all of them"
+                  can_go_on ? "append prepare loads the missing rows, --recreate all rows"
                             : REMEDY(&work->mark, dataset->name));
 }
 
@@ -463,7 +467,7 @@ const char *table_load_take_column(const char *columns, char *name, size_t size)
     return next + strspn(next, ", ");
 }
 
-/* An index on a column that the table does not have is known before there is a table. */
+/* Checks that the columns of every index exist, before any table is created. */
 static enum status check_indexes(const struct script *script, const struct script_dataset *dataset,
                                  struct error *error)
 {
@@ -476,7 +480,7 @@ static enum status check_indexes(const struct script *script, const struct scrip
                 length++;
             }
             if (name[length] == '\0' && column_find(&dataset->table, name, strlen(name)) == NULL) {
-                return refuse(error, "%.60s: index on '%.60s', which is no column of '%.60s'",
+                return refuse(error, "%.60s: index on unknown column '%.60s' of '%.60s'",
                               script->name, name, dataset->name);
             }
         }
@@ -484,7 +488,7 @@ static enum status check_indexes(const struct script *script, const struct scrip
     return STATUS_OK;
 }
 
-/* The rows of a table that is there, by its name; -1: they cannot be counted. */
+/* Counts the rows of an existing table; -1: they cannot be counted. */
 static int64_t count_there(const struct datasets_place *place, const char *table_name)
 {
     const struct connection_info *connection = &place->setup->connection;
@@ -496,7 +500,7 @@ static int64_t count_there(const struct datasets_place *place, const char *table
     return is_counted ? (int64_t)rows : -1;
 }
 
-/* Whether --recreate may drop the table that is there. */
+/* Whether --recreate may drop the existing table. */
 static enum status check_drop(const struct datasets_place *place, const struct table_load *work,
                               const struct table *table, struct error *error)
 {
@@ -505,7 +509,7 @@ static enum status check_drop(const struct datasets_place *place, const struct t
         return STATUS_OK;
     }
     char remedy[REMEDY_BYTES];
-    snprintf(remedy, sizeof remedy, "--recreate=%.60s drops it all the same", name);
+    snprintf(remedy, sizeof remedy, "--recreate=%.60s drops it anyway", name);
     return table_mark_refuse(&work->mark, table, name, count_there(place, name), remedy, error);
 }
 
@@ -519,7 +523,7 @@ static enum status examine_table(const struct datasets_place *place, struct tabl
     const bool has_own = script_text_for(&dataset->create, connection->dialect) != NULL;
     work->chunks = (dataset->rows + CHUNK_ROWS - 1) / CHUNK_ROWS;
     work->index_count =
-        has_own && find_lack(connection, "create index") != NULL ? 0 : dataset->index_count;
+        has_own && find_unsupported(connection, "create index") != NULL ? 0 : dataset->index_count;
     find_key(work);
     enum status status = check_indexes(plan->script, dataset, error);
     if (status != STATUS_OK) {
@@ -543,49 +547,50 @@ static enum status examine_table(const struct datasets_place *place, struct tabl
         }
     } else if (status == STATUS_OK) {
         status = check_columns(place, dataset, &table, &work->mark, error);
-        status = status == STATUS_OK ? adopt(place, work->number, &table, error) : status;
+        status =
+            status == STATUS_OK ? fill_setup_table(place, work->number, &table, error) : status;
         status = status == STATUS_OK ? check_rows(place, work, &table, error) : status;
     }
     table_fini(&table);
     return status;
 }
 
-/* What can be known of a script without its tables. */
+/* Checks the script as far as possible without its tables. */
 static enum status check_script(const struct datasets_place *place, struct datasets *datasets,
                                 struct error *error)
 {
     const struct plan *plan = place->plan;
     const struct script *script = plan->script;
-    const struct script_place words = {.sessions = plan->sessions,
-                                       .seed = plan->facts->seed,
-                                       .dialect = place->setup->connection.dialect};
+    const struct script_place script_place = {.sessions = plan->sessions,
+                                              .seed = plan->facts->seed,
+                                              .dialect = place->setup->connection.dialect};
     const size_t count = script->statement_count;
     datasets->statements = calloc(count + 1, sizeof *datasets->statements);
     datasets->texts = calloc(count + 1, sizeof *datasets->texts);
     if (datasets->statements == NULL || datasets->texts == NULL) {
-        return table_load_lack_memory(error);
+        return table_load_no_memory(error);
     }
     datasets->statement_count = count;
     for (size_t i = 0; i < count; i++) {
-        if (script_resolve(script, i, &words, &datasets->statements[i], &datasets->texts[i],
+        if (script_resolve(script, i, &script_place, &datasets->statements[i], &datasets->texts[i],
                            error) != STATUS_OK) {
             return error->kind == ERROR_MEMORY ? STATUS_FATAL : refuse(error, "%s", error->text);
         }
         const struct statement *statement = &datasets->statements[i];
-        const char *const why = find_lack(&place->setup->connection, statement->sql);
+        const char *const why = find_unsupported(&place->setup->connection, statement->sql);
         if (why != NULL) {
             return refuse(error, "%.60s:%d: statement '%s': %s", script->name,
                           script->statements[i].line, script->statements[i].name, why);
         }
         if (statement->is_prepared && statement->slot > STATEMENT_SLOTS_MAX) {
-            return refuse(error, "%.60s has %zu statements: no more than %d can be prepared",
+            return refuse(error, "%.60s has %zu statements, but at most %d can be prepared",
                           script->name, count, STATEMENT_SLOTS_MAX);
         }
     }
     return STATUS_OK;
 }
 
-/* The first and the last row of a table can be made: known before there is a table. */
+/* Checks that the first and the last row of a table can be made, before any table is created. */
 static enum status try_rows(const struct script *script, const struct table_load *work,
                             struct script_state *state, struct error *error)
 {
@@ -594,7 +599,7 @@ static enum status try_rows(const struct script *script, const struct table_load
         return STATUS_OK;
     }
     struct script_rows *rows = script_rows_create(script, work->number, 1);
-    enum status status = rows == NULL ? table_load_lack_memory(error) : STATUS_OK;
+    enum status status = rows == NULL ? table_load_no_memory(error) : STATUS_OK;
     for (int i = 0; i < 2 && status == STATUS_OK; i++) {
         const uint64_t row = i == 0 ? 0 : dataset->rows - 1;
         status = script_rows_fill(rows, state, row, 1, 1, error) == NULL ? STATUS_FATAL : STATUS_OK;
@@ -612,17 +617,17 @@ enum status datasets_examine(const struct datasets_place *place, struct datasets
     struct datasets *datasets = calloc(1, sizeof *datasets);
     *out = NULL;
     if (datasets == NULL) {
-        return table_load_lack_memory(error);
+        return table_load_no_memory(error);
     }
     datasets->works = calloc(script->dataset_count + 1, sizeof *datasets->works);
-    enum status status = datasets->works == NULL ? table_load_lack_memory(error)
+    enum status status = datasets->works == NULL ? table_load_no_memory(error)
                                                  : check_script(place, datasets, error);
     for (size_t i = 0; status == STATUS_OK && i < script->dataset_count; i++) {
         if (!script->datasets[i].is_declared) {
             continue;
         }
         if (is_discarding(plan)) {
-            status = adopt(place, i, NULL, error);
+            status = fill_setup_table(place, i, NULL, error);
             continue;
         }
         struct table_load *work = &datasets->works[datasets->count++];
@@ -635,9 +640,10 @@ enum status datasets_examine(const struct datasets_place *place, struct datasets
         if (datasets->works[i].phase == PHASE_DONE) {
             continue;
         }
-        const struct script_place words = {
+        const struct script_place script_place = {
             .sessions = 1, .seed = plan->facts->seed, .dialect = setup->connection.dialect};
-        status = state == NULL ? script_state_create(&state, script, &words, error) : STATUS_OK;
+        status =
+            state == NULL ? script_state_create(&state, script, &script_place, error) : STATUS_OK;
         status = status == STATUS_OK ? try_rows(script, &datasets->works[i], state, error) : status;
     }
     script_state_destroy(state);
@@ -684,8 +690,8 @@ static enum status make_table(const struct datasets_place *place, struct table_l
                                                 work->dataset->name, &table, error);
     }
     if (status != STATUS_OK) {
-        error_prefix(error, "table '%.80s' could not be made", work->dataset->name);
-        /* words of the script's own that the server does not take */
+        error_prefix(error, "cannot create table '%.80s'", work->dataset->name);
+        /* the server does not accept the script's own CREATE TABLE */
         const bool is_own =
             script_text_for(&work->dataset->create, place->setup->connection.dialect) != NULL;
         const bool is_wrong = is_own && !work->is_made && status == STATUS_REJECTED &&
@@ -699,14 +705,15 @@ static enum status make_table(const struct datasets_place *place, struct table_l
             table_load_write_mark(place->plan, place->setup, place->conn, dataset, true, error);
         status = status == STATUS_OK ? check_columns(place, dataset, &table, &work->mark, error)
                                      : status;
-        status = status == STATUS_OK ? adopt(place, work->number, &table, error) : status;
+        status =
+            status == STATUS_OK ? fill_setup_table(place, work->number, &table, error) : status;
     }
     table_fini(&table);
     place->on_answer(place->context);
     return status;
 }
 
-/* The server knows before the first session begins whether it can do what the script asks for. */
+/* Prepares all statements: finds out before the first session whether the server supports them. */
 static enum status prepare_statements(const struct datasets_place *place,
                                       const struct datasets *datasets, struct error *error)
 {
@@ -750,9 +757,9 @@ enum status datasets_make(const struct datasets_place *place, struct datasets *d
     return status;
 }
 
-bool datasets_are_wrong(const struct datasets *datasets)
+bool datasets_is_script_wrong(const struct datasets *datasets)
 {
-    return datasets->is_wrong;
+    return datasets->is_script_wrong;
 }
 
 void datasets_undo(const struct datasets_place *place, const struct datasets *datasets)
@@ -761,7 +768,7 @@ void datasets_undo(const struct datasets_place *place, const struct datasets *da
         const struct table_load *work = &datasets->works[i];
         struct error error = {.kind = ERROR_NONE};
         struct table_mark mark;
-        /* the name may be another table's by now */
+        /* another table may have taken the name */
         if (work->is_made && read_mark(place, work->dataset->name, &mark, &error) == STATUS_OK &&
             (mark.is_there || place->setup->connection.table_mark == NULL)) {
             ask_drop_table(place->plan->adapter, place->conn, &place->setup->connection,
@@ -802,8 +809,7 @@ static enum status find_doomed(const struct datasets_place *place, struct doomed
             doomed[(*count)++] = (struct doomed){dataset->name, rows};
             if (!table_mark_allows_drop(&mark, plan, dataset->name)) {
                 char remedy[REMEDY_BYTES];
-                snprintf(remedy, sizeof remedy, "--drop=%.60s drops it all the same",
-                         dataset->name);
+                snprintf(remedy, sizeof remedy, "--drop=%.60s drops it anyway", dataset->name);
                 status = table_mark_refuse(&mark, &table, dataset->name, rows, remedy, error);
             }
         }
@@ -820,7 +826,7 @@ enum status datasets_drop(const struct datasets_place *place, struct buffer *dro
     size_t found = 0;
     *count = 0;
     enum status status =
-        doomed == NULL ? table_load_lack_memory(error) : find_doomed(place, doomed, &found, error);
+        doomed == NULL ? table_load_no_memory(error) : find_doomed(place, doomed, &found, error);
     for (size_t i = 0; status == STATUS_OK && i < found && !place->plan->is_quiet; i++) {
         notice_print("dropping table %.80s with %s %s", doomed[i].name,
                      doomed[i].rows < 0 ? "an unknown number of"

@@ -11,8 +11,8 @@
 #include "load/gate.h"
 #include "load/threads.h"
 
-/* Counts the transactions of a session that were due and not begun, because it was blocked,
- * dropped or never there; and takes over what its script did to tables. */
+/* Counts the transactions of a session that were due and never begun, because the session was
+ * blocked, dropped or not connected; and takes over the script's changes of tables. */
 static void add_transactions(struct fleet *fleet, struct session *session, int64_t end_ns)
 {
     const struct load *load = fleet->load;
@@ -29,8 +29,8 @@ static void add_transactions(struct fleet *fleet, struct session *session, int64
     transactions_destroy(session, fleet->result);
 }
 
-/* After all were joined. In a run the sessions that were never started have their part in the
- * ledgers, too. */
+/* Adds up the results after all sessions were joined. In a run the ledgers include the sessions
+ * that were never started. */
 static void sum_up(struct fleet *fleet)
 {
     struct load *load = fleet->load;
@@ -44,7 +44,7 @@ static void sum_up(struct fleet *fleet)
     result->sessions = fleet->total;
     result->sessions.requested += unused;
     result->sessions.not_started += unused;
-    /* counted apart from what became of them: so the ledger's balance proves something */
+    /* counted apart from the outcomes, so that the balance of the ledger proves something */
     result->sessions.connected = recorder_read(load->recorder, RECORDER_SESSIONS_CONNECTED);
     result->sessions_cut = fleet->cut;
     result->stop_reason = gate_reason(&load->gate);
@@ -57,7 +57,7 @@ static void sum_up(struct fleet *fleet)
         struct session *session = &fleet->sessions[i];
         struct session_summary *sum = &session->sum;
         struct row_ledger *rows = &sum->rows;
-        /* what the time was over for was not due */
+        /* batches after the end of the run were not due */
         const bool is_timed = session->quota == UINT64_MAX || result->stop_reason == STOP_DURATION;
         rows->planned = is_timed ? sum->begun : session->quota;
         rows->not_sent = rows->planned - (rows->acknowledged + rows->rejected + rows->in_doubt);
@@ -76,8 +76,8 @@ static void sum_up(struct fleet *fleet)
         result->session_list[i] = *sum;
         result->batches_late += session->batches_late;
         if (plan->rate_rows_per_s > 0 && gate->go_ns > 0 && plan->script == NULL) {
-            /* batches that were due and sent, and those that were not, from sessions that were
-             * blocked, dropped or never there */
+            /* batches that were due: those sent, and those never begun because the session was
+             * blocked, dropped or not connected */
             result->batches.sent += sum->batches;
             result->batches.not_sent += session_count_unsent(
                 session, 0, end_ns, work_end_ns > end_ns ? work_end_ns : end_ns);
@@ -106,7 +106,7 @@ static void sum_up(struct fleet *fleet)
     recorder_take_snapshot(load->recorder, &result->totals);
 }
 
-/* Looks for everything that ends a run early, and at sessions that do not end. */
+/* Checks every reason to end a run early, and cuts calls that are overdue. */
 static void check_stop_conditions(struct fleet *fleet)
 {
     struct load *load = fleet->load;
@@ -124,7 +124,7 @@ static void check_stop_conditions(struct fleet *fleet)
         gate_stop(gate, STOP_DURATION);
     }
     if (fleet->is_up && plan->min_sessions > 1 && !gate_is_stopped(gate) && load->ranks == NULL) {
-        /* fewer sessions may be left than it takes; dropped first: then up is never too small */
+        /* `dropped` is read first, so `up` is never too small */
         const unsigned dropped = atomic_load(&load->sessions_dropped);
         const unsigned up = atomic_load(&load->sessions_connected) - dropped;
         if (up < plan->min_sessions) {
@@ -148,7 +148,7 @@ static void check_stop_conditions(struct fleet *fleet)
     if (is_work_done && !fleet->is_end_told) {
         fleet->is_end_told = true;
         if (load->on_done != NULL) {
-            /* another rank does not say when it had its last answer */
+            /* another rank does not report the moment of its last answer */
             load->on_done(load->context,
                           load->ranks == NULL ? atomic_load(&load->last_work_ns) : now_ns);
         }
@@ -179,7 +179,7 @@ static void wait_tick(struct fleet *fleet)
     check_stop_conditions(fleet);
 }
 
-/* The moment at which the gates of all ranks open, when it has come. */
+/* Waits until the gates of all ranks open; returns that moment. */
 static int64_t await_go(struct fleet *fleet)
 {
     struct gate *gate = &fleet->load->gate;
@@ -203,8 +203,8 @@ static void run_sessions(struct fleet *fleet)
     const unsigned concurrency = load->plan->connect_concurrency;
     while (fleet->live < fleet->capacity) {
         check_stop_conditions(fleet);
-        /* When nobody has answered for two rounds of connects the server is gone: no point in
-         * waiting out the time-out of every session. */
+        /* When no connect was answered for two rounds, the server is gone: do not wait for the
+         * time-out of every session. */
         if (gate_is_stopped(&load->gate) ||
             atomic_load(&load->timeouts_in_a_row) >= 2 * concurrency) {
             break;
@@ -227,8 +227,9 @@ static void run_sessions(struct fleet *fleet)
     fleet->is_up = true;
     check_stop_conditions(fleet);
     const int64_t go_ns = load->ranks == NULL ? mono_now_ns() : await_go(fleet);
-    sampler_wake(load->sampler, SAMPLER_WORK_BEGUN); /* its readings begin before the work does */
-    /* before: a thousand sessions that wake up may keep this thread from a CPU for long */
+    sampler_wake(load->sampler, SAMPLER_WORK_BEGUN); /* the readings begin before the work */
+    /* before gate_open: a thousand sessions that wake up may keep this thread from a CPU for
+     * long */
     if (load->on_gate != NULL && !gate_is_stopped(&load->gate)) {
         load->on_gate(load->context, go_ns);
     }
@@ -256,7 +257,7 @@ enum status fleet_run(struct load *load, struct result *result, struct error *er
                           .search = load->search,
                           .capacity = total,
                           .room = {.times = INFINITY}};
-    /* calloc: what is never used takes no memory */
+    /* calloc: unused sessions take no memory */
     fleet.sessions = calloc(total + 1, sizeof *fleet.sessions);
     if (is_run) {
         result->session_list = calloc(total + 1, sizeof *result->session_list);
@@ -284,7 +285,7 @@ enum status fleet_run(struct load *load, struct result *result, struct error *er
         status = search_run(&fleet, error);
     } else {
         for (unsigned i = 0; i < total; i++) {
-            fleet_renew(&fleet, i);
+            fleet_reset_session(&fleet, i);
         }
         run_sessions(&fleet);
     }

@@ -1,28 +1,31 @@
 /*
  * The sessions of a run or a search: creates their threads, opens the gate, retires and joins them,
- * and adds up what they came to. Main thread.
+ * and adds up their results. Main thread.
  *
- * A run starts all of them, opens the gate when they are up, and waits until they end. A search for
- * the most sessions that can be held opens the gate first, so that sessions begin to append as soon
- * as they are connected. It adds sessions to those that are up, level by level, holds each level
- * for a time while all of them append, and closes in on the number that cannot be held. A session
- * that has ended leaves its place to another one, which goes on where the rows of the place
- * stopped, so that no two rows are the same.
+ * A run starts all sessions, opens the gate when they are up, and waits until they end. A search
+ * looks for the most sessions that can be held. It opens the gate first, so sessions begin to
+ * append as soon as they are connected. It adds sessions to the present ones, level by level, holds
+ * each level for a time while all sessions append, and closes in on the number that cannot be held.
+ * When a session has ended, another one takes its place and goes on where the rows of the place
+ * stopped, so no two rows are the same.
  */
 #ifndef LOAD_FLEET_H
 #define LOAD_FLEET_H
 
 #include "load/session.h"
 
-/* Runs every session of the plan, or searches with up to so many, and returns when all have ended.
- * Fills times, stop_reason, the ledgers of all sessions that were ever started (but not the
- * verification) and worst_lag_rows of *result, which is zeroed except for causes, already
- * initialised, and totals, made for the recorder's operations; in a run also batches_late,
- * session_list, fairness and causes; in a search the rest of load->search, and of the causes a
- * mistake in the script. FATAL: no memory, nothing was started.
+/* Runs every session of the plan, or searches with up to that many, and returns when all have
+ * ended.
  *
- * With search->max_rows a hold is shorter, but no less than a second, once it has taken an eighth
- * of the rows that are left, and sessions rest until the next one once they wrote a sixteenth. */
+ * *result must be zeroed, with `causes` initialised and `totals` made for the recorder's
+ * operations. Fills the times, stop_reason, worst_lag_rows, and the ledgers of all sessions that
+ * were ever started (not the verification). A run also fills batches_late, session_list, fairness
+ * and causes; a search also fills load->search, and adds to the causes only mistakes in the script.
+ * FATAL: out of memory, no session was started.
+ *
+ * With search->max_rows a hold ends early, but not within its first second, when it has written an
+ * eighth of the rows that are left; and sessions rest before the next hold when they have written a
+ * sixteenth. */
 enum status fleet_run(struct load *load, struct result *result, struct error *error);
 
 #endif

@@ -25,8 +25,8 @@ void gate_fini(struct gate *gate)
     pthread_mutex_destroy(&gate->lock);
 }
 
-/* Under the lock. */
-static void tell_main(struct gate *gate)
+/* The caller holds the lock. */
+static void wake_main(struct gate *gate)
 {
     gate->has_changed = true;
     pthread_cond_signal(&gate->changed);
@@ -134,7 +134,7 @@ void gate_release_slot(struct gate *gate)
     pthread_mutex_lock(&gate->lock);
     gate->numbers.connecting--;
     pthread_cond_signal(&gate->freed);
-    tell_main(gate);
+    wake_main(gate);
     pthread_mutex_unlock(&gate->lock);
 }
 
@@ -142,7 +142,7 @@ bool gate_wait_go(struct gate *gate)
 {
     pthread_mutex_lock(&gate->lock);
     gate->numbers.waiting++;
-    tell_main(gate);
+    wake_main(gate);
     while (atomic_load(&gate->state) == GATE_READY) {
         pthread_cond_wait(&gate->opened, &gate->lock);
     }
@@ -168,11 +168,11 @@ void gate_finish_work(struct gate *gate, bool stays)
 {
     pthread_mutex_lock(&gate->lock);
     gate->numbers.working--;
-    /* those that have not yet woken up from GO have all their work before them */
+    /* sessions that have not yet woken up from GO still have all of their work to do */
     const bool is_last = gate->numbers.working == 0 && gate->numbers.waiting == 0;
     if (is_last) {
         pthread_cond_broadcast(&gate->opened);
-        tell_main(gate);
+        wake_main(gate);
     }
     while (stays && (gate->is_held || gate->numbers.working > 0 || gate->numbers.waiting > 0) &&
            atomic_load(&gate->state) != GATE_STOP) {
@@ -188,7 +188,7 @@ void gate_wake(struct gate *gate)
     pthread_mutex_unlock(&gate->lock);
 }
 
-static bool is_told(const atomic_bool *is_leaving)
+static bool must_leave(const atomic_bool *is_leaving)
 {
     return is_leaving != NULL && atomic_load(is_leaving);
 }
@@ -196,22 +196,22 @@ static bool is_told(const atomic_bool *is_leaving)
 bool gate_sleep_until(struct gate *gate, int64_t moment_ns, const atomic_bool *is_leaving)
 {
     if (mono_now_ns() >= moment_ns) {
-        return !gate_is_stopped(gate) && !is_told(is_leaving);
+        return !gate_is_stopped(gate) && !must_leave(is_leaving);
     }
     const struct timespec deadline = mono_timespec(moment_ns);
     pthread_mutex_lock(&gate->lock);
     int rc = 0;
-    while (rc != ETIMEDOUT && atomic_load(&gate->state) != GATE_STOP && !is_told(is_leaving)) {
+    while (rc != ETIMEDOUT && atomic_load(&gate->state) != GATE_STOP && !must_leave(is_leaving)) {
         rc = pthread_cond_timedwait(&gate->opened, &gate->lock, &deadline);
     }
     pthread_mutex_unlock(&gate->lock);
-    return !gate_is_stopped(gate) && !is_told(is_leaving);
+    return !gate_is_stopped(gate) && !must_leave(is_leaving);
 }
 
 void gate_session_ends(struct gate *gate)
 {
     pthread_mutex_lock(&gate->lock);
     gate->numbers.running--;
-    tell_main(gate);
+    wake_main(gate);
     pthread_mutex_unlock(&gate->lock);
 }

@@ -1,13 +1,16 @@
 /*
  * The gate of a run: READY -> GO -> STOP.
  *
- * Sessions connect, arrive, and wait until the main thread opens the gate for all of them; from
- * then on a session looks at the gate before each batch, and every wait of a session is a wait on
- * the gate, so that STOP wakes it. The gate also paces the connect phase: the main thread takes a
- * slot for each thread that it starts, the session gives it back when it is connected or has
- * failed. A session that connects again takes a slot for itself: a thousand of them at once would
- * overflow the server's queue. All members but `state` are under `lock`; go_ns is fixed before
- * sessions see GO.
+ * Sessions connect and wait at the gate until the main thread opens it for all of them at once.
+ * After that a session looks at the gate before each batch. Sessions wait for nothing but the gate
+ * (and their connections), so STOP wakes all of them.
+ *
+ * The gate also limits the number of simultaneous connects. The main thread takes a slot for each
+ * thread that it starts; the session gives the slot back when it is connected or has failed. A
+ * session that reconnects takes a slot itself, because a thousand simultaneous reconnects would
+ * overflow the server's queue.
+ *
+ * `lock` guards all members but `state` and `rests`. go_ns does not change after sessions see GO.
  */
 #ifndef LOAD_GATE_H
 #define LOAD_GATE_H
@@ -25,75 +28,78 @@ enum gate_state {
     GATE_STOP,
 };
 
-/* Of sessions. */
+/* Numbers of sessions. */
 struct gate_numbers {
-    unsigned connecting; /* that hold a slot */
-    unsigned waiting;    /* that are connected and wait for GO */
-    unsigned running;    /* whose thread exists and has not ended */
-    unsigned working;    /* that passed the gate and have work to do */
+    unsigned connecting; /* hold a slot */
+    unsigned waiting;    /* are connected and wait for GO */
+    unsigned running;    /* have a thread that has not ended */
+    unsigned working;    /* passed the gate and have work to do */
 };
 
 struct gate {
     pthread_mutex_t lock;
-    pthread_cond_t opened;  /* sessions: the state has changed */
-    pthread_cond_t changed; /* main thread: one of the numbers has changed */
+    pthread_cond_t opened;  /* wakes sessions: the state has changed */
+    pthread_cond_t changed; /* wakes the main thread: one of the numbers has changed */
     atomic_int state;       /* enum gate_state; written under lock */
     atomic_bool rests;      /* sessions begin no batch; written under lock */
     bool is_held;           /* sessions of other ranks may still work */
     enum stop_reason reason;
-    int64_t go_ns;    /* when the gate was opened; 0 before */
-    int64_t stop_ns;  /* when the state became STOP; 0 before */
-    bool has_changed; /* one of the numbers below, since the main thread last looked */
+    int64_t go_ns;    /* moment at which the gate was opened; 0 before */
+    int64_t stop_ns;  /* moment at which the state became STOP; 0 before */
+    bool has_changed; /* a number below has changed since the main thread last looked */
     struct gate_numbers numbers;
-    pthread_cond_t freed; /* sessions: a slot was given back, or the state has changed to STOP */
+    pthread_cond_t freed; /* wakes sessions: a slot was given back, or the state is STOP */
 };
 
-/* `is_held`: who has done its work stays until gate_release, too. */
+/* With `is_held` sessions that have finished also stay connected until gate_release. */
 void gate_init(struct gate *gate, bool is_held);
 void gate_fini(struct gate *gate);
 
-/* Main thread: sleeps until a number has changed since the last call, or the moment has come. */
+/* Main thread: sleeps until a number has changed since the last call, or until deadline_ns. */
 struct gate_numbers gate_wait_change(struct gate *gate, int64_t deadline_ns);
 
-/* Main thread: a session's thread is about to be started, or could not be. */
+/* Main thread: counts a session before its thread is started; uncounts it when the thread could not
+ * be started. */
 void gate_begin_start(struct gate *gate);
 void gate_cancel_start(struct gate *gate);
 
-/* Main thread: READY -> GO; nothing when it is STOP already. */
+/* Main thread: READY -> GO. Does nothing after STOP. */
 void gate_open(struct gate *gate, int64_t now_ns);
 
-/* Main thread, after GO: sessions begin no more batches until it is false again. */
+/* Main thread, after GO: while `rests` is true, sessions begin no further batches. */
 void gate_rest(struct gate *gate, bool rests);
 
-/* Main thread: the sessions of other ranks have done their work. */
+/* Main thread: the sessions of other ranks have finished their work. */
 void gate_release(struct gate *gate);
 
-/* Any thread. The first reason stays. */
+/* Any thread: the state becomes STOP. A later reason does not replace the first. */
 void gate_stop(struct gate *gate, enum stop_reason reason);
 bool gate_is_stopped(struct gate *gate);
 enum stop_reason gate_reason(struct gate *gate);
 
-/* The rest is for sessions. Waits until fewer than `most` sessions connect, and takes a slot: after
- * GO, to connect again. False: the state is STOP, no slot was taken. */
+/* The functions below are for sessions. gate_take_slot waits until fewer than `most` sessions
+ * connect, and takes a slot; a session calls it to reconnect after GO. False: the state is STOP,
+ * and no slot was taken. */
 bool gate_take_slot(struct gate *gate, unsigned most);
 void gate_release_slot(struct gate *gate);
 
 /* Waits for GO, and counts the session as working. False: STOP came first. */
 bool gate_wait_go(struct gate *gate);
 
-/* Before each batch: waits while sessions rest. False: the state is STOP. */
+/* Waits while sessions rest; a session calls it before each batch. False: the state is STOP. */
 bool gate_wait_turn(struct gate *gate);
 
-/* The session's work is done. When `stays`, waits until that is so for all of them, or for STOP: so
- * the number of sessions on the server stays the same while any of them appends. */
+/* Counts the session's work as done. With `stays`, waits until all sessions have finished their
+ * work, or until STOP: the number of sessions on the server stays the same while any of them
+ * appends. */
 void gate_finish_work(struct gate *gate, bool stays);
 
-/* Sleeps until the moment. False as soon as the state is STOP, or *is_leaving, which may be NULL:
- * who sets it calls gate_wake. */
+/* Sleeps until moment_ns. Returns false as soon as the state is STOP or *is_leaving is true.
+ * `is_leaving` may be NULL; the thread that sets it calls gate_wake. */
 bool gate_sleep_until(struct gate *gate, int64_t moment_ns, const atomic_bool *is_leaving);
 void gate_wake(struct gate *gate);
 
-/* The session's last act. */
+/* The session's last call. */
 void gate_session_ends(struct gate *gate);
 
 #endif

@@ -19,13 +19,13 @@
 #include "plan/facts.h"
 
 /*
- * Text like that of real logs: host names and messages.
+ * Text that resembles real logs: host names and messages.
  *
- * Messages come from templates in which groups of digits are replaced; so they differ in every row
- * and still look like a log. All output is ASCII: one character is one byte.
+ * Messages are templates in which groups of digits are replaced, so they differ in every row and
+ * still look like a log. All output is ASCII: one character is one byte.
  */
 enum {
-    TEXT_MESSAGE_BYTES = 128, /* memory for one message, padding included */
+    TEXT_MESSAGE_BYTES = 128, /* memory for one message, including padding */
     TEXT_HOST_BYTES = 48,
     TEXT_HOSTS = 512,
     TEXT_TEMPLATES = 16,
@@ -33,11 +33,11 @@ enum {
     TOKEN_BYTES = 32,
     JSON_BYTES = 96,
     INTEGER_BYTES = 24,
-    HOST_ROOM = 32,    /* a column of text that has less holds no host name, */
-    MESSAGE_ROOM = 64, /* or no message */
+    HOST_ROOM = 32,    /* a column of text with less room gets a token instead of a host name */
+    MESSAGE_ROOM = 64, /* a column of text with less room gets a host name instead of a message */
 };
 
-/* A message with places for pairs of digits. */
+/* A message and the places of its pairs of digits. */
 struct text_template {
     char bytes[TEXT_MESSAGE_BYTES];
     uint32_t length;
@@ -51,7 +51,7 @@ struct text_source {
     uint8_t host_lengths[TEXT_HOSTS];
 };
 
-/* Each ## becomes two digits. */
+/* Each ## is replaced by two digits; a single # is not. */
 static const char *const patterns[TEXT_TEMPLATES] = {
     "sshd[##1##]: Accepted publickey for deploy from 10.2##.1##.2## port 5##2# ssh2: RSA "
     "SHA256:##ab##e7",
@@ -99,15 +99,15 @@ static void text_source_init(struct text_source *source)
     }
 }
 
-/* The rows of one batch, for all of which a column is filled at a time. With constant data `step`
- * is 0: every row is the first one. */
+/* The rows of one batch, for which each column is filled in turn. With constant data `step` is 0:
+ * every row is like the first. */
 struct fill_rows {
     const struct text_source *text;
     uint64_t first_row;
     uint64_t step;
     size_t count;
     uint64_t session;
-    uint64_t sessions; /* of the run: row r of session s has number r × sessions + s in it */
+    uint64_t sessions; /* in the run: row r of session s has the serial number r × sessions + s */
     uint64_t run_hash;
     int16_t run_tag;
 };
@@ -115,28 +115,28 @@ struct fill_rows {
 struct fill_column {
     void (*fill)(const struct fill_column *column, const struct fill_rows *rows, void *values,
                  char *text);
-    uint64_t key;         /* differs for each column and seed */
-    uint64_t limit;       /* decimals: values stay below it; text: longest value */
-    bool is_identity;     /* tells rows apart: differs in constant data, too */
-    size_t value_bytes;   /* of one entry of the value array */
-    size_t text_bytes;    /* memory for the text of one row; 0 = none */
+    uint64_t key;         /* differs between columns and seeds */
+    uint64_t limit;       /* decimals: values are smaller; text: longest value */
+    bool is_identity;     /* identifies rows: differs between rows even with constant data */
+    size_t value_bytes;   /* size of an entry of the value array */
+    size_t text_bytes;    /* memory for the text of one row; 0 = no text */
     size_t values_offset; /* in a row buffer */
     size_t text_offset;
 
-    /* of --values */
-    bool is_in_turn;       /* the rows take them one after the other, so that they differ */
-    uint64_t choice_count; /* 0 = 2^64 */
-    int64_t from;          /* of a range of numbers */
-    int64_t unit;          /* that a decimal column makes of 1 */
-    void *choices;         /* words, as the value array holds them; owned */
+    /* with --values: */
+    bool is_in_turn;       /* rows take the values in turn, so that they differ */
+    uint64_t choice_count; /* number of values; 0 = 2^64 */
+    int64_t from;          /* lowest number of a range */
+    int64_t unit;          /* a decimal column's representation of 1 */
+    void *choices;         /* the listed values, as in the value array; owned */
 };
 
-/* 2024-01-01 00:00:00 UTC: values are functions of the seed, so not of today's date. */
+/* 2024-01-01 00:00:00 UTC. Values depend on the seed and not on today's date. */
 #define EPOCH_S INT64_C(1704067200)
 #define TICK_NS INT64_C(100000)
 
-/* A kind whose value is one expression: of `row`, its number `serial` in the whole run, its hash
- * `h` and `i`, its place in the batch. */
+/* Defines a function that fills a column with an expression of `row`, its serial number `serial` in
+ * the run, its hash `h`, and its index `i` in the batch. */
 #define FILL_WITH(function, type, expression)                                                      \
     static void function(const struct fill_column *column, const struct fill_rows *rows,           \
                          void *values, char *text)                                                 \
@@ -195,7 +195,8 @@ static struct bytes16 make_ip6(uint64_t interface)
 }
 FILL_WITH(fill_ip6, struct bytes16, make_ip6(h))
 
-/* Two independent hashes, with the version and variant bits of a random UUID (RFC 9562, 5.4). */
+/* Makes a UUID of two independent hashes, with the version and variant bits of a random UUID (RFC
+ * 9562, 5.4). */
 static struct bytes16 make_uuid(uint64_t high, uint64_t serial)
 {
     struct bytes16 value;
@@ -208,20 +209,20 @@ static struct bytes16 make_uuid(uint64_t high, uint64_t serial)
 }
 FILL_WITH(fill_uuid, struct bytes16, make_uuid(h ^ rows->run_hash, serial))
 
-/* A text that is cut to the longest value of the column. */
+/* Returns a text, shortened to the longest value of the column. */
 static struct text_value cut(const struct fill_column *column, const char *text, uint32_t length)
 {
     const bool is_long = column->limit != 0 && length > column->limit;
     return (struct text_value){text, is_long ? (uint32_t)column->limit : length};
 }
 
-/* The message of a hash, in TEXT_MESSAGE_BYTES. */
+/* Writes the message for a hash to `out`, which has TEXT_MESSAGE_BYTES. */
 static struct text_value make_message(const struct fill_column *column,
                                       const struct text_source *source, uint64_t hash, char *out)
 {
     const struct text_template *template = &source->templates[hash % TEXT_TEMPLATES];
     memcpy(out, template->bytes, TEXT_MESSAGE_BYTES);
-    /* each pair takes the next two decimal digits of a fraction in 0 … 1 */
+    /* each pair gets the next two decimal digits of a fraction in 0 … 1 */
     uint64_t fraction = hash >> 8;
     for (uint32_t i = 0; i < template->pair_count; i++) {
         fraction = (fraction & ((UINT64_C(1) << 56) - 1)) * 100;
@@ -234,7 +235,7 @@ FILL_WITH(fill_message, struct text_value,
 FILL_WITH(fill_host, struct text_value,
           cut(column, rows->text->hosts[h % TEXT_HOSTS], rows->text->host_lengths[h % TEXT_HOSTS]))
 
-/* Hexadecimal digits. */
+/* Writes two hashes as 32 hexadecimal digits. */
 static char *write_token(uint64_t high, uint64_t low, char *out)
 {
     static const char hex[] = "0123456789abcdef";
@@ -247,7 +248,8 @@ static char *write_token(uint64_t high, uint64_t low, char *out)
 FILL_WITH(fill_token, struct text_value,
           cut(column, write_token(random_mix(h), h, text + i * TOKEN_BYTES), 16))
 
-/* The last digits of the row's number are the ones that fit; the run's hash follows. */
+/* Makes a unique text. A short column gets the last digits of the serial number; a longer one also
+ * gets digits of the run's hash. */
 static struct text_value make_unique_text(const struct fill_column *column, uint64_t run_hash,
                                           uint64_t serial, char *out)
 {
@@ -267,8 +269,8 @@ static struct text_value make_json(uint64_t session, uint64_t row, uint64_t hash
 }
 FILL_WITH(fill_json, struct text_value, make_json(rows->session, row, h, text + i * JSON_BYTES))
 
-/* Of --values: which of the values a row gets. */
-static uint64_t choice_of(const struct fill_column *column, uint64_t hash, uint64_t serial)
+/* Returns the number of the --values choice for a row. */
+static uint64_t choice_number(const struct fill_column *column, uint64_t hash, uint64_t serial)
 {
     const uint64_t number = column->is_in_turn ? serial : hash;
     return column->choice_count == 0 ? number : number % column->choice_count;
@@ -276,7 +278,7 @@ static uint64_t choice_of(const struct fill_column *column, uint64_t hash, uint6
 
 static int64_t range_value(const struct fill_column *column, uint64_t hash, uint64_t serial)
 {
-    return (int64_t)((uint64_t)column->from + choice_of(column, hash, serial));
+    return (int64_t)((uint64_t)column->from + choice_number(column, hash, serial));
 }
 
 FILL_WITH(fill_range_bool, uint8_t, (uint8_t)range_value(column, h, serial))
@@ -303,17 +305,17 @@ static void fill_word(const struct fill_column *column, const struct fill_rows *
         const uint64_t serial = (rows->first_row + i * rows->step) * rows->sessions + rows->session;
         const uint64_t hash = random_mix(column->key + serial * RANDOM_STEP);
         memcpy((char *)values + i * bytes,
-               (const char *)column->choices + choice_of(column, hash, serial) * bytes, bytes);
+               (const char *)column->choices + choice_number(column, hash, serial) * bytes, bytes);
     }
 }
 
 typedef void fill_function(const struct fill_column *, const struct fill_rows *, void *, char *);
 
-/* How the values of a type are made. */
+/* The functions that make the values of each type. */
 static const struct kind {
     fill_function *fill;
     fill_function *fill_unique;
-    fill_function *fill_range; /* NULL: --values knows no ranges of the type */
+    fill_function *fill_range; /* NULL: --values does not support ranges of this type */
     size_t text_bytes;
 } kinds[COLUMN_TYPE_COUNT] = {
     [COLUMN_BOOL] = {fill_bool, fill_bool, fill_range_bool, 0},
@@ -334,7 +336,7 @@ static const struct kind {
     [COLUMN_IP6] = {fill_ip6, fill_ip6, NULL, 0},
 };
 
-/* n1, n2 and n3 of a table that is shaped like syslog_table. */
+/* The columns that identify rows, as in syslog_table: n1, n2 and n3. */
 static const struct {
     const char *name;
     enum column_type type;
@@ -343,30 +345,33 @@ static const struct {
                   {"n2", COLUMN_INT32, fill_session},
                   {"n3", COLUMN_INT64, fill_row_number}};
 
-/* Picks how a column is filled whose values the user has not said, by its type; `identity`: that of
- * a column that tells rows apart, or NULL. REJECTED: no values of that type can be made. */
+/* Chooses how to fill a column without --values, by its type. `identity` fills a column that
+ * identifies rows, or is NULL. REJECTED: append cannot generate values of the type. */
 static enum status choose_kind(struct fill_column *fill, const struct table *table,
                                const struct column *column, fill_function *identity,
                                struct error *error)
 {
     const struct kind *kind = &kinds[column->type];
     const uint32_t size = column->size;
-    fill->fill = identity != NULL ? identity : column->is_unique ? kind->fill_unique : kind->fill;
+    fill->fill = column->is_unique ? kind->fill_unique : kind->fill;
+    if (identity != NULL) {
+        fill->fill = identity;
+    }
     fill->is_identity = identity != NULL || column->is_unique;
     fill->value_bytes = column_kinds[column->type].bytes;
     fill->text_bytes = kind->text_bytes;
     fill->limit = column->type == COLUMN_DECIMAL ? (uint64_t)value_decimal_limit(column) : size;
     if (kind->fill == NULL) {
         error_set(error, ERROR_UNSUPPORTED, 0, NULL,
-                  "table '%.80s': column '%.80s' has type %s, for which append makes no values%s",
+                  "table '%.80s': append cannot generate values for column '%.80s' of type %s%s",
                   table->name, column->name, column->type_name,
                   column->is_nullable || column->has_default
-                      ? ": leave it out with --skip-columns, or list some with --values"
-                      : ": list some with --values");
+                      ? ": omit it with --skip-columns, or list values with --values"
+                      : ": list values with --values");
         return STATUS_REJECTED;
     }
-    /* text is a host name where the column says so or has room for no more, and a token where it
-     * has less than that */
+    /* A text column holds host names if it is called so or is too short for messages, and tokens if
+     * it is even shorter. */
     const bool is_host = strcmp(column->name, "host") == 0 || strcmp(column->name, "HOST") == 0;
     if (column->type != COLUMN_TEXT) {
         return STATUS_OK;
@@ -385,14 +390,14 @@ static enum status refuse_value(const struct column *column, struct text_value v
                                 struct error *error)
 {
     error_set(error, ERROR_USAGE, 0, NULL,
-              "--values: column '%.100s' has type %s, which does not hold '%.*s'", column->name,
+              "--values: column '%.100s' has type %s, which cannot hold '%.*s'", column->name,
               column->type_name, value.length > 40 ? 40 : (int)value.length, value.bytes);
     return STATUS_REJECTED;
 }
 
-/* Picks how a column is filled whose values the user has said in `item`, whose text is borrowed and
- * outlives the generator. REJECTED: *error says which value the column cannot hold, or that they
- * are fewer than the rows of a unique column. */
+/* Chooses how to fill a column with --values. `item` has the values; their text is borrowed and
+ * must outlive the generator. REJECTED: the column cannot hold a value, or is unique and has fewer
+ * values than rows. */
 static enum status choose_values(struct fill_column *fill, const struct column *column,
                                  const struct column_item *item, uint64_t records,
                                  struct error *error)
@@ -400,7 +405,7 @@ static enum status choose_values(struct fill_column *fill, const struct column *
     const struct kind *kind = &kinds[column->type];
     struct text_value rest = item->values, word;
     char number[INTEGER_BYTES];
-    struct text_value scratch = {NULL, 0}; /* as large as a value gets */
+    struct text_value scratch = {NULL, 0}; /* as large as the largest value */
     int64_t to;
     fill->is_in_turn = column->is_unique;
     fill->is_identity = column->is_unique;
@@ -433,8 +438,8 @@ static enum status choose_values(struct fill_column *fill, const struct column *
     }
     if (fill->is_in_turn && fill->choice_count > 0 && records > fill->choice_count) {
         error_set(error, ERROR_USAGE, 0, NULL,
-                  "--values: column '%.100s' is unique and has %" PRIu64 " values for %" PRIu64
-                  " rows",
+                  "--values: column '%.100s' is unique, but has only %" PRIu64
+                  " values for %" PRIu64 " rows",
                   column->name, fill->choice_count, records);
         return STATUS_REJECTED;
     }
@@ -444,12 +449,12 @@ static enum status choose_values(struct fill_column *fill, const struct column *
 enum {
     ALIGNMENT = 16,
     BUFFERS_SOFT_LIMIT = 64,
-    SESSIONS_PER_BUFFER = 64, /* where that is more */
+    SESSIONS_PER_BUFFER = 64, /* if this allows more buffers */
 };
 
-/* How long a session waits for a buffer before one more is made: while buffers keep coming back,
- * and while they do not. Thousands of sessions that begin at the same moment would otherwise make
- * one each, for microseconds of use. */
+/* How long a session waits for a buffer before another one is allocated: while buffers are being
+ * returned, and while none is returned. Otherwise thousands of sessions that begin at once would
+ * allocate a buffer each, and need it for microseconds. */
 #define BORROW_PATIENCE_NS MONO_NS_PER_S
 #define STALL_PATIENCE_NS (10 * MONO_NS_PER_MS)
 
@@ -457,23 +462,23 @@ struct generator {
     const struct table *table;
     size_t buffer_rows;
     size_t buffer_bytes;
-    unsigned soft_limit;   /* buffers that are made without waiting */
-    struct fill_rows rows; /* of every batch: what they have in common */
+    unsigned soft_limit;   /* buffers that are allocated without waiting */
+    struct fill_rows rows; /* the members that all batches have in common */
     bool is_constant;
     struct text_source text;
 
-    pthread_mutex_t lock; /* guards the next four */
+    pthread_mutex_t lock; /* guards the members below, except `columns` */
     pthread_cond_t returned;
     struct row_buffer *free;
     unsigned made;
     unsigned waiting;
-    uint64_t given_back; /* how often a buffer was */
+    uint64_t given_back; /* number of returned buffers */
 
     struct fill_column columns[]; /* table->column_count entries */
 };
 
-/* What fills a column that tells rows apart, if the table has all of these; NULL: another column.
- * Where the user says the values of one of them, they tell no rows apart. */
+/* Returns the function that fills a column that identifies rows; NULL: another column, or --values
+ * has values for it. */
 static fill_function *identity_of(const struct plan *plan, const struct table *table,
                                   const struct column *column)
 {
@@ -525,7 +530,7 @@ enum status generator_create(struct generator **generator, const struct plan *pl
     text_source_init(&g->text);
     pthread_mutex_init(&g->lock, NULL);
     thread_cond_init(&g->returned);
-    /* how the columns are filled, and where their values and texts are in a row buffer */
+    /* choose how to fill the columns, and place their values and texts in a row buffer */
     g->buffer_bytes =
         align(sizeof(struct row_buffer) + table->column_count * sizeof(struct column_data));
     for (size_t c = 0; c < table->column_count; c++) {
@@ -573,7 +578,7 @@ size_t generator_buffer_rows(const struct generator *generator)
     return generator->buffer_rows;
 }
 
-/* Waits for a buffer that comes back. Under the lock. */
+/* Waits until a buffer is returned. The caller holds the lock. */
 static void wait_for_free(struct generator *generator)
 {
     const int64_t end_ns = mono_now_ns() + BORROW_PATIENCE_NS;

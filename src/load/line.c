@@ -2,7 +2,8 @@
 
 #include <sys/param.h>
 
-/* How long a call is made again to a busy database, and the longest pause between two of them. */
+/* Longest time for which a call is retried at a busy database, and the longest pause between two
+ * tries. */
 #define BUSY_LIMIT_NS (60 * MONO_NS_PER_S)
 #define BUSY_PAUSE_MAX_NS (250 * MONO_NS_PER_MS)
 
@@ -56,7 +57,7 @@ bool line_end_call(struct line *line)
     return line->limit_ns > 0 && atomic_exchange(&line->call_ns, 0) < 0;
 }
 
-/* Under lock. */
+/* The caller holds the lock. */
 static bool cut(struct line *line, struct session_name *name, atomic_bool *was_cut)
 {
     if (line->conn == NULL || line->adapter->interrupt == NULL) {
@@ -83,8 +84,9 @@ bool line_cut(struct line *line, struct session_name *name, atomic_bool *was_cut
     return is_cut;
 }
 
-/* The exchange decides which was first, the end of the call or its cut. It is under the lock, so
- * that an owner which knows of the cut cannot have opened another connection before the cut. */
+/* The exchange decides whether the call ended first or was cut first. The exchange is done under
+ * the lock, so an owner that knows of the cut cannot have opened another connection before the
+ * cut. */
 bool line_cut_overdue(struct line *line, int64_t now_ns, struct session_name *name)
 {
     int64_t call_ns = atomic_load_explicit(&line->call_ns, memory_order_relaxed);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/param.h>
 
 #include "base/ask.h"
 #include "base/mono.h"
@@ -19,14 +20,14 @@ enum {
     LOADERS_MAX = 64
 };
 
-/* What a loader does next. */
+/* A step of a load. */
 struct step {
     struct table_load *work;
     enum phase phase;
     uint64_t chunk;
 };
 
-/* A thread that loads, with a connection of its own. */
+/* A thread that loads rows, with its own connection. */
 struct loader {
     struct loading *loading;
     pthread_t thread;
@@ -36,30 +37,32 @@ struct loader {
     struct adapter_conn *conn;
     struct script_state *state;
     struct script_rows *rows;
-    size_t rows_of;          /* dataset */
-    _Atomic uint64_t handed; /* rows of the chunk under way */
-    bool is_overdue;         /* a call took too long, and was cut */
+    size_t rows_of;          /* number of the dataset that `rows` belongs to */
+    _Atomic uint64_t handed; /* rows of the current chunk that the adapter has taken */
+    bool is_overdue;         /* a call took too long and was cut */
 };
 
-/* Shared by the loaders. */
+/* State that the loaders share. */
 struct loading {
     const struct plan *plan;
     struct setup *setup;
     struct datasets *datasets;
-    unsigned count;         /* of loaders */
-    pthread_mutex_t lock;   /* guards the rest, the works, and the connections of the loaders */
-    pthread_cond_t changed; /* loaders: there may be a step, or there will be none */
-    pthread_cond_t ended;   /* main thread */
+    unsigned count; /* loaders */
+    pthread_mutex_t
+        lock; /* guards the members below, the table_loads, and the loaders' connections */
+    pthread_cond_t
+        changed; /* wakes loaders: a step may have become possible, or the load has ended */
+    pthread_cond_t ended; /* wakes the main thread */
     bool is_stopped;
     unsigned running;
-    enum status status; /* of the first that failed */
+    enum status status; /* of the first step that failed */
     struct error error;
     struct error open_error;         /* of the first loader that could not connect */
-    const struct table_load *latest; /* that a step was taken of */
+    const struct table_load *latest; /* the table of the latest step */
     enum phase latest_phase;
-    uint64_t rows; /* loaded */
+    uint64_t rows; /* loaded rows */
     int64_t start_ns;
-    int64_t cut_ns; /* when connections are cut next */
+    int64_t cut_ns; /* the next cut of connections */
     struct loader loaders[LOADERS_MAX];
 };
 
@@ -77,10 +80,10 @@ static bool is_stopped(struct loading *loading)
     return is;
 }
 
-/* Under lock: what can be done with a table now. */
+/* Finds the next step of a table; the caller holds the lock. False: nothing can be done now. */
 static bool find_step(struct table_load *work, struct step *step)
 {
-    const uint64_t last = work->chunks - 1; /* where there are chunks */
+    const uint64_t last = work->chunks - 1; /* valid if there are chunks */
     if (work->phase == PHASE_CHUNKS) {
         while (work->next < work->chunks && work->next != last && work->states != NULL &&
                work->states[work->next] == CHUNK_THERE) {
@@ -108,7 +111,7 @@ static bool find_step(struct table_load *work, struct step *step)
     return true;
 }
 
-/* Waits for something to do. False: nothing is left, or the load was stopped. */
+/* Waits for a step. False: no step is left, or the load was stopped. */
 static bool take_step(struct loading *loading, struct step *step)
 {
     bool is_found = false;
@@ -167,7 +170,7 @@ static void end_step(struct loader *loader, const struct step *step, enum status
     pthread_mutex_unlock(&loading->lock);
 }
 
-/* Deletes the rows of a chunk that an interrupted load left, and no row of another table. */
+/* Deletes the rows of a chunk that an interrupted load left; no row of another table. */
 static enum status delete_chunk(struct loader *loader, const struct table_load *work,
                                 uint64_t chunk, struct error *error)
 {
@@ -205,7 +208,7 @@ static void end_call(struct loader *loader)
     loader->is_overdue = line_end_call(&loader->line) || loader->is_overdue;
 }
 
-/* One append of all rows of a chunk. */
+/* Appends all rows of a chunk in one append. */
 static enum status append_chunk(struct loader *loader, const struct table_load *work,
                                 uint64_t chunk, uint64_t *accepted, struct error *error)
 {
@@ -221,7 +224,7 @@ static enum status append_chunk(struct loader *loader, const struct table_load *
         const struct batch *filled = script_rows_fill(loader->rows, loader->state,
                                                       chunk * CHUNK_ROWS + done, 1, count, error);
         if (filled == NULL) {
-            return STATUS_FATAL; /* the append is open: the connection is of no more use */
+            return STATUS_FATAL; /* the append is still open, so the connection is unusable */
         }
         struct batch batch = *filled;
         batch.table = table;
@@ -237,14 +240,14 @@ static enum status append_chunk(struct loader *loader, const struct table_load *
         end_call(loader);
     }
     if (status == STATUS_OK && *accepted != all) {
-        error_set(error, ERROR_SERVER, 0, NULL, "%s of %s rows were kept", UNITS_COUNT(*accepted),
-                  UNITS_COUNT(all));
+        error_set(error, ERROR_SERVER, 0, NULL, "the server kept %s of %s rows",
+                  UNITS_COUNT(*accepted), UNITS_COUNT(all));
         return STATUS_REJECTED;
     }
     return status;
 }
 
-/* Again while the database is busy, as sessions do. */
+/* Loads a chunk; retries while the database is busy, as sessions do. */
 static enum status load_chunk(struct loader *loader, const struct table_load *work, uint64_t chunk,
                               struct error *error)
 {
@@ -267,7 +270,7 @@ static enum status load_chunk(struct loader *loader, const struct table_load *wo
     }
 }
 
-/* Writes the columns of an index, as a list of them or as a part of its name. */
+/* Writes the columns of an index as a list, or as a part of the index's name. */
 static void write_index_columns(struct buffer *sql, const struct script_dataset *dataset,
                                 const char *columns, char quote, bool is_name)
 {
@@ -301,7 +304,7 @@ static bool is_dialect_of(const char *dialect, const char *list)
     return false;
 }
 
-/* An index that is there already was made by a load that was cut off. */
+/* Creates the indexes. An index that already exists was created by an interrupted load. */
 static enum status make_indexes(struct loader *loader, const struct table_load *work,
                                 struct error *error)
 {
@@ -326,7 +329,7 @@ static enum status make_indexes(struct loader *loader, const struct table_load *
         write_index_columns(&sql, dataset, dataset->indexes[i], quote, false);
         buffer_add_text(&sql, ")");
         status = buffer_failed(&name)
-                     ? table_load_lack_memory(error)
+                     ? table_load_no_memory(error)
                      : table_load_execute(loading->plan, loader->conn, &sql, error);
         if (status == STATUS_REJECTED &&
             (error->native_code == MYSQL_IS_THERE || strcmp(error->sqlstate, "42S11") == 0)) {
@@ -345,17 +348,20 @@ static enum status make_indexes(struct loader *loader, const struct table_load *
     return status;
 }
 
-/* Plans are made from statistics, which are of an empty table yet. A server that does not want to
- * may leave it. */
+/* Updates the planner's statistics, which still describe an empty table. A server may refuse. */
 static enum status analyze(struct loader *loader, const struct table_load *work,
                            struct error *error)
 {
     const struct connection_info *connection = &loader->loading->setup->connection;
     const char *dialect = connection->dialect;
-    const char *words = is_dialect_of(dialect, "postgresql")      ? "vacuum analyze "
-                        : is_dialect_of(dialect, "mariadb mysql") ? "analyze table "
-                        : is_dialect_of(dialect, "sqlite")        ? "analyze "
-                                                                  : NULL;
+    const char *words = NULL;
+    if (is_dialect_of(dialect, "postgresql")) {
+        words = "vacuum analyze ";
+    } else if (is_dialect_of(dialect, "mariadb mysql")) {
+        words = "analyze table ";
+    } else if (is_dialect_of(dialect, "sqlite")) {
+        words = "analyze ";
+    }
     if (words == NULL || work->dataset->rows == 0) {
         return STATUS_OK;
     }
@@ -365,7 +371,7 @@ static enum status analyze(struct loader *loader, const struct table_load *work,
     const struct statement statement = {.sql = buffer_text(&sql)};
     const enum status status =
         buffer_failed(&sql)
-            ? table_load_lack_memory(error)
+            ? table_load_no_memory(error)
             : loader->loading->plan->adapter->run(loader->conn, &statement, NULL,
                                                   &(struct answer){.take = NULL}, error);
     buffer_fini(&sql);
@@ -375,8 +381,8 @@ static enum status analyze(struct loader *loader, const struct table_load *work,
     return status == STATUS_REJECTED ? STATUS_OK : status;
 }
 
-/* Numbers that the database gives begin behind those that were loaded; then the rows are counted.
- */
+/* Finishes a loaded table: continues the database's own numbers after the loaded ones, updates the
+ * statistics, counts the rows, and marks the table as loaded. */
 static enum status finish_table(struct loader *loader, const struct table_load *work,
                                 struct error *error)
 {
@@ -406,7 +412,7 @@ static enum status finish_table(struct loader *loader, const struct table_load *
         status = ask_count_shown(plan->adapter, loader->conn, &counted->count, &wait, rows, error);
     }
     if (status == STATUS_OK && dataset->rows > 0 && *rows != dataset->rows) {
-        error_set(error, ERROR_SERVER, 0, NULL, "%s rows were loaded, and count(*) is %s",
+        error_set(error, ERROR_SERVER, 0, NULL, "%s rows were loaded, but count(*) is %s",
                   UNITS_COUNT(dataset->rows), UNITS_COUNT(*rows));
         return STATUS_REJECTED;
     }
@@ -431,7 +437,7 @@ static enum status do_step(struct loader *loader, const struct step *step, struc
             script_rows_create(loader->loading->plan->script, work->number, ROW_BATCH_MAX);
         loader->rows_of = work->number;
     }
-    return loader->rows == NULL ? table_load_lack_memory(error)
+    return loader->rows == NULL ? table_load_no_memory(error)
                                 : load_chunk(loader, work, step->chunk, error);
 }
 
@@ -469,7 +475,7 @@ static void *loader_run(void *argument)
     return NULL;
 }
 
-/* Rows of all tables, and those that are there. */
+/* Adds up the rows of all tables, and the rows that are present. */
 static void add_up(const struct datasets *datasets, uint64_t *all, uint64_t *there)
 {
     *all = *there = 0;
@@ -478,6 +484,14 @@ static void add_up(const struct datasets *datasets, uint64_t *all, uint64_t *the
         *all += work->dataset->rows;
         *there += work->dataset->rows > 0 ? work->rows + work->loaded : 0;
     }
+}
+
+static enum load_step load_step(enum phase phase)
+{
+    if (phase == PHASE_INDEXES) {
+        return LOAD_INDEXES;
+    }
+    return phase == PHASE_FINISH ? LOAD_FINISH : LOAD_ROWS;
 }
 
 bool datasets_wait(struct datasets *datasets, struct load_counts *counts)
@@ -511,9 +525,7 @@ bool datasets_wait(struct datasets *datasets, struct load_counts *counts)
         .loaded = loading->rows + handed,
         .elapsed_ns = now_ns - loading->start_ns,
         .table = loading->latest == NULL ? NULL : loading->latest->dataset->name,
-        .step = loading->latest_phase == PHASE_INDEXES  ? LOAD_INDEXES
-                : loading->latest_phase == PHASE_FINISH ? LOAD_FINISH
-                                                        : LOAD_ROWS};
+        .step = load_step(loading->latest_phase)};
     add_up(datasets, &counts->all, &counts->rows);
     counts->rows += handed;
     const bool goes_on = loading->running > 0;
@@ -521,8 +533,8 @@ bool datasets_wait(struct datasets *datasets, struct load_counts *counts)
     return goes_on;
 }
 
-/* The error of a load that did not come to its end says what is there, too. */
-static void conclude(const struct loading *loading, struct error *error)
+/* Sets the error of a load that did not finish; it also says how many rows are loaded. */
+static void describe_failure(const struct loading *loading, struct error *error)
 {
     uint64_t all, there;
     bool can_go_on = true;
@@ -532,13 +544,17 @@ static void conclude(const struct loading *loading, struct error *error)
                                   work->loaded + work->rows == 0);
     }
     add_up(loading->datasets, &all, &there);
+    const char *advice = "append prepare loads the rest";
+    if (loading->datasets->is_script_wrong) {
+        advice = "the new tables are dropped";
+    } else if (!can_go_on) {
+        advice = "--recreate starts over";
+    } else if (loading->plan->command == COMMAND_PREPARE) {
+        advice = "the same command loads the rest";
+    }
     char rest[160];
     snprintf(rest, sizeof rest, "%s of %s rows are loaded; %s", UNITS_COUNT(there),
-             UNITS_COUNT(all),
-             loading->datasets->is_wrong                 ? "the tables made for them are dropped"
-             : !can_go_on                                ? "--recreate begins again"
-             : loading->plan->command == COMMAND_PREPARE ? "the same command loads the others"
-                                                         : "append prepare loads the others");
+             UNITS_COUNT(all), advice);
     const struct error first = loading->status != STATUS_OK ? loading->error : loading->open_error;
     *error = first;
     if (interrupt_requested()) {
@@ -546,25 +562,25 @@ static void conclude(const struct loading *loading, struct error *error)
         error_set(error, ERROR_CANCELLED, 0, NULL, "interrupted: %s", rest);
         return;
     }
-    error->kind = loading->datasets->is_wrong ? ERROR_USAGE : error->kind;
+    error->kind = loading->datasets->is_script_wrong ? ERROR_USAGE : error->kind;
     const int room = (int)(sizeof error->text - strlen(rest) - 4);
     snprintf(error->text, sizeof error->text, "%.*s (%s)", room > 0 ? room : 0, first.text, rest);
 }
 
-/* How many loaders there is work for. */
+/* Returns how many loaders can work at once. */
 static unsigned count_loaders(const struct datasets *datasets, const struct plan *plan,
                               const struct setup *setup)
 {
     uint64_t steps = 0;
     for (size_t i = 0; i < datasets->count; i++) {
         const struct table_load *work = &datasets->works[i];
-        steps += work->phase == PHASE_DONE ? 0 : work->chunks == 0 ? 1 : work->chunks;
+        steps += work->phase == PHASE_DONE ? 0 : MAX(work->chunks, (uint64_t)1);
     }
-    const uint64_t most = setup->connection.is_embedded  ? 1 /* has one writer at a time */
-                          : plan->sessions > LOADERS_MAX ? LOADERS_MAX
-                                                         : plan->sessions;
-    const uint64_t count = steps < most ? steps : most;
-    return steps == 0 ? 0 : count == 0 ? 1 : (unsigned)count;
+    uint64_t most = MIN(MAX(plan->sessions, 1U), (unsigned)LOADERS_MAX);
+    if (setup->connection.is_embedded) {
+        most = 1; /* an embedded database has one writer at a time */
+    }
+    return (unsigned)MIN(steps, most);
 }
 
 enum status datasets_begin_load(struct datasets *datasets, const struct plan *plan,
@@ -576,7 +592,7 @@ enum status datasets_begin_load(struct datasets *datasets, const struct plan *pl
     }
     struct loading *loading = datasets->loading = calloc(1, sizeof *loading);
     if (loading == NULL) {
-        return table_load_lack_memory(error);
+        return table_load_no_memory(error);
     }
     loading->plan = plan;
     loading->setup = setup;
@@ -628,16 +644,17 @@ enum status datasets_end_load(struct datasets *datasets, struct error *error)
         is_done = is_done && datasets->works[i].phase == PHASE_DONE;
     }
     const enum error_kind kind = loading->error.kind;
-    datasets->is_wrong = loading->status != STATUS_OK && loading->status != STATUS_LOST &&
-                         !interrupt_requested() &&
-                         (kind == ERROR_USAGE || kind == ERROR_DATA || kind == ERROR_DUPLICATE ||
-                          kind == ERROR_NOT_FOUND || kind == ERROR_UNSUPPORTED);
+    datasets->is_script_wrong =
+        loading->status != STATUS_OK && loading->status != STATUS_LOST && !interrupt_requested() &&
+        (kind == ERROR_USAGE || kind == ERROR_DATA || kind == ERROR_DUPLICATE ||
+         kind == ERROR_NOT_FOUND || kind == ERROR_UNSUPPORTED);
     if (!is_done) {
-        conclude(loading, error);
+        describe_failure(loading, error);
     }
-    const enum status status = is_done                        ? STATUS_OK
-                               : loading->status == STATUS_OK ? STATUS_LOST
-                                                              : loading->status;
+    enum status status = STATUS_OK;
+    if (!is_done) {
+        status = loading->status == STATUS_OK ? STATUS_LOST : loading->status;
+    }
     free(loading);
     datasets->loading = NULL;
     return status;

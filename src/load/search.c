@@ -14,40 +14,43 @@
 #include "measure/procfs.h"
 #include "ranks/merge.h"
 
-/* How often to look at the memory. */
+/* Interval at which the memory is checked. */
 #define MEMORY_NS (250 * MONO_NS_PER_MS)
-#define ROWS_NS (10 * MONO_NS_PER_MS) /* adding up the rows takes as long as there are sessions */
+#define ROWS_NS (10 * MONO_NS_PER_MS) /* a sum takes time for each session */
 
-/* How much longer a hold may be, so that a sample falls into it. */
+/* How much longer a hold may last to include a sample. */
 #define SAMPLE_LIMIT_NS (5 * MONO_NS_PER_S)
 
-/* How long sessions may take to leave, the last part of it without their connection. */
+/* Time that sessions get to leave; in the last part of it their connections are cut. */
 #define LEAVE_LIMIT_NS (3 * SESSION_GRACE_NS)
 
-/* A hold that takes too large a share of the rows that may be written still lasts as long. */
+/* Shortest hold when the hold would take too large a share of the rows that may be written. */
 #define HOLD_LEAST_NS MONO_NS_PER_S
 
-/* Sessions that were lost together are seen one after the other. */
+/* Sessions that were lost together are noticed one after the other: the time without a further loss
+ * that ends the wait for them, and the longest wait. */
 #define CALM_NS (300 * MONO_NS_PER_MS)
 #define CALM_LIMIT_NS (5 * MONO_NS_PER_S)
 
-/* How long a server that lost all sessions may take to let one in again, and how often it is asked.
- */
+/* Time that a server which lost all sessions gets to accept a session again, and the interval
+ * between two connects to it. */
 #define RETURN_LIMIT_NS (60 * MONO_NS_PER_S)
 #define RETURN_PAUSE_NS MONO_NS_PER_S
 
 enum {
-    HOLD_PARTS = 5, /* of a hold, for the spread of its rows/s */
-    HOLD_SHARE = 8, /* one part in so many of the rows that are left is for one hold */
-    STEP_SHARE = 16 /* and one for the time until the next one */
+    HOLD_PARTS = 5, /* parts of a hold, for the spread of its rows/s */
+    HOLD_SHARE = 8, /* a hold takes 1/8 of the rows that are left */
+    STEP_SHARE = 16 /* the time until the next hold takes 1/16 */
 };
 
 unsigned ladder_next(const struct search *search, unsigned first)
 {
     const unsigned held = search->held, failed = search->failed, bound = search->bound;
     if (failed == 0) {
-        const unsigned next = held == 0 ? first : held > bound / 2 ? bound : 2 * held;
-        return held >= bound ? 0 : next < bound ? next : bound;
+        if (held >= bound) {
+            return 0;
+        }
+        return MIN(held == 0 ? first : held + MIN(held, bound - held), bound);
     }
     if (failed == held + 1) {
         const struct level *last = &search->levels[search->count - 1];
@@ -65,8 +68,8 @@ unsigned ladder_next(const struct search *search, unsigned first)
     return let_in == held && held > 0 ? held + 1 : held + (failed - held) / 2;
 }
 
-/* Bytes of this machine in use, what the kernel can take back at once not counted; 0 = not known.
- * /proc is not kept open: a descriptor is what a session may be short of. */
+/* Returns the bytes of this machine in use, without memory that the kernel can take back at once; 0
+ * = unknown. /proc is not kept open, because a session may be short of a descriptor. */
 static uint64_t memory_used(uint64_t *total_bytes)
 {
     char text[4096];
@@ -104,7 +107,7 @@ static uint64_t rows_written(struct fleet *fleet)
     return fleet->rows_written;
 }
 
-/* By all ranks, as far as they have told. */
+/* Returns the rows written by all ranks, as far as known. */
 static uint64_t rows_everywhere(struct fleet *fleet)
 {
     struct ranks *ranks = fleet->load->ranks;
@@ -117,14 +120,14 @@ static uint64_t work_done(const struct fleet *fleet)
     return recorder_read(fleet->load->recorder, plan_work(fleet->load->plan)->done);
 }
 
-/* A mistake in the script: the sessions do nothing more. */
+/* Whether the script has a mistake: the sessions then do nothing more. */
 static bool has_mistake(const struct fleet *fleet)
 {
     return gate_reason(&fleet->load->gate) == STOP_SCRIPT;
 }
 
-/* Looks at signals, the script, time and memory: true when the search is to end. */
-static bool is_over(struct fleet *fleet)
+/* Checks signals, the script, time and memory. Returns true when the search has ended. */
+static bool check_search_end(struct fleet *fleet)
 {
     const int64_t now_ns = mono_now_ns();
     const uint64_t max_rows = fleet->search->max_rows;
@@ -144,18 +147,22 @@ static bool is_over(struct fleet *fleet)
             fleet_end_search(fleet, SEARCH_MEMORY);
         }
     }
-    return fleet->is_over;
+    return fleet->has_search_ended;
 }
 
-/* The rows that are written when one part in `share` of those that are left has been. */
+/* Returns the total of written rows at which 1/`share` of the rows that are left is used up. */
 static uint64_t rows_at_share(struct fleet *fleet, unsigned share)
 {
     const uint64_t most = fleet->max_rows, written = rows_written(fleet);
-    return most == 0 ? UINT64_MAX : written < most ? written + (most - written) / share : written;
+    if (most == 0) {
+        return UINT64_MAX;
+    }
+    return written < most ? written + (most - written) / share : written;
 }
 
-/* Sleeps until something has changed, or for a short time; joins what has ended. `ledger` may be
- * that of a level. Returns the sessions that are up. */
+/* Sleeps until something has changed, or for a short time; joins sessions that have ended and
+ * counts them in *ledger, which may belong to a level. Returns the number of sessions that are
+ * up. */
 static unsigned tick(struct fleet *fleet, struct session_ledger *ledger)
 {
     const bool has_ranks = fleet->load->ranks != NULL;
@@ -173,8 +180,9 @@ static unsigned tick(struct fleet *fleet, struct session_ledger *ledger)
     return fleet->numbers.working;
 }
 
-/* The first reason stays. Evidence is taken while what was short still is. */
-static void fail(struct fleet *fleet, struct level *level, enum level_reason reason)
+/* Notes why the level failed; a later reason does not replace the first. Evidence is taken now,
+ * while the shortage lasts. */
+static void note_failure(struct fleet *fleet, struct level *level, enum level_reason reason)
 {
     if (level->reason == LEVEL_NO_REASON) {
         level->reason = reason;
@@ -184,29 +192,29 @@ static void fail(struct fleet *fleet, struct level *level, enum level_reason rea
     fleet_report_shortage(fleet);
 }
 
-/* The level did not hold, here or at another rank. */
-static bool is_lost(const struct fleet *fleet, const struct level *level)
+/* Whether the level failed, here or at another rank. */
+static bool has_failed_anywhere(const struct fleet *fleet, const struct level *level)
 {
     return level->reason != LEVEL_NO_REASON ||
            (fleet->orders.level == fleet->level && fleet->orders.has_failed);
 }
 
-/* Judges by what has ended. */
-static bool has_failed(struct fleet *fleet, struct level *level)
+/* Fails the level when sessions of it have ended. Returns whether the level failed anywhere. */
+static bool check_failed(struct fleet *fleet, struct level *level)
 {
     const struct session_ledger *ledger = &level->ledger;
     if (ledger->refused > 0) {
-        fail(fleet, level, LEVEL_REFUSED);
+        note_failure(fleet, level, LEVEL_REFUSED);
     } else if (ledger->timed_out > 0) {
-        fail(fleet, level, LEVEL_TIMED_OUT);
+        note_failure(fleet, level, LEVEL_TIMED_OUT);
     } else if (ledger->dropped > 0) {
-        fail(fleet, level, LEVEL_DROPPED);
+        note_failure(fleet, level, LEVEL_DROPPED);
     }
-    return is_lost(fleet, level);
+    return has_failed_anywhere(fleet, level);
 }
 
-/* This rank has come so far, and all others. */
-static bool are_at(struct fleet *fleet, enum ranks_stage stage)
+/* Notes the stage that this rank has reached. Returns whether all other ranks have reached it. */
+static bool reach_stage(struct fleet *fleet, enum ranks_stage stage)
 {
     fleet->stage = stage;
     return fleet->load->ranks == NULL || fleet->orders.stage >= stage;
@@ -221,7 +229,7 @@ static uint64_t calls_failed(struct fleet *fleet)
            recorder_read(recorder, RECORDER_TRANSACTIONS_IN_DOUBT);
 }
 
-/* The causes of what went on between two levels are nobody's. */
+/* Drops error causes recorded between two levels. */
 static void forget_causes(struct fleet *fleet)
 {
     pthread_mutex_lock(&fleet->causes.lock);
@@ -230,8 +238,8 @@ static void forget_causes(struct fleet *fleet)
     pthread_mutex_unlock(&fleet->causes.lock);
 }
 
-/* Tells the sessions that are too many to leave, those of the last places first, and waits until
- * they have. */
+/* Asks the sessions beyond level->sessions to leave, the last places first, and waits until they
+ * have left. */
 static void retire(struct fleet *fleet, struct level *level)
 {
     const uint64_t cut_before = fleet->cut;
@@ -245,7 +253,7 @@ static void retire(struct fleet *fleet, struct level *level)
         }
     }
     gate_wake(&fleet->load->gate);
-    while (fleet->leaving > 0 && !is_over(fleet)) {
+    while (fleet->leaving > 0 && !check_search_end(fleet)) {
         tick(fleet, &level->ledger);
         if (mono_now_ns() >= start_ns + LEAVE_LIMIT_NS) {
             level->reason = LEVEL_STAYED;
@@ -254,46 +262,48 @@ static void retire(struct fleet *fleet, struct level *level)
         fleet_interrupt(fleet, true);
     }
     if (fleet->cut > cut_before || fleet->load->plan->script != NULL) {
-        /* the call or transaction that was cut has failed: not by the level that comes */
+        /* the cut call or transaction has failed, but must not count against the next level */
         fleet->failed_before = calls_failed(fleet);
         forget_causes(fleet);
     }
 }
 
-/* No session is added anywhere before those that are too many elsewhere have left. */
+/* Waits until every rank has retired its surplus sessions: no session is added before. */
 static void wait_for_others(struct fleet *fleet, struct level *level, bool has_retired)
 {
-    const int64_t gone_ns = mono_now_ns() + (has_retired ? CALM_NS : 0); /* from the server, too */
-    while ((mono_now_ns() < gone_ns || !are_at(fleet, STAGE_LEFT)) && !has_failed(fleet, level) &&
-           !is_over(fleet)) {
+    const int64_t gone_ns =
+        mono_now_ns() + (has_retired ? CALM_NS : 0); /* gone from the server, too */
+    while ((mono_now_ns() < gone_ns || !reach_stage(fleet, STAGE_LEFT)) &&
+           !check_failed(fleet, level) && !check_search_end(fleet)) {
         tick(fleet, &level->ledger);
     }
 }
 
-/* A session that fails ends the start: the next ones are not asked for at a server that is full.
- * Then waits until every session is up or has ended. */
+/* Starts the missing sessions, then waits until every session is up or has ended. After the first
+ * failure no more sessions are started: the server is full. */
 static void add_sessions(struct fleet *fleet, struct level *level)
 {
-    while (fleet->live < level->sessions && !has_failed(fleet, level) && !is_over(fleet)) {
+    while (fleet->live < level->sessions && !check_failed(fleet, level) &&
+           !check_search_end(fleet)) {
         if (fleet->numbers.connecting >= fleet->load->plan->connect_concurrency) {
             tick(fleet, &level->ledger);
         } else if (!fleet_start(fleet)) {
-            fail(fleet, level, LEVEL_NO_THREAD);
+            note_failure(fleet, level, LEVEL_NO_THREAD);
         }
     }
     do {
         level->up = tick(fleet, &level->ledger);
-        has_failed(fleet, level);
-    } while (level->up < fleet->live && !is_over(fleet));
+        check_failed(fleet, level);
+    } while (level->up < fleet->live && !check_search_end(fleet));
 }
 
-/* After sessions were lost: what else was lost with them belongs to this level. */
+/* After sessions were lost: waits for further losses, which belong to the same level. */
 static void wait_for_drops(struct fleet *fleet, struct level *level)
 {
     const int64_t limit_ns = mono_now_ns() + CALM_LIMIT_NS;
     int64_t calm_ns = mono_now_ns() + CALM_NS;
     unsigned live = fleet->live;
-    while (mono_now_ns() < calm_ns && mono_now_ns() < limit_ns && !is_over(fleet)) {
+    while (mono_now_ns() < calm_ns && mono_now_ns() < limit_ns && !check_search_end(fleet)) {
         level->up = tick(fleet, &level->ledger);
         if (fleet->live != live) {
             live = fleet->live;
@@ -309,20 +319,20 @@ static void hold(struct fleet *fleet, struct level *level)
     const int64_t hold_ns = fleet->search->hold_ns;
     const int64_t start_ns = fleet->snapshots[AT_HOLD].taken_ns;
     const uint64_t share_rows = rows_at_share(fleet, HOLD_SHARE);
-    int64_t part_ns = start_ns; /* the start of the part that goes on */
+    int64_t part_ns = start_ns; /* start of the current part */
     uint64_t part_rows = work_done(fleet);
     sampler_begin_hold(sampler, start_ns - fleet->load->start_ns);
     for (;;) {
         level->up = tick(fleet, &level->ledger);
-        if (calls_failed(fleet) > fleet->failed_before && !has_failed(fleet, level) &&
-            !is_over(fleet)) {
+        if (calls_failed(fleet) > fleet->failed_before && !check_failed(fleet, level) &&
+            !check_search_end(fleet)) {
             /* a session that was lost with the call is about to end */
             wait_for_drops(fleet, level);
-            if (!has_failed(fleet, level) && !has_mistake(fleet)) {
-                fail(fleet, level, LEVEL_APPEND_FAILED);
+            if (!check_failed(fleet, level) && !has_mistake(fleet)) {
+                note_failure(fleet, level, LEVEL_APPEND_FAILED);
             }
         }
-        if (has_failed(fleet, level) || is_over(fleet)) {
+        if (check_failed(fleet, level) || check_search_end(fleet)) {
             break;
         }
         const int64_t now_ns = mono_now_ns();
@@ -343,12 +353,12 @@ static void hold(struct fleet *fleet, struct level *level)
         uint64_t reading;
         level->stalled = recorder_count_stalled(recorder, start_ns, &reading);
         if (level->stalled > 0 && held_ns >= hold_ns + fleet->load->patience_ns) {
-            fail(fleet, level, LEVEL_NO_PROGRESS);
+            note_failure(fleet, level, LEVEL_NO_PROGRESS);
         }
-        /* reading the memory of many processes takes a while: the hold lasts until it was done */
+        /* reading the memory of many processes takes a while; the hold lasts until it is done */
         if (level->stalled == 0 &&
             (sampler_has_held(sampler) || held_ns >= hold_ns + SAMPLE_LIMIT_NS) &&
-            are_at(fleet, STAGE_HELD)) {
+            reach_stage(fleet, STAGE_HELD)) {
             break;
         }
     }
@@ -358,9 +368,9 @@ static void hold(struct fleet *fleet, struct level *level)
     sampler_end_hold(sampler, level);
 }
 
-/* The level's figures and outcome. Completes its ledger, so that it balances; the causes of one
- * that failed are moved into it. */
-static void conclude(struct fleet *fleet, struct level *level)
+/* Sets the level's figures and outcome. Completes its ledger, so that it balances. Moves the causes
+ * into a level that failed. */
+static void finish_level(struct fleet *fleet, struct level *level)
 {
     const struct recorder_snapshot *start = &fleet->snapshots[AT_START];
     const struct recorder_snapshot *hold_start = &fleet->snapshots[AT_HOLD];
@@ -379,14 +389,14 @@ static void conclude(struct fleet *fleet, struct level *level)
     ledger->stopped = 0;
     ledger->connected = ledger->finished + ledger->dropped;
     const uint64_t known = ledger->connected + ledger->refused + ledger->timed_out;
-    /* with sessions that did not leave there are more than were asked for */
+    /* sessions that did not leave may make more than were requested */
     ledger->requested = known > level->sessions ? known : level->sessions;
     ledger->not_started = ledger->requested - known;
-    if (is_lost(fleet, level)) {
+    if (has_failed_anywhere(fleet, level)) {
         level->outcome = LEVEL_FAILED;
     } else {
-        level->outcome = fleet->is_over ? LEVEL_UNFINISHED : LEVEL_HELD;
-        level->reason = fleet->is_over ? LEVEL_ENDED : LEVEL_NO_REASON;
+        level->outcome = fleet->has_search_ended ? LEVEL_UNFINISHED : LEVEL_HELD;
+        level->reason = fleet->has_search_ended ? LEVEL_ENDED : LEVEL_NO_REASON;
     }
     if (level->outcome == LEVEL_FAILED) {
         level->causes = malloc(sizeof *level->causes);
@@ -413,70 +423,74 @@ static void climb(struct fleet *fleet, struct level *level)
     }
     fleet->rest_at_rows = rows_at_share(fleet, STEP_SHARE);
     add_sessions(fleet, level);
-    while (!are_at(fleet, STAGE_UP) && !has_failed(fleet, level) && !is_over(fleet)) {
+    while (!reach_stage(fleet, STAGE_UP) && !check_failed(fleet, level) &&
+           !check_search_end(fleet)) {
         level->up = tick(fleet, &level->ledger);
     }
     fleet->rest_at_rows = UINT64_MAX;
-    gate_rest(&fleet->load->gate, fleet->is_over);
+    gate_rest(&fleet->load->gate, fleet->has_search_ended);
     recorder_take_snapshot(recorder, &fleet->snapshots[AT_HOLD]);
-    if (!has_failed(fleet, level) && !fleet->is_over) {
+    if (!check_failed(fleet, level) && !fleet->has_search_ended) {
         hold(fleet, level);
     }
-    if (level->ledger.dropped > 0 || (fleet->load->ranks != NULL && is_lost(fleet, level))) {
+    if (level->ledger.dropped > 0 ||
+        (fleet->load->ranks != NULL && has_failed_anywhere(fleet, level))) {
         wait_for_drops(fleet, level);
     }
-    conclude(fleet, level);
+    finish_level(fleet, level);
 }
 
-/* What the memory of this machine has room for. */
+/* Returns how many sessions the memory of this machine has room for. */
 static struct level_room find_room(const struct fleet *fleet)
 {
     uint64_t total;
     const uint64_t used = memory_used(&total);
     const unsigned fits = ladder_memory_fits(&fleet->memory, fleet->live, used);
-    return (struct level_room){.times = fits == UINT32_MAX ? INFINITY
-                                        : fleet->live == 0 ? 0
-                                                           : (double)fits / fleet->live,
-                               .used_bytes = used,
-                               .limit_bytes = fleet->memory.limit_bytes};
+    struct level_room room = {.times = fleet->live == 0 ? 0 : (double)fits / fleet->live,
+                              .used_bytes = used,
+                              .limit_bytes = fleet->memory.limit_bytes};
+    if (fits == UINT32_MAX) {
+        room.times = INFINITY;
+    }
+    return room;
 }
 
-/* This rank's part of a level, as bytes. False: out of memory. */
-static bool pack_level(const struct fleet *fleet, const struct level *own, struct buffer *bytes)
+/* Writes this rank's part of a level as bytes. False: out of memory. */
+static bool pack_level(const struct fleet *fleet, const struct level *part, struct buffer *bytes)
 {
     const struct recorder_snapshot *at = fleet->snapshots;
     const size_t work = plan_work(fleet->load->plan)->operation;
     struct histogram connect, append = {.total = 0};
     histogram_subtract(recorder_histogram(&at[AT_HOLD], OPERATION_CONNECT),
                        recorder_histogram(&at[AT_START], OPERATION_CONNECT), &connect);
-    if (own->hold_ns > 0) {
+    if (part->hold_ns > 0) {
         histogram_subtract(recorder_histogram(&at[AT_END], work),
                            recorder_histogram(&at[AT_HOLD], work), &append);
     }
-    return merge_pack_level(bytes, own, &connect, &append, fleet->load->start_ns);
+    return merge_pack_level(bytes, part, &connect, &append, fleet->load->start_ns);
 }
 
-/* Climbs this rank's part of a level, as one of several. */
-static bool climb_part(struct fleet *fleet, struct level *own, struct buffer *bytes)
+/* Tries this rank's part of a level. */
+static bool climb_rank_part(struct fleet *fleet, struct level *part, struct buffer *bytes)
 {
-    own->sessions = ranks_sessions_here(fleet->load->ranks, own->sessions, false);
+    part->sessions = ranks_sessions_here(fleet->load->ranks, part->sessions, false);
     fleet->stage = STAGE_CLIMBS;
     fleet->has_level_failed = false;
     fleet->level = fleet->orders.level;
-    climb(fleet, own);
-    fleet_exchange(fleet, false); /* others may wait for it */
-    own->room = find_room(fleet);
-    return pack_level(fleet, own, bytes);
+    climb(fleet, part);
+    fleet_exchange(fleet, false); /* others may wait for this stage */
+    part->room = find_room(fleet);
+    return pack_level(fleet, part, bytes);
 }
 
-/* Between two levels: sessions that end meanwhile are for the next one to see. */
+/* Waits between two levels. Sessions that end now are counted at the next level. */
 static void wait_for_orders(struct fleet *fleet)
 {
     mono_sleep(WAIT_NS);
     fleet_exchange(fleet, false);
 }
 
-/* Rank 0: adds up what all ranks came to. */
+/* Rank 0: adds up the parts of all ranks. */
 static void gather(struct fleet *fleet, struct level *level, struct buffer *bytes)
 {
     struct load *load = fleet->load;
@@ -488,7 +502,7 @@ static void gather(struct fleet *fleet, struct level *level, struct buffer *byte
     bool is_whole = true;
     *bytes = (struct buffer){.bytes = NULL};
     level->outcome = LEVEL_HELD;
-    gate_rest(&load->gate, true); /* one that is lost may take long to be missed */
+    gate_rest(&load->gate, true); /* a lost rank may be noticed late */
     for (bool are_all = false; taken != NULL || !are_all;) {
         if (taken == NULL) {
             wait_for_orders(fleet);
@@ -499,7 +513,7 @@ static void gather(struct fleet *fleet, struct level *level, struct buffer *byte
         free(taken);
         taken = ranks_take_level(load->ranks, &rank, &size, &are_all);
     }
-    gate_rest(&load->gate, fleet->is_over);
+    gate_rest(&load->gate, fleet->has_search_ended);
     for (unsigned i = 1; i < ranks_count(load->ranks); i++) {
         is_whole = is_whole && ranks_lost(load->ranks, i) == NULL;
     }
@@ -519,7 +533,7 @@ static void gather(struct fleet *fleet, struct level *level, struct buffer *byte
 static void try_level(struct fleet *fleet, struct level *level)
 {
     struct load *load = fleet->load;
-    struct level own = *level;
+    struct level part = *level;
     load->on_begin(load->context, level);
     if (load->ranks == NULL) {
         climb(fleet, level);
@@ -529,8 +543,8 @@ static void try_level(struct fleet *fleet, struct level *level)
     }
     struct buffer bytes = {0};
     ranks_begin_level(load->ranks, level->sessions, &fleet->orders);
-    const bool is_packed = climb_part(fleet, &own, &bytes);
-    level->start_ns = own.start_ns;
+    const bool is_packed = climb_rank_part(fleet, &part, &bytes);
+    level->start_ns = part.start_ns;
     if (is_packed) {
         gather(fleet, level, &bytes);
     } else {
@@ -539,17 +553,17 @@ static void try_level(struct fleet *fleet, struct level *level)
     buffer_fini(&bytes);
     search_note_level(fleet->search);
     ranks_note_level(load->ranks, level->outcome);
-    own.outcome = level->outcome;
-    load->on_level(load->context, level, &own);
-    level_fini(&own);
+    part.outcome = level->outcome;
+    load->on_level(load->context, level, &part);
+    level_fini(&part);
 }
 
-/* A rank that follows: tries the levels that rank 0 says, until it says that the search is over. */
+/* On a rank that follows: tries the levels that rank 0 orders, until rank 0 ends the search. */
 static void follow_all(struct fleet *fleet)
 {
     struct load *load = fleet->load;
     for (;;) {
-        while (fleet->orders.level == fleet->level && !is_over(fleet)) {
+        while (fleet->orders.level == fleet->level && !check_search_end(fleet)) {
             wait_for_orders(fleet);
         }
         if (fleet->orders.level == fleet->level) {
@@ -557,7 +571,7 @@ static void follow_all(struct fleet *fleet)
         }
         struct buffer bytes = {0};
         struct level *level = search_add_level(fleet->search);
-        if (level == NULL) { /* without its part rank 0 ends the search */
+        if (level == NULL) { /* rank 0 ends the search when this part is missing */
             fleet->level = fleet->orders.level;
             ranks_give_level(load->ranks, &bytes);
             fleet_end_search(fleet, SEARCH_MEMORY);
@@ -566,9 +580,9 @@ static void follow_all(struct fleet *fleet)
         forget_causes(fleet);
         level->sessions = fleet->orders.sessions;
         level->is_scripted = load->plan->script != NULL;
-        struct level own = *level;
+        struct level part = *level;
         load->on_begin(load->context, level);
-        if (!climb_part(fleet, &own, &bytes)) {
+        if (!climb_rank_part(fleet, &part, &bytes)) {
             buffer_fini(&bytes);
         }
         ranks_give_level(load->ranks, &bytes);
@@ -576,13 +590,14 @@ static void follow_all(struct fleet *fleet)
         while (fleet->orders.noted < fleet->level && fleet->orders.end != SEARCH_RANK_LOST) {
             wait_for_orders(fleet);
         }
-        gate_rest(&load->gate, fleet->is_over);
+        gate_rest(&load->gate, fleet->has_search_ended);
         const unsigned sessions = level->sessions;
-        *level = own;
+        *level = part;
         level->sessions = sessions;
         if (fleet->orders.noted == fleet->level) {
             level->outcome = fleet->orders.outcome;
-        } else if (level->outcome == LEVEL_HELD) { /* here: of the others nothing is known */
+        } else if (level->outcome ==
+                   LEVEL_HELD) { /* held here, but the others' results are unknown */
             level->outcome = LEVEL_UNFINISHED;
             level->reason = LEVEL_ENDED;
         }
@@ -591,9 +606,9 @@ static void follow_all(struct fleet *fleet)
     }
 }
 
-/* After a level at which every session was lost: one session at a time, or the set-up's connection
- * where none is to be at this rank, asks whether the server lets anyone in again. Its answer is no
- * part of a level. */
+/* After a level that lost every session: waits until the server accepts a connection again. Tries
+ * with one session at a time, or with a connection of its own where this rank has no sessions.
+ * These connects belong to no level. */
 static void await_server(struct fleet *fleet)
 {
     const struct plan *plan = fleet->load->plan;
@@ -601,7 +616,7 @@ static void await_server(struct fleet *fleet)
     int64_t next_ns = mono_now_ns();
     struct session_ledger ignored = {0};
     bool is_back = false;
-    while (tick(fleet, &ignored) == 0 && !is_back && !is_over(fleet)) {
+    while (tick(fleet, &ignored) == 0 && !is_back && !check_search_end(fleet)) {
         const int64_t now_ns = mono_now_ns();
         if (now_ns >= limit_ns) {
             fleet_end_search(fleet, SEARCH_GONE);
@@ -610,7 +625,7 @@ static void await_server(struct fleet *fleet)
             struct error error = {.kind = ERROR_NONE};
             next_ns = now_ns + RETURN_PAUSE_NS;
             if (fleet->capacity > 0) {
-                fleet_start(fleet); /* without a thread: again after the pause */
+                fleet_start(fleet); /* no thread: again after the pause */
             } else {
                 is_back = setup_inquire(&asked, plan, NULL, &error) == EXIT_CODE_OK;
             }
@@ -619,7 +634,7 @@ static void await_server(struct fleet *fleet)
     forget_causes(fleet);
 }
 
-/* What of the next level fits into the memory; 0: nothing that would be a step. */
+/* Returns how many of the `next` sessions fit into memory; 0: too few to be worth a level. */
 static unsigned fit_memory(struct fleet *fleet, unsigned next)
 {
     struct search *search = fleet->search;
@@ -627,7 +642,7 @@ static unsigned fit_memory(struct fleet *fleet, unsigned next)
     const struct level_room room = has_ranks ? fleet->room : find_room(fleet);
     const unsigned held = search->held;
     const unsigned live = has_ranks ? (unsigned)fleet->up_everywhere : fleet->live;
-    const double most = room.times * live + 0.5; /* not a number: nothing is known yet */
+    const double most = room.times * live + 0.5; /* NaN while nothing is known */
     if (next <= live || !(most < next)) {
         return next;
     }
@@ -636,7 +651,7 @@ static unsigned fit_memory(struct fleet *fleet, unsigned next)
              "%s of %s%.60s in use with %s sessions, %s would pass %s",
              UNITS_BYTES(room.used_bytes), has_ranks ? "machine " : "this machine", room.machine,
              UNITS_COUNT(live), UNITS_COUNT(next), UNITS_BYTES(room.limit_bytes));
-    /* steps of less than a twentieth would only creep up to a bound that is an estimate */
+    /* smaller steps would only creep up to a bound that is an estimate */
     return fits > held + held / 20 ? fits : 0;
 }
 
@@ -644,13 +659,13 @@ static void climb_all(struct fleet *fleet)
 {
     struct load *load = fleet->load;
     struct search *search = fleet->search;
-    while (!fleet->is_over) {
+    while (!fleet->has_search_ended) {
         const unsigned next = ladder_next(search, load->plan->search.first);
         search->end_note[0] = '\0';
         if (next == 0) {
             fleet_end_search(fleet, search->failed == 0 ? SEARCH_BOUND : SEARCH_FOUND);
         }
-        if (is_over(fleet)) {
+        if (check_search_end(fleet)) {
             break;
         }
         const unsigned fitting = fit_memory(fleet, next);
@@ -667,7 +682,8 @@ static void climb_all(struct fleet *fleet)
         }
     }
     if (search->end == SEARCH_MEMORY && search->end_note[0] == '\0') {
-        const bool is_known = fleet->room.machine[0] != '\0'; /* of several machines the one */
+        const bool is_known =
+            fleet->room.machine[0] != '\0'; /* with several machines: the fullest */
         const struct level_room room = is_known ? fleet->room : find_room(fleet);
         snprintf(search->end_note, sizeof search->end_note, "%s of %s%.60s in use, %s may be",
                  UNITS_BYTES(room.used_bytes), is_known ? "machine " : "this machine", room.machine,
@@ -681,9 +697,10 @@ enum status search_run(struct fleet *fleet, struct error *error)
     const uint64_t limit_bytes = load->plan->search.max_memory_bytes;
     uint64_t total = 0;
     fleet->memory.base_bytes = memory_used(&total);
-    fleet->memory.limit_bytes = total == 0        ? UINT64_MAX
-                                : limit_bytes > 0 ? limit_bytes
-                                                  : total / 10 * 9;
+    fleet->memory.limit_bytes = limit_bytes > 0 ? limit_bytes : total / 10 * 9;
+    if (total == 0) {
+        fleet->memory.limit_bytes = UINT64_MAX;
+    }
     fleet->deadline_ns = load->start_ns + load->plan->search.max_time_ns;
     fleet->rest_at_rows = UINT64_MAX;
     fleet->max_rows = fleet->search->max_rows;
@@ -704,7 +721,7 @@ enum status search_run(struct fleet *fleet, struct error *error)
         } else {
             climb_all(fleet);
         }
-        /* every session ends; those that do not in time lose their connection */
+        /* all sessions end; late ones lose their connection */
         gate_stop(&load->gate,
                   fleet->search->end == SEARCH_INTERRUPTED ? STOP_INTERRUPTED : STOP_DURATION);
         fleet->next_interrupt_ns = mono_now_ns() + SESSION_GRACE_NS;

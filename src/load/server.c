@@ -7,7 +7,7 @@
 #include "base/mono.h"
 #include "base/text.h"
 
-/* How often and how far apart a server is asked for its counts of I/O. */
+/* Pause between two readings of the I/O counters, and the most readings. */
 #define IO_COUNT_PAUSE_NS (250 * MONO_NS_PER_MS)
 
 enum {
@@ -26,22 +26,22 @@ static bool take_setting(void *context, const struct cell *cells, size_t count)
     return true;
 }
 
-/* Adds what is told of a table: of several tables one setting. */
+/* Adds a setting of one table; the same setting of several tables becomes one entry. */
 static bool take_table_setting(void *context, const struct cell *cells, size_t count)
 {
     struct server_settings *settings = context;
-    struct server_setting told = {.name = "", .value = ""}, *entry = settings->entries;
-    ask_text(&cells[0], told.name, sizeof told.name);
-    ask_text(&cells[count > 1 ? 1 : 0], told.value, sizeof told.value);
+    struct server_setting found = {.name = "", .value = ""}, *entry = settings->entries;
+    ask_text(&cells[0], found.name, sizeof found.name);
+    ask_text(&cells[count > 1 ? 1 : 0], found.value, sizeof found.value);
     const struct server_setting *const end = entry + settings->count;
-    while (entry < end && strcmp(entry->name, told.name) != 0) {
+    while (entry < end && strcmp(entry->name, found.name) != 0) {
         entry++;
     }
     if (entry < end) {
         const size_t length = strlen(entry->value);
-        snprintf(entry->value + length, sizeof entry->value - length, ", %s", told.value);
+        snprintf(entry->value + length, sizeof entry->value - length, ", %s", found.value);
     } else if (settings->count < SERVER_SETTINGS_MAX) {
-        settings->entries[settings->count++] = told;
+        settings->entries[settings->count++] = found;
     }
     return false;
 }
@@ -124,8 +124,8 @@ static bool take_counter(void *context, const struct cell *cells, size_t count)
     return true;
 }
 
-/* Processes of a server tell what they have counted some time after it was done: until two answers
- * are the same. A server that others use, too, has none that are. */
+/* Reads the I/O counters until two readings are equal, because processes of a server report their
+ * I/O with a delay. On a server with other clients no two readings may be equal. */
 static enum status count_io(struct task *task, struct adapter_conn *conn, struct error *error)
 {
     struct trace_counters *counters = task->context;
@@ -157,8 +157,8 @@ void server_count_io(const struct setup *setup, const struct plan *plan,
         .work = count_io,
         .setup = setup,
         .context = counters,
-        .what = "its counts of I/O",
-        .notice = "waiting for the server to tell what it has written",
+        .what = "the server's I/O counters",
+        .notice = "waiting for the server to report its I/O counters",
         .limit_ns = TASK_HASTY_NS,
         .is_hasty = true,
     };

@@ -1,7 +1,7 @@
 /*
- * What the server says of itself, before and after the sessions: its settings, the size of the
- * run's tables, what it counted of its I/O. A server that does not tell is loaded all the same.
- * Main thread, but for what a task does on its own.
+ * Facts that the server reports before and after the sessions: its settings, the size of the run's
+ * tables, its I/O counters. A server that does not report them is loaded all the same. Main thread,
+ * except for server_ask_settings, which runs as part of a task.
  */
 #ifndef LOAD_SERVER_H
 #define LOAD_SERVER_H
@@ -12,21 +12,20 @@
 #include "plan/plan.h"
 #include "trace/trace.h"
 
-/* Asks, as a part of a task, for the settings that this session has, and for those of the run's
- * tables. */
+/* Reads the settings of this session, and of the run's tables, as part of a task. */
 void server_ask_settings(struct task *task, struct adapter_conn *conn,
                          struct server_settings *settings);
 
-/* The same on a connection of its own: what the server, or this one of several, is set to. Leaves
- * *settings alone where it does not answer. `is_hasty` as for task_run_again. */
+/* Reads the settings of a server, or of one of several hosts, on a connection of its own. Leaves
+ * *settings unchanged if the server does not answer. `is_hasty`: as for task_run_again. */
 void server_read_settings(const struct setup *setup, const struct plan *plan, bool is_hasty,
                           unsigned host, struct server_settings *settings);
 
-/* Bytes of the run's tables on disk; -1 = not known. */
+/* Returns the bytes of the run's tables on disk; -1 = unknown. */
 int64_t server_measure_tables(const struct setup *setup, const struct plan *plan, bool is_hasty);
 
-/* For --io-trace: what the server has counted of its writes and syncs, once it has counted all that
- * is over. Nothing where it does not tell, or where there are several. */
+/* For --io-trace: reads the server's counters of writes and syncs, once they include all finished
+ * work. Reads nothing from a server that does not report them, or with several hosts. */
 void server_count_io(const struct setup *setup, const struct plan *plan,
                      struct trace_counters *counters);
 

@@ -10,10 +10,10 @@
 #include "measure/procfs.h"
 #include "plan/facts.h"
 
-/* A batch that begins so long after its intended moment is late. */
+/* A batch is late when it begins so long after its intended start. */
 #define LATE_NS (100 * MONO_NS_PER_MS)
 
-/* Closes the connection; nothing when there is none. */
+/* Closes the connection, if one is open. */
 static void close_connection(struct session *session)
 {
     if (session->conn != NULL) {
@@ -23,18 +23,18 @@ static void close_connection(struct session *session)
     }
 }
 
-/* The session goes to one of several hosts: what follows is counted there. */
-static void go_to_host(struct session *session, unsigned host)
+/* Moves the session to another host; counters from now on belong to that host. */
+static void move_to_host(struct session *session, unsigned host)
 {
     session->has_moved |= session->is_settled && host != session->host;
     session->host = host;
     recorder_set_host(session->load->recorder, session->place, host);
 }
 
-/* Connects to the session's host for `phase`: CAUSE_CONNECT the first time, CAUSE_HOST where
- * another host is tried next, later CAUSE_RECONNECT; times and counts that, shows the connection to
- * the main thread, and gets it ready. What fails is blamed, unless the run was to end before the
- * server had answered (ERROR_CANCELLED). */
+/* Connects to the session's host. `phase` is CAUSE_CONNECT for the first connect, CAUSE_HOST where
+ * another host is tried next, CAUSE_RECONNECT later. Times and counts the connect, shows the
+ * connection to the main thread, and gets it ready. A failure is added to the causes, unless the
+ * run ended before the server had answered (ERROR_CANCELLED). */
 static enum status open_connection(struct session *session, enum cause_phase phase,
                                    struct error *error)
 {
@@ -42,7 +42,7 @@ static enum status open_connection(struct session *session, enum cause_phase pha
     const struct adapter *adapter = load->plan->adapter;
     struct target target = target_at(load->plan, session->host);
     target.facts = &load->setup->connection.facts;
-    session->is_overdue = false; /* that was the connection before */
+    session->is_overdue = false; /* left over from the connection before */
     const int64_t start_ns = mono_now_ns();
     const enum status status = line_open(&session->line, &target, &session->conn, error);
     session->prepared = (struct prepared_set){.adapter = adapter, .conn = session->conn};
@@ -74,18 +74,21 @@ static enum status open_connection(struct session *session, enum cause_phase pha
     return ready;
 }
 
-/* The host at which a session begins. */
+/* Returns the host to which a session connects first. */
 static unsigned first_host(const struct session *session)
 {
     const struct plan *plan = session->load->plan;
-    const uint64_t drawn = random_mix(random_mix(plan->facts->seed) + session->index);
-    const uint64_t number = plan->host_policy == HOST_FIRST    ? 0
-                            : plan->host_policy == HOST_RANDOM ? drawn
-                                                               : session->index;
+    uint64_t number = session->index;
+    if (plan->host_policy == HOST_FIRST) {
+        number = 0;
+    } else if (plan->host_policy == HOST_RANDOM) {
+        number = random_mix(random_mix(plan->facts->seed) + session->index);
+    }
     return plan->host_count == 0 ? 0 : (unsigned)(number % plan->host_count);
 }
 
-/* The first connect: of several hosts the next one is tried, until one takes the session. */
+/* Connects for the first time; with several hosts, tries one after the other until one accepts the
+ * session. */
 static enum status connect_first(struct session *session, struct error *error)
 {
     const unsigned hosts = (unsigned)session->load->plan->host_count;
@@ -95,7 +98,7 @@ static enum status connect_first(struct session *session, struct error *error)
     do {
         const bool is_last = tried + 1 >= hosts;
         error_clear(error);
-        go_to_host(session, hosts == 0 ? 0 : (first + tried) % hosts);
+        move_to_host(session, hosts == 0 ? 0 : (first + tried) % hosts);
         status = open_connection(session, is_last ? CAUSE_CONNECT : CAUSE_HOST, error);
         tried++;
     } while (status != STATUS_OK && tried < hosts && error->kind != ERROR_CANCELLED &&
@@ -104,7 +107,7 @@ static enum status connect_first(struct session *session, struct error *error)
     return status;
 }
 
-/* What a session has a share of and begins one after the other: rows, in batches; with a script
+/* Returns the session's share of the work: rows, which are sent in batches, or with a script
  * transactions. */
 static uint64_t share_of(const struct session *session)
 {
@@ -121,13 +124,14 @@ static uint64_t most_at_once(const struct plan *plan)
     return plan->script != NULL ? 1 : plan->batch_rows;
 }
 
-/* Of the batch that follows `begun` rows. */
+/* Returns the rows of the batch that follows `begun` rows. */
 static uint64_t batch_rows_after(const struct session *session, uint64_t begun)
 {
     return MIN(share_of(session) - begun, most_at_once(session->load->plan));
 }
 
-/* With a rate every row or transaction of the run has its moment: the sessions take turns. */
+/* Returns the intended start of the batch (or transaction) after `begun` rows. With a rate every
+ * row of the run has its moment, and the sessions take turns. */
 static int64_t intended_start_ns(const struct session *session, uint64_t begun)
 {
     const struct plan *plan = session->load->plan;
@@ -155,8 +159,8 @@ uint64_t session_count_unsent(struct session *session, int64_t from_ns, int64_t 
             begun++;
             continue;
         }
-        /* as many batches of the full size as are in the same bucket of the histogram and before
-         * the end for sure; the last one is left to the exact moment */
+        /* as many full batches as certainly fall into the same bucket of the histogram and are due
+         * before the end; the exact moment of the last batch decides */
         const int64_t waited_ns = waited_until_ns - due_ns;
         const int64_t lowest_ns = waited_ns < HISTOGRAM_LIMIT_NS
                                       ? histogram_bucket_low_ns(histogram_bucket(waited_ns))
@@ -171,7 +175,7 @@ uint64_t session_count_unsent(struct session *session, int64_t from_ns, int64_t 
         }
         recorder_record(recorder, session->place, OPERATION_RESPONSE, waited_ns);
         if (count > 1) {
-            /* step_ns apart: the sum stays exact */
+            /* due step_ns apart: the sum stays exact */
             recorder_record_times(recorder, session->place, OPERATION_RESPONSE,
                                   waited_ns - (int64_t)(step_ns * (double)count / 2), count - 1);
         }
@@ -182,7 +186,8 @@ uint64_t session_count_unsent(struct session *session, int64_t from_ns, int64_t 
     return unsent;
 }
 
-/* Of a batch that was acknowledged, or is in doubt: then it has waited at least that long. */
+/* Records the times of a batch that was acknowledged, or is in doubt: a batch in doubt has waited
+ * at least that long. */
 static void record_times(struct session *session, int64_t intended_ns, int64_t start_ns,
                          int64_t end_ns, bool is_answered)
 {
@@ -197,10 +202,10 @@ static void record_times(struct session *session, int64_t intended_ns, int64_t s
     }
 }
 
-/* What a call comes to whose connection may have been cut meanwhile. One that was answered at that
- * moment has no error of its own; who has no more to do needs no connection. */
-static enum status settle_call(struct session *session, enum cause_phase phase, enum status status,
-                               const struct error *error)
+/* Maps a call's status after the main thread may have cut its connection. An overdue call fails
+ * even when its answer arrived, but a session without work left does not reconnect. */
+static enum status status_after_cut(struct session *session, enum cause_phase phase,
+                                    enum status status, const struct error *error)
 {
     if (!session->is_overdue) {
         return status;
@@ -227,7 +232,7 @@ static enum status append_batch(struct session *session, int64_t intended_ns)
     session->is_refused =
         error.kind == ERROR_READ_ONLY && session->load->plan->drop_policy == DROP_RECONNECT;
     if (session->is_refused) {
-        /* none of its rows but the accepted ones is in the table, and they will be sent again */
+        /* only the accepted rows are in the table; the others are sent again */
         append.rows = append.handed = append.accepted;
         append.in_doubt = 0;
         session_add(session, RECORDER_REFUSALS, 1);
@@ -250,7 +255,8 @@ static enum status append_batch(struct session *session, int64_t intended_ns)
     if (status == STATUS_OK || (status == STATUS_LOST && append.rows > 0)) {
         record_times(session, intended_ns, start_ns, end_ns, status == STATUS_OK);
     }
-    return session->is_refused ? STATUS_LOST : settle_call(session, CAUSE_APPEND, status, &error);
+    return session->is_refused ? STATUS_LOST
+                               : status_after_cut(session, CAUSE_APPEND, status, &error);
 }
 
 static enum status read_table(struct session *session)
@@ -277,7 +283,7 @@ static enum status read_table(struct session *session)
         session_add(session, RECORDER_READS_FAILED, 1);
         session_blame(session, CAUSE_READ, NULL, status, &error);
     }
-    /* not one that counts the rows of a connection, on one that is not the first */
+    /* not with a database that keeps the rows of a connection only, after a reconnect */
     uint64_t before;
     if (status == STATUS_OK && is_count &&
         ((adapter->flags & ADAPTER_DISCARDS) == 0 || session->sum.churns == 0) &&
@@ -285,18 +291,18 @@ static enum status read_table(struct session *session)
         session_note_count(session, rows, before + session->sum.rows.acknowledged,
                            &session->last_count);
     }
-    return settle_call(session, CAUSE_READ, status, &error);
+    return status_after_cut(session, CAUSE_READ, status, &error);
 }
 
-/* One turn. OK and REJECTED: the session goes on; LOST: it connects again, if that was asked for;
- * otherwise it ends as dropped. */
+/* Takes one turn. OK and REJECTED: the session goes on. LOST: it reconnects with --on-drop
+ * reconnect; otherwise it ends as dropped. */
 static enum status take_turn(struct session *session)
 {
     const struct plan *plan = session->load->plan;
     int64_t intended_ns = 0;
     if (plan->rate_rows_per_s > 0) {
         intended_ns = intended_start_ns(session, begun_by(session));
-        /* what is due when the time is over waits for nothing but STOP */
+        /* work that is due after the end of the run waits only for STOP */
         const bool is_due =
             plan->duration_ns == 0 || intended_ns < session->load->gate.go_ns + plan->duration_ns;
         if (!gate_sleep_until(&session->load->gate, is_due ? intended_ns : INT64_MAX,
@@ -316,27 +322,27 @@ static enum status take_turn(struct session *session)
 }
 
 /*
- * Connections that are opened while the run goes on: after a loss, and for --churn.
+ * Connections that are opened during the run: after a loss, and for --churn.
  *
  * Before each try after a loss the session sleeps for a random time of up to RECONNECT_FIRST_NS,
- * doubled with every try to RECONNECT_MOST_NS: "full jitter", which spreads those that lost their
- * connections at the same moment (M. Brooker, "Exponential Backoff And Jitter", AWS Architecture
- * Blog, 2015). Tries count from the last batch that was answered, by anything but
- * "read-only", so that a server which takes connections and then drops them does not keep the
- * session for ever. Of several hosts each try is for the next one, which may want the session where
- * the one before did not. No more sessions connect at a time than --connect-concurrency allows.
- * Every wait ends at STOP.
+ * doubled with every try up to RECONNECT_MOST_NS. This "full jitter" spreads sessions that lost
+ * their connections at the same moment (M. Brooker, "Exponential Backoff And Jitter", AWS
+ * Architecture Blog, 2015). Tries count from the last batch that got another answer than
+ * "read-only", so a server that accepts connections and then drops them does not keep the session
+ * forever. With several hosts each try uses the next host, which may accept the session where the
+ * one before did not. The sessions that connect at the same time are limited by
+ * --connect-concurrency. Every wait ends at STOP.
  */
 
 int64_t reconnect_pause_ns(uint64_t seed, unsigned session, unsigned tries, uint64_t nonce)
 {
-    /* doubled as often it would be above the most */
+    /* one more doubling would exceed RECONNECT_MOST_NS */
     const int64_t most_ns = tries < 7 ? RECONNECT_FIRST_NS << tries : RECONNECT_MOST_NS;
     const uint64_t mixed = random_mix(random_mix(seed + session) + nonce);
     return (int64_t)(mixed % ((uint64_t)most_ns + 1));
 }
 
-/* One connect under the run's bound for connects at a time. REJECTED: the run ended first. */
+/* Connects once, within --connect-concurrency. REJECTED: the run ended first. */
 static enum status connect_once(struct session *session)
 {
     struct load *load = session->load;
@@ -347,18 +353,18 @@ static enum status connect_once(struct session *session)
     const enum status status = open_connection(session, CAUSE_RECONNECT, &error);
     gate_release_slot(&load->gate);
     if (status != STATUS_OK && error.kind == ERROR_CANCELLED) {
-        /* the signal was seen here before the main thread has looked */
+        /* this thread saw the signal before the main thread did */
         gate_stop(&load->gate, STOP_INTERRUPTED);
         return STATUS_REJECTED;
     }
     return status;
 }
 
-/* The connection is gone and nobody on this side has cut it: counts that, and closes what is left
- * of it. One to a read-only server is closed, too: another try may reach the new primary. OK: with
- * --on-drop reconnect the session is connected again and ready to append. REJECTED: the run ended
- * first. LOST: it has to end: not asked for, or too many tries. FATAL: the only server does not
- * want this session any more. */
+/* Counts a lost connection that append has not cut, closes it, and reconnects with --on-drop
+ * reconnect. A connection to a read-only server is also closed: another try may reach the new
+ * primary. OK: the session is connected again and ready to append. REJECTED: the run ended first.
+ * LOST: the session has to end, because of --on-drop or after too many tries. FATAL: the only
+ * server does not accept this session any more. */
 static enum status reconnect_after_loss(struct session *session)
 {
     struct load *load = session->load;
@@ -383,7 +389,7 @@ static enum status reconnect_after_loss(struct session *session)
             return STATUS_REJECTED;
         }
         if (hosts > 0) {
-            go_to_host(session, next++ % hosts);
+            move_to_host(session, next++ % hosts);
         }
         const enum status status = connect_once(session);
         if (status == STATUS_REJECTED) {
@@ -408,7 +414,7 @@ static enum status reconnect_after_loss(struct session *session)
     return STATUS_LOST;
 }
 
-/* Counts what became of the session, also where the main thread looks. */
+/* Counts the session's outcome, also in the numbers that the main thread reads. */
 static void count_session(struct session *session, enum recorder_counter counter,
                           atomic_uint *number)
 {
@@ -425,7 +431,7 @@ static enum session_outcome drop(struct session *session)
     return SESSION_DROPPED;
 }
 
-/* A script's session ends when its share of transactions is done, or that of rows is in. */
+/* With a script a session ends when its share of transactions or its share of rows is done. */
 static bool has_work(const struct session *session)
 {
     return session->sum.begun < session->quota && begun_by(session) < share_of(session);
@@ -437,7 +443,7 @@ static enum session_outcome take_turns(struct session *session)
     const uint64_t churn = load->plan->churn_batches;
     while (has_work(session)) {
         if (!gate_wait_turn(&load->gate)) {
-            /* one whose call had to be cut is not done when the time is over */
+            /* a session whose call had to be cut was not done at the end of the run */
             const bool is_done =
                 gate_reason(&load->gate) == STOP_DURATION && !atomic_load(&session->was_cut);
             return is_done ? SESSION_FINISHED : SESSION_STOPPED;
@@ -449,8 +455,8 @@ static enum session_outcome take_turns(struct session *session)
         enum status status = take_turn(session);
         if (churn > 0 && session_goes_on(status) && session->sum.batches > batches &&
             session->sum.batches % churn == 0 && has_work(session)) {
-            /* The connection has had its batches, and there is work left. When STOP comes first the
-             * session stays without one; when it cannot be had that counts as a loss to come. */
+            /* Reconnects after every --churn batches while work is left. STOP leaves the session
+             * without a connection; a failed connect counts as a lost connection. */
             close_connection(session);
             status = connect_once(session);
             if (status == STATUS_OK) {
@@ -479,7 +485,7 @@ static void raise_to(_Atomic int64_t *latest_ns, int64_t now_ns)
     }
 }
 
-static void work(struct session *session)
+static void do_share(struct session *session)
 {
     struct load *load = session->load;
     struct procfs_schedstat before, after;
@@ -493,13 +499,13 @@ static void work(struct session *session)
     session->work_end_ns = mono_now_ns();
     raise_to(&load->last_work_ns, session->work_end_ns);
     if (load->gate.go_ns > 0) {
-        /* a reading without a descriptor knows nothing of the run queue */
+        /* the reading is 0 when no descriptor was free */
         procfs_read_thread(&after);
         session_add(session, RECORDER_ON_CPU_NS,
                     after.on_cpu_ns - MIN(before.on_cpu_ns, after.on_cpu_ns));
         session_add(session, RECORDER_RUN_QUEUE_NS,
                     after.run_queue_ns - MIN(before.run_queue_ns, after.run_queue_ns));
-        /* it may have waited for a CPU since the gate opened */
+        /* the thread may have waited for a CPU since the gate opened */
         const int64_t start_ns = MAX(ready_ns, load->gate.go_ns);
         session_add(session, RECORDER_SESSION_NS, (uint64_t)MAX(mono_now_ns() - start_ns, 0));
         if (has_work(session) || session->sum.outcome != SESSION_FINISHED) {
@@ -508,14 +514,14 @@ static void work(struct session *session)
     }
     if (!atomic_exchange(&load->has_finished_one, true)) {
         sampler_wake(load->sampler,
-                     SAMPLER_READ); /* the last chance to see the memory of a short run */
+                     SAMPLER_READ); /* last chance to see the memory of a short run */
     }
     gate_finish_work(&load->gate,
                      session->sum.outcome != SESSION_DROPPED && !atomic_load(&session->is_leaving));
 }
 
-/* Proves at the end that it is still connected. A server that refuses the statement has answered,
- * too. */
+/* Waits until the other sessions have finished, then checks that this one is still connected. A
+ * refused statement is also an answer. */
 static enum session_outcome stay_idle(struct session *session)
 {
     struct load *load = session->load;
@@ -543,9 +549,9 @@ static enum session_outcome stay_idle(struct session *session)
     return drop(session);
 }
 
-/* The session has no state to run its script in: this machine has no memory for it, or the script
- * declares something else each time. */
-static void note_no_script(struct session *session, const struct error *error)
+/* Blames the missing state of the script: this machine has no memory for it, or the script's
+ * declarations differ from session to session. */
+static void blame_script_state(struct session *session, const struct error *error)
 {
     const bool is_wrong = error->kind == ERROR_USAGE;
     session_blame(session, is_wrong ? CAUSE_SCRIPT : CAUSE_THREAD, NULL, STATUS_FATAL, error);
@@ -567,7 +573,7 @@ void *session_run(void *argument)
     if (has_begun) {
         status = connect_first(session, &error);
     } else {
-        note_no_script(session, &error);
+        blame_script_state(session, &error);
     }
     if (status == STATUS_OK) {
         count_session(session, RECORDER_SESSIONS_CONNECTED, &load->sessions_connected);
@@ -582,13 +588,13 @@ void *session_run(void *argument)
         count_session(session, RECORDER_SESSIONS_FAILED, &load->sessions_failed);
         session->sum.outcome = SESSION_REFUSED;
         atomic_store(&load->timeouts_in_a_row, 0);
-    } /* else the run ended before the server had answered: as good as not started */
+    } /* otherwise the run ended before the server answered: the session counts as not started */
     gate_release_slot(&load->gate);
     if (status == STATUS_OK) {
         if (session->is_idle) {
             session->sum.outcome = stay_idle(session);
         } else {
-            work(session);
+            do_share(session);
         }
         session_add(session, RECORDER_SESSIONS_ENDED, 1);
         close_connection(session);
@@ -610,7 +616,7 @@ void session_leave(struct session *session)
         pthread_getcpuclockid(session->thread, &clock) != 0) {
         return;
     }
-    /* one that only waits for a CPU is late, too */
+    /* a thread that only waits for a CPU is also late */
     const int64_t cpu_ns = mono_clock_ns(clock);
     session->script_cpu_ns = session->script_cpu_ns == 0 ? cpu_ns : session->script_cpu_ns;
     if (cpu_ns - session->script_cpu_ns < SESSION_LATE_CPU_NS ||

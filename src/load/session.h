@@ -1,11 +1,11 @@
 /*
- * One session: one thread, one connection, its share of the work. It connects, waits at the gate,
- * takes turns until the share is done or the gate stops, and disconnects. A turn is a batch and a
- * read, or a transaction of a script.
+ * A session: one thread, one connection, and a share of the work. It connects, waits at the gate,
+ * takes turns until its share is done or the gate stops, and disconnects. A turn is a batch and a
+ * read, or with a script a transaction.
  *
- * A row is counted twice on purpose. The accounts in struct session are the truth: only its thread
- * writes them, they are read after the join, and the ledgers are their sums. The recorder's
- * counters are the same numbers while the run goes on, for intervals, progress and metrics.
+ * Rows are counted twice on purpose. The accounts in struct session are the truth: only the
+ * session's thread writes them, they are read after the join, and the ledgers are their sums. The
+ * recorder's counters hold the same numbers during the run, for intervals, progress and metrics.
  */
 #ifndef LOAD_SESSION_H
 #define LOAD_SESSION_H
@@ -29,9 +29,9 @@
 #include "plan/plan.h"
 #include "ranks/ranks.h"
 
-/* What all sessions of a run or a search share. */
+/* State that all sessions of a run or a search share. */
 struct load {
-    /* Of the caller; fixed before the first thread. */
+    /* Set by the caller before the first thread is started. */
     const struct plan *plan;
     const struct setup *setup;
     struct generator *generator;
@@ -39,198 +39,210 @@ struct load {
     struct sampler *sampler; /* may be NULL */
     int64_t start_ns;        /* monotonic start of the run */
 
-    /* May be NULL. Main thread; once a run or level, soon after the first session had no thread,
-     * was not let in or was dropped: what was short still is, and the other sessions are still
-     * there. */
+    /* May be NULL. Main thread; called once in a run, or once a level, soon after the first session
+     * got no thread, was refused or was dropped. The shortage still lasts then, and the other
+     * sessions are still connected. */
     void (*on_shortage)(void *context);
-    /* May be NULL. Main thread, in a run; just before the gate opens, and soon after the last
-     * answer. */
+    /* May be NULL. Main thread, in a run: on_gate just before the gate opens, on_done soon after
+     * the last answer. */
     void (*on_gate)(void *context, int64_t go_ns);
     void (*on_done)(void *context, int64_t done_ns);
     void *context;
 
-    struct cut_list *cut; /* filled by the main thread; of the caller */
+    struct cut_list *cut; /* the caller's; filled by the main thread */
 
-    struct ranks *ranks; /* that share the run; NULL: there is this process alone */
+    struct ranks *ranks; /* shares the run between processes; NULL: this process is alone */
 
-    /* Of a search for the most sessions; NULL: a run. The caller has set the bounds and hold_ns. */
+    /* A search for the largest number of sessions; NULL: a run. The caller has set the bounds and
+     * hold_ns. */
     struct search *search;
-    int64_t patience_ns; /* how much longer a hold may be, so that the slowest session can show an
-                            append */
-    /* Main thread; before the first session of a level is added, and when it is known what became
-     * of it: sessions that are up still are. `own`: what of it this process saw. */
+    int64_t
+        patience_ns; /* how much longer a hold may last for the slowest session to show an append */
+    /* Main thread: on_begin before the first session of a level is added, on_level when the
+     * level has held or failed, while its sessions are still up. `own`: this process's part of
+     * the level. */
     void (*on_begin)(void *context, const struct level *level);
     void (*on_level)(void *context, const struct level *level, const struct level *own);
 
-    /* Of the fleet. What changes is atomic, or has its own lock. */
-    struct statement read;   /* what sessions read by: count(*), or the user's query */
-    struct causes *causes;   /* in a search of the level that is being tried */
-    struct causes *mistakes; /* of the script: the whole run's; in a run the same as `causes` */
+    /* Set by the fleet. Members that change are atomic or have their own lock. */
+    struct statement read; /* the statement of reads: count(*), or the user's query */
+    struct causes *causes; /* in a search: those of the current level */
+    struct causes
+        *mistakes; /* errors in the script, during all of the run; in a run the same as `causes` */
     struct gate gate;
     atomic_bool has_finished_one;
-    /* Sessions as their counters have them, in one place: the main thread looks often. */
+    /* The same numbers of sessions as in their counters, in one place because the main thread reads
+     * them often. */
     atomic_uint sessions_connected, sessions_failed, sessions_dropped;
-    atomic_uint timeouts_in_a_row; /* connects that timed out since the last other answer */
-    _Atomic int64_t last_work_ns;  /* when the latest session had its last answer */
-    _Atomic int64_t last_end_ns;   /* when the latest session ended */
+    atomic_uint
+        timeouts_in_a_row; /* connects that timed out since the last connect with another result */
+    _Atomic int64_t last_work_ns; /* moment of the latest last answer of a session */
+    _Atomic int64_t last_end_ns;  /* moment of the latest end of a session */
 };
 
 struct session {
     struct load *load;
     pthread_t thread;
-    unsigned index; /* among all sessions of the run: what rows, rates and scripts go by */
-    unsigned place; /* among those of this process: what the recorder goes by */
+    unsigned index; /* number among all sessions of the run; decides rows, rates and the script's
+                       draws */
+    unsigned place; /* number among the sessions of this process; the recorder's index */
     bool is_idle;
-    /* What it came to. Moments are monotonic, 0 = never, until the fleet hands it over. The room of
-     * `exceptions` is the next power of two. */
+    /* The session's results. Moments are monotonic (0 = never) until the fleet makes them relative
+     * to the gate. `exceptions` has room for the next power of two. */
     struct session_summary sum;
-    const struct table *measured_table; /* whose rows have this mean of bytes: */
+    const struct table *measured_table; /* the table that row_bytes is about */
     double row_bytes;
-    unsigned host;                     /* of several: that it is at, or tries */
-    bool is_settled;                   /* its place has been connected to a host ... */
-    bool has_moved;                    /* ... and gone on to another: its rows may be at both */
-    struct adapter_conn *conn;         /* the session's own; NULL = not connected */
-    struct line line;                  /* the same for the main thread, which may cut it */
-    struct prepared_set prepared;      /* of that connection */
-    atomic_bool was_cut;               /* as it did not end in time after STOP */
-    bool is_overdue;                   /* its connection was cut because a call took too long */
-    bool is_refused;                   /* its latest batch was, by a read-only server: it reconnects
-                                          and sends the batch again */
-    uint64_t quota;                    /* rows; the next batch starts at sum.begun */
-    uint64_t turn_quota;               /* of a script: transactions */
-    uint64_t turn;                     /* the next one's number */
-    struct transactions *transactions; /* owned; transactions.c; NULL: no script, or not begun */
-    uint64_t batches_late;             /* begun over 100 ms after their intended start */
-    uint64_t last_count;               /* rows, as counted last; 0 before */
-    uint64_t worst_lag;                /* rows that a count was behind at most */
-    unsigned tries;                    /* connects after a loss, since a batch was last answered */
-    uint64_t tries_total;              /* of the whole run */
-    int64_t work_end_ns;               /* monotonic: its last answer; of idle sessions 0 */
+    unsigned host;                /* with several hosts: the current host */
+    bool is_settled;              /* the place of the session has been connected to a host ... */
+    bool has_moved;               /* ... and then to another: its rows may be at both */
+    struct adapter_conn *conn;    /* owned; NULL = not connected */
+    struct line line;             /* the same connection, for the main thread to cut */
+    struct prepared_set prepared; /* of `conn` */
+    atomic_bool was_cut; /* by append, because the session did not end in time after STOP */
+    bool is_overdue;     /* the connection was cut because a call took too long */
+    bool is_refused;     /* a read-only server refused the latest batch: the session reconnects and
+                            sends it again */
+    uint64_t quota;      /* rows; the next batch starts at sum.begun */
+    uint64_t turn_quota; /* transactions, with a script */
+    uint64_t turn;       /* number of the next transaction */
+    struct transactions
+        *transactions;     /* owned; see transactions.c; NULL: no script, or not begun */
+    uint64_t batches_late; /* batches that began over 100 ms after their intended start */
+    uint64_t last_count;   /* the latest count of rows; 0 before */
+    uint64_t worst_lag;    /* most rows that were missing in a count */
+    unsigned tries;        /* connects after a loss, since the last answered batch */
+    uint64_t tries_total;  /* the same during the whole run */
+    int64_t work_end_ns;   /* monotonic; the last answer; 0 for idle sessions */
 
-    atomic_bool is_leaving; /* told by the main thread to leave before its share is done */
-    atomic_bool has_ended;  /* by its thread, when all else is written */
-    bool is_live;           /* main thread: its thread was started and not joined */
-    bool is_left;           /* main thread: its thread was left behind, and is never joined */
-    int64_t
-        script_cpu_ns; /* CPU time of its thread as it was first seen to be late; 0: it was not */
+    atomic_bool is_leaving; /* set by the main thread: leave before the share is done */
+    atomic_bool has_ended;  /* set by the session's thread after all other members */
+    bool is_live;           /* main thread: the thread was started and is not joined */
+    bool is_left;           /* main thread: the thread was abandoned, and is never joined */
+    int64_t script_cpu_ns;  /* CPU time of the thread when the session was first seen to be late; 0:
+                               not late */
 };
 
-/* Calls of the session's thread: calls.c. */
+/* Calls of the session's thread: calls.c */
 
-/* Adds to a counter of the run. */
+/* Adds `n` to a counter of the run. */
 void session_add(struct session *session, enum recorder_counter counter, uint64_t n);
 
-/* With --timeout: around each call that waits for the server. After a call that was cut is_overdue
- * is set, and the connection of no more use, whatever the call returned. */
+/* With --timeout, called before and after each call that waits for the server. When the call was
+ * cut, is_overdue becomes true and the connection is unusable, whatever the call returned. */
 void session_begin_call(struct session *session);
 void session_end_call(struct session *session);
 
-/* Adds to the causes; `name`, borrowed, of what a script calls so, or NULL. CAUSE_SCRIPT with FATAL
- * is a mistake in the script: it belongs to no level of a search, but ends it. */
+/* Adds `error` to the causes. `name`, borrowed, is the script's name for the failed action, or
+ * NULL. CAUSE_SCRIPT with FATAL is a mistake in the script: it belongs to no level of a search, but
+ * ends the search. */
 void session_blame(struct session *session, enum cause_phase phase, const char *name,
                    enum status status, const struct error *error);
 
-/* The connection is still there, and some use. */
+/* Whether the connection can still be used after a call that returned `status`. */
 static inline bool session_goes_on(enum status status)
 {
     return status == STATUS_OK || status == STATUS_REJECTED;
 }
 
-/* No append or commit was acknowledged up to now_ns, since the latest one or the beginning; and one
- * was. */
+/* session_note_gap notes the time from the last acknowledgement (or the opening of the gate) to
+ * now_ns, if it is the longest so far. session_note_progress notes an acknowledgement at now_ns. */
 void session_note_gap(struct session *session, int64_t now_ns);
 void session_note_progress(struct session *session, int64_t now_ns);
 
-/* The rows that table number `table` had before the run, at the session's host. False: they are not
- * known, or the session's own rows may be at another host. */
+/* Sets *before to the rows of table number `table` before the run, at the session's host. False:
+ * the number is unknown, or the session's rows may be at another host. */
 bool session_knows_before(const struct session *session, size_t table, uint64_t *before);
 
-/* A count must show the session's own rows, and never fewer than the one before. */
+/* Checks the freshness of a count, `rows`: it must not be lower than `own`, the rows that were
+ * there at least, nor lower than *last, the count before. */
 void session_note_count(struct session *session, uint64_t rows, uint64_t own, uint64_t *last);
 
-/* One batch on its way. */
+/* A batch that is being sent. */
 struct append {
     const struct table *table;
-    /* Makes `rows` rows, beginning with row `from` of the append; on failure returns NULL and
-     * sets *error. NULL: the generator makes the rows. */
+    /* Makes `rows` rows, beginning with row `from` of the append; on failure returns NULL and sets
+     * *error. NULL: the generator makes the rows. */
     const struct batch *(*make)(void *context, uint64_t from, size_t rows, struct error *error);
     void *context;
-    size_t most_rows;   /* at a time */
-    uint64_t first_row; /* among the session's own */
+    size_t most_rows;   /* per call of `make` */
+    uint64_t first_row; /* number of the first row among the session's rows */
     uint64_t rows;
-    uint64_t handed;   /* rows that the adapter was given in the latest try; of a lost one, that
+    uint64_t handed;   /* rows that the adapter got in the latest try; after a loss, only those that
                           were sent */
     uint64_t accepted; /* rows that the server acknowledged */
-    uint64_t in_doubt; /* of those that were handed over */
+    uint64_t in_doubt; /* part of `handed` */
 };
 
-/* Sends the batch; tries again while the database is busy and has accepted no row. After a failure
- * append->rows are those whose fate is settled: rows that were not handed over have their turn
- * later, if the connection was lost or other rows of the batch were kept. Rows of the part that
- * failed are settled whether the adapter had sent them or not. *is_begun becomes false when STOP
- * came while it was busy: then no row of the batch was ever on its way. */
+/* Sends the batch. Retries while the database is busy and has accepted no row. After a failure
+ * append->rows counts only the decided rows: when the connection was lost, or other rows of the
+ * batch were kept, rows that were not handed over belong to a later batch. All rows of the failed
+ * part are decided, whether the adapter had sent them or not. *is_begun becomes false when STOP
+ * came while the database was busy: then no row of the batch was ever in flight. */
 enum status session_send(struct session *session, struct append *append, bool *is_begun,
                          struct error *error);
 
-/* Splits the rows of a lost append into those in doubt and those that were not sent. */
+/* Splits the rows of a lost append into rows in doubt and rows that were not sent. */
 void session_lose(const struct session *session, struct append *append);
 
-/* Every row of the batch goes to one account; those that were never handed over stay not sent, or
- * are part of a batch to come. */
+/* Adds every row of the batch to one account of the session. Rows that were never handed over stay
+ * "not sent", or belong to a later batch. */
 void session_account(struct session *session, const struct append *append, enum status status,
                      int64_t end_ns);
 
-/* A script's side of a session: transactions.c. */
+/* The script's side of a session: transactions.c */
 
-/* On the session's thread, before it connects: runs the top level of the script; and when it has
- * disconnected. FATAL: the session cannot begin. */
+/* On the session's thread: transactions_begin, before the session connects, runs the top level of
+ * the script; FATAL: the session cannot begin. transactions_end is called after the session has
+ * disconnected. */
 enum status transactions_begin(struct session *session, struct error *error);
 void transactions_end(struct session *session);
 
-/* After each connect. Else than OK: the connection is of no use; why is among the causes. */
+/* Prepares the script's statements after each connect. Else than OK: the connection is unusable,
+ * and the reason is among the causes. */
 enum status transactions_connected(struct session *session, struct error *error);
 
-/* One transaction, with all its tries; due at intended_ns, 0: no rate is asked for. */
+/* Runs one transaction with all its tries. It is due at intended_ns; 0: there is no rate. */
 enum status transactions_turn(struct session *session, int64_t intended_ns);
 
-/* Main thread, once the run was stopped. True: the session's thread is in its script's own code and
- * is left behind there; the transaction under way, if it is at work, has failed, and the script is
- * blamed. What the thread still reads, the plan's script among it, may not be freed any more.
- * *since_ns: it has been there since. */
+/* Main thread, after STOP. Returns true when the session's thread is in the script's own code and
+ * is abandoned there. The transaction under way, if *is_at_work, counts as failed, and the script
+ * is blamed. Data that the thread still reads, among them the plan's script, must not be freed any
+ * more. *since_ns: the moment at which the thread entered the script's code. */
 bool transactions_leave(struct session *session, bool *is_at_work, int64_t *since_ns);
 
-/* Main thread, after the join: adds what was done to tables to result->datasets, and frees. */
+/* Main thread, after the join: adds the session's changes of tables to result->datasets, and frees
+ * the state of the script. */
 void transactions_destroy(struct session *session, struct result *result);
 
-/* How long a session may take to finish its call after STOP before its connection is cut. */
+/* Time that a session gets to finish its call after STOP before its connection is cut. */
 #define SESSION_GRACE_NS (INT64_C(10) * 1000000000)
 #define SESSION_LATE_CPU_NS INT64_C(1000000000)
 
-/* The thread's function; the argument is a struct session. Returns NULL. */
+/* The thread's function; `argument` is a struct session. Returns NULL. */
 void *session_run(void *argument);
 
-/* Main thread: makes a call that is blocked in the session's connection return. */
+/* Main thread: makes a call return that is blocked in the session's connection. */
 void session_interrupt(struct session *session);
 
-/* Main thread, again and again once sessions are late: ends a session for its thread, which is in a
- * function of its script that computes for ever. */
+/* Main thread, repeatedly while sessions are late: ends a session on behalf of its thread when the
+ * thread is in a function of the script that never returns. */
 void session_leave(struct session *session);
 
-/* Main thread: the same to a call that has taken longer than --timeout allows; again every second
- * until it returns. */
+/* Main thread: makes a call return that has taken longer than --timeout; again every second until
+ * the call returns. */
 void session_cut_overdue(struct session *session, int64_t now_ns);
 
-/* Of a session that has ended: the batches, or transactions, that were due from from_ns on and
- * before end_ns and never begun. Each goes into the response times with what it had waited until
- * waited_until_ns, a lower bound. Only with a rate. */
+/* Counts the batches, or transactions, of an ended session that were due from from_ns on and before
+ * end_ns and never begun. Adds each to the response times with its wait until waited_until_ns, a
+ * lower bound. Only with a rate. */
 uint64_t session_count_unsent(struct session *session, int64_t from_ns, int64_t end_ns,
                               int64_t waited_until_ns);
 
 #define RECONNECT_FIRST_NS (INT64_C(50) * 1000000)
 #define RECONNECT_MOST_NS (INT64_C(5) * 1000000000)
 
-/* How long session number `session` sleeps before try number `tries` (from 0) since an answer;
- * `nonce` is another one for each sleep. */
+/* Returns the back-off of session number `session` before try number `tries` (from 0) since its
+ * last answered batch; `nonce` differs for each back-off of the session. */
 int64_t reconnect_pause_ns(uint64_t seed, unsigned session, unsigned tries, uint64_t nonce);
 
 #endif

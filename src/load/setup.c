@@ -38,7 +38,7 @@ void setup_stop_library(const struct plan *plan)
     }
 }
 
-/* The engine that is asked for is the one of this name; behind its own there may be more. */
+/* Whether --engine `asked`, which may have options after its name, names the engine `name`. */
 static bool is_engine(const char *asked, const char *name)
 {
     const size_t length = strlen(name);
@@ -46,8 +46,7 @@ static bool is_engine(const char *asked, const char *name)
            (asked[length] == '\0' || strchr(" (", asked[length]) != NULL);
 }
 
-/* Makes the table, with the engine asked for, if one is; under the name `trial`, if that is given.
- */
+/* Creates the table with the engine of --engine, if given, under the name `trial`, unless NULL. */
 static enum status create_table(struct adapter_conn *conn, const struct plan *plan, const char *ddl,
                                 const char *trial, struct error *error)
 {
@@ -62,7 +61,7 @@ static enum status create_table(struct adapter_conn *conn, const struct plan *pl
     return ask_execute(plan->adapter, conn, &sql, error);
 }
 
-/* The mark of the run's own table. Its rows are not loaded. */
+/* Returns the place of the mark of the run's own table, whose rows are not loaded. */
 static struct table_mark_place mark_place(struct adapter_conn *conn, const struct plan *plan,
                                           const struct connection_info *connection)
 {
@@ -74,8 +73,8 @@ static struct table_mark_place mark_place(struct adapter_conn *conn, const struc
                                      .rows = ""};
 }
 
-/* Whether the table that is there may be dropped: append made it, or --recreate names it. `table`
- * is described. */
+/* Whether the existing table, described by `table`, may be dropped: append made it, or --recreate
+ * names it. */
 static enum status check_drop(struct adapter_conn *conn, const struct plan *plan,
                               const struct connection_info *connection, const struct table *table,
                               struct error *error)
@@ -91,15 +90,15 @@ static enum status check_drop(struct adapter_conn *conn, const struct plan *plan
     const bool is_counted = ask_count_table(plan->adapter, conn, connection, plan->table_name,
                                             &rows, &uncounted) == STATUS_OK;
     char remedy[ROW_NAME_BYTES];
-    snprintf(remedy, sizeof remedy, "--recreate=%.80s drops it all the same", plan->table_name);
+    snprintf(remedy, sizeof remedy, "--recreate=%.80s drops it anyway", plan->table_name);
     if (is_counted && rows == 0 && (table->is_missing || connection->facts.has_no_columns)) {
-        return STATUS_OK; /* without rows there is no such table */
+        return STATUS_OK; /* this database has no table without rows */
     }
     return table_mark_refuse(&mark, table, plan->table_name, is_counted ? (int64_t)rows : -1,
                              remedy, error);
 }
 
-/* Leaves the table described in *table, made if there was none and there is DDL for it: then
+/* Describes the table in *table. If it is missing and there is DDL for it, creates it and sets
  * *is_made. */
 static enum status find_or_create(struct adapter_conn *conn, const struct plan *plan,
                                   const struct connection_info *connection, struct table *table,
@@ -109,12 +108,12 @@ static enum status find_or_create(struct adapter_conn *conn, const struct plan *
     const char *const odd = connection->not_in_names;
     const char *const found = odd == NULL ? NULL : strpbrk(plan->table_name, odd);
     if (found != NULL) {
-        error_set(error, ERROR_USAGE, 0, NULL, "--table '%.100s': %s has no names with a '%c'",
+        error_set(error, ERROR_USAGE, 0, NULL, "--table '%.100s': %s does not allow '%c' in names",
                   plan->table_name, connection->dialect, *found);
         return STATUS_FATAL;
     }
     const bool has_own_ddl = plan->ddl != NULL || !plan->is_default_table;
-    /* NULL: there is no statement that makes the table, so it has to exist */
+    /* NULL: append cannot create the table, so it has to exist */
     const char *ddl = has_own_ddl ? plan->ddl : schema_of_syslog(adapter, connection->dialect);
     if (plan->is_recreate && ddl == NULL) {
         error_set(error, ERROR_USAGE, 0, NULL,
@@ -132,8 +131,8 @@ static enum status find_or_create(struct adapter_conn *conn, const struct plan *
     }
     if (is_dropped && status == STATUS_OK && plan->engine != NULL &&
         strstr(ddl, PLAN_DEFAULT_TABLE) != NULL) {
-        /* An engine that the server does not have, or that cannot hold these columns, is to be
-         * known before the table that is there has been dropped. */
+        /* Tries the engine before the existing table is dropped: the server may not have the
+         * engine, or the engine may not support these columns. */
         char trial[48];
         snprintf(trial, sizeof trial, "append_trial_%ld", (long)getpid());
         status = create_table(conn, plan, ddl, trial, error);
@@ -166,19 +165,20 @@ static enum status find_or_create(struct adapter_conn *conn, const struct plan *
     }
     const char *point = strchr(plan->table_name, '.');
     if (is_missing && point != NULL) {
-        /* a name with a point in it is a table's, unless its parts are meant */
+        /* a name with a point is the table's name, but its user may mean two parts */
         const int length = (int)(point - plan->table_name);
         error_clear(error);
         const char *part = strcmp(connection->dialect, "postgresql") == 0 ? "schema" : "database";
         error_set(error, ERROR_NOT_FOUND, 0, NULL,
-                  "no table is named \"%.70s\": if %.*s is a %s, write --%s %.*s --table %.40s",
+                  "table \"%.70s\" does not exist: if %.*s is a %s, use --%s %.*s --table %.40s",
                   plan->table_name, length, plan->table_name, part, part, length, plan->table_name,
                   point + 1);
     }
     return status;
 }
 
-/* Every column that is named is one of the table, and can be left out or written. */
+/* Checks the columns that --skip-columns and --values name: each must exist, and it must be
+ * possible to leave it out, or to write it. */
 static enum status check_columns(const struct plan *plan, const struct table *table,
                                  struct error *error)
 {
@@ -194,7 +194,7 @@ static enum status check_columns(const struct plan *plan, const struct table *ta
             const struct column *column = column_item_find(&item, table);
             const char *fault = NULL;
             if (column == NULL) {
-                fault = "is not there";
+                fault = "does not exist";
             } else if (column_item_of(lists[i].list, table, column, &first) &&
                        first.name.bytes != item.name.bytes) {
                 fault = "is named twice";
@@ -218,8 +218,8 @@ static enum status check_columns(const struct plan *plan, const struct table *ta
     return STATUS_OK;
 }
 
-/* Leaves the columns that make the statement: not those that the database computes, or that are to
- * be left out. */
+/* Removes from the table the columns that are not written: the database computes them, or
+ * --skip-columns names them. */
 static enum status keep_writable(const struct plan *plan, struct table *table, struct error *error)
 {
     const enum status status = check_columns(plan, table, error);
@@ -232,7 +232,7 @@ static enum status keep_writable(const struct plan *plan, struct table *table, s
         if (is_sequence || column_item_of(plan->skip_columns, table, column, &item)) {
             column->is_generated = true;
         } else if (column->type == COLUMN_UNSUPPORTED && has_values) {
-            column->type = COLUMN_TEXT; /* the labels of an enum, for one: the server judges them */
+            column->type = COLUMN_TEXT; /* for example an enum: the server checks the values */
         }
     }
     size_t kept = 0;
@@ -243,14 +243,14 @@ static enum status keep_writable(const struct plan *plan, struct table *table, s
     }
     table->column_count = kept;
     if (status == STATUS_OK && kept == 0) {
-        error_set(error, ERROR_UNSUPPORTED, 0, NULL, "table '%s' has no column to write",
-                  table->name);
+        error_set(error, ERROR_UNSUPPORTED, 0, NULL,
+                  "table '%s' has no column that append can write", table->name);
         return STATUS_REJECTED;
     }
     return status;
 }
 
-/* What is known of the connection, which may be NULL. */
+/* Fills in the facts about the connection. `conn` may be NULL. */
 static void inspect(struct setup *setup, struct adapter_conn *conn, const struct plan *plan)
 {
     struct connection_info *connection = &setup->connection;
@@ -259,7 +259,7 @@ static void inspect(struct setup *setup, struct adapter_conn *conn, const struct
         plan->adapter->inspect(plan->adapter, conn, connection);
     }
     setup->nothing.sql = ask_words(connection)->nothing;
-    /* a container has an address of its own, which is none of this machine's */
+    /* a container has its own address, which is not an address of this machine */
     const char *there = connection->address[0] != '\0' ? connection->address : connection->host;
     setup->is_remote = !connection->is_embedded && plan->facts->server_pid == 0 &&
                        plan->facts->server_cgroup == NULL && !address_is_local(there);
@@ -302,7 +302,8 @@ enum exit_code setup_make_room(struct setup *setup, const struct plan *plan, str
             script != NULL && setup->own == &setup->tables[i] && script->datasets[i].is_declared;
     }
     for (size_t i = 0; i < setup->host_count && has_memory; i++) {
-        setup->hosts[i].is_known = (plan->adapter->flags & ADAPTER_DISCARDS) != 0; /* it has none */
+        setup->hosts[i].is_known =
+            (plan->adapter->flags & ADAPTER_DISCARDS) != 0; /* there are none */
         setup->hosts[i].rows_before = calloc(tables + 1, sizeof *setup->hosts[i].rows_before);
         has_memory = setup->hosts[i].rows_before != NULL;
     }
@@ -326,13 +327,12 @@ static enum status prepare_table(struct task *task, struct setup *setup, struct 
         error_prefix(error, "%s:%d: dataset '%.40s' has no columns",
                      plan_script_shown(plan->script), named->line, named->name);
     }
-    inspect(setup, conn, plan); /* it knows more about the server by now */
+    inspect(setup, conn, plan); /* by now more is known about the server */
     if (status == STATUS_OK && plan->engine != NULL && !is_engine(plan->engine, table->engine)) {
-        /* it was there before, or the server made it with another engine than asked for */
-        error_set(
-            error, ERROR_USAGE, 0, NULL,
-            "table '%s' has the engine %s, not %s: leave --engine out, or let --recreate drop it",
-            table->name, table->engine, plan->engine);
+        /* the table was there before, or the server chose another engine */
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "table '%s' has the engine %s, not %s: omit --engine, or add --recreate",
+                  table->name, table->engine, plan->engine);
         status = STATUS_FATAL;
     }
     if (status == STATUS_OK) {
@@ -342,7 +342,7 @@ static enum status prepare_table(struct task *task, struct setup *setup, struct 
         ask_write(&sql, ask_words(&setup->connection)->count, &setup->connection, table->name, NULL,
                   0);
         setup->own->count_sql = sql.bytes;
-        /* a pooler may have prepared it in another session */
+        /* through a pooler another session may have prepared it */
         setup->own->count =
             (struct statement){.sql = sql.bytes, .is_prepared = !setup->connection.facts.is_pooled};
     }
@@ -370,7 +370,7 @@ static enum status prepare(struct task *task, struct adapter_conn *conn, struct 
     enum status status = STATUS_OK;
     setup->host = task->host;
     setup->hosts[setup->host].is_known = true;
-    /* what a server does not tell about itself does not keep it from being loaded */
+    /* a server that does not report its limits is loaded all the same */
     ask_limits(setup, conn, adapter, &(struct error){.kind = ERROR_NONE});
     task_note_answer(task);
     inspect(setup, conn, plan);
@@ -391,7 +391,7 @@ static enum status prepare(struct task *task, struct adapter_conn *conn, struct 
         server_ask_settings(task, conn, &setup->hosts[setup->host].settings);
     }
     if (status == STATUS_OK && plan->script == NULL && plan->read_mode == READ_QUERY) {
-        /* a query that cannot work is better known now than from every session */
+        /* finds an invalid query before all sessions run into it */
         const struct statement query = {.sql = plan->read_sql};
         status = adapter->run(conn, &query, NULL, &(struct answer){.take = NULL}, error);
     }
@@ -413,7 +413,7 @@ static enum status undo(struct task *task, struct adapter_conn *conn, struct err
     return STATUS_OK;
 }
 
-/* Else than OK: *error says what is loaded. */
+/* Ends the load of the script's tables. Else than OK: *error also says how many rows are loaded. */
 static enum exit_code end_load(struct setup *setup, const struct plan *plan, struct error *error)
 {
     const enum status status = datasets_end_load(setup->datasets, error);
@@ -423,7 +423,7 @@ static enum exit_code end_load(struct setup *setup, const struct plan *plan, str
     if (interrupt_requested()) {
         return EXIT_CODE_INTERRUPTED;
     }
-    if (datasets_are_wrong(setup->datasets)) {
+    if (datasets_is_script_wrong(setup->datasets)) {
         struct task task = {
             .plan = plan,
             .open = TASK_AGAIN,
@@ -439,7 +439,7 @@ static enum exit_code end_load(struct setup *setup, const struct plan *plan, str
     return task_exit_code(error);
 }
 
-/* Counts each table where the task is. */
+/* Counts the rows of each table at the task's host. */
 static enum status count_tables_at(struct task *task, struct adapter_conn *conn, uint64_t *rows,
                                    struct error *error)
 {
@@ -452,8 +452,8 @@ static enum status count_tables_at(struct task *task, struct adapter_conn *conn,
     return status;
 }
 
-/* Another one of several hosts: the same database, or one of its own, whose table may be missing.
- */
+/* Checks another host: it shows the same database, or one of its own, in which the table may be
+ * missing. */
 static enum status prepare_host(struct task *task, struct adapter_conn *conn, struct error *error)
 {
     const struct plan *plan = task->plan;
@@ -483,7 +483,7 @@ static enum status prepare_host(struct task *task, struct adapter_conn *conn, st
     return status;
 }
 
-/* Looks at all hosts but the one that is set up. One that does not answer is left alone. */
+/* Checks all hosts but the one that is set up. A host that does not answer is left out. */
 static enum exit_code prepare_hosts(struct setup *setup, const struct plan *plan,
                                     struct error *error)
 {
@@ -556,8 +556,9 @@ enum exit_code setup_complete(struct setup *setup, const struct plan *plan, stru
     setup->datasets = NULL;
     if (code == EXIT_CODE_OK && setup->made.load_ns > 0) {
         setup->storage.bytes_before = server_measure_tables(setup, plan, false);
-        server_read_settings(setup, plan, false, setup->host,
-                             &setup->hosts[setup->host].settings); /* with its indexes */
+        server_read_settings(
+            setup, plan, false, setup->host,
+            &setup->hosts[setup->host].settings); /* including those of the new indexes */
     }
     if (code == EXIT_CODE_OK && !plan->is_follower &&
         (plan->adapter->flags & ADAPTER_DISCARDS) == 0) {
@@ -594,7 +595,8 @@ void setup_learn(struct setup *setup, struct facts *facts, const char *text)
         }
     }
     for (size_t i = 0; i < setup->server.count && *at == ' '; i++) {
-        setup->server.sessions[i].used = strtoull(at, &at, 10); /* this rank saw the others', too */
+        setup->server.sessions[i].used =
+            strtoull(at, &at, 10); /* this rank's own count includes sessions of other ranks */
     }
 }
 
@@ -628,18 +630,18 @@ void setup_describe_made(const struct setup *setup, const struct plan *plan, cha
         rows += *setup_rows_before(setup, &setup->tables[i]);
     }
     if ((plan->adapter->flags & ADAPTER_DISCARDS) != 0) {
-        snprintf(line, size, "%s keeps nothing: there is nothing to prepare", plan->adapter->name);
+        snprintf(line, size, "nothing to prepare: %s keeps no rows", plan->adapter->name);
         return;
     }
     if (made->load_ns == 0) {
-        snprintf(line, size, "%s %s with %s %s: all of it was there", UNITS_COUNT(tables),
+        snprintf(line, size, "nothing to do: %s %s with %s %s already %s", UNITS_COUNT(tables),
                  units_plural(tables, "table", "tables"), UNITS_COUNT(rows),
-                 units_plural(rows, "row", "rows"));
+                 units_plural(rows, "row", "rows"), units_plural(tables, "exists", "exist"));
         return;
     }
     struct buffer text = {0};
     if (made->tables > 0) {
-        buffer_add_format(&text, "%s %s made, ", UNITS_COUNT(made->tables),
+        buffer_add_format(&text, "%s %s created, ", UNITS_COUNT(made->tables),
                           units_plural(made->tables, "table", "tables"));
     }
     buffer_add_format(&text, "%s %s loaded in %s", UNITS_COUNT(made->rows),
@@ -649,17 +651,17 @@ void setup_describe_made(const struct setup *setup, const struct plan *plan, cha
                           UNITS_COUNT((uint64_t)((double)made->rows / seconds)));
     }
     if (made->indexes > 0) {
-        buffer_add_format(&text, ", %s %s made", UNITS_COUNT(made->indexes),
+        buffer_add_format(&text, ", %s %s created", UNITS_COUNT(made->indexes),
                           units_plural(made->indexes, "index", "indexes"));
     }
-    snprintf(line, size, "%s; %s %s with %s %s in all", buffer_text(&text), UNITS_COUNT(tables),
+    snprintf(line, size, "%s; %s %s with %s %s in total", buffer_text(&text), UNITS_COUNT(tables),
              units_plural(tables, "table", "tables"), UNITS_COUNT(rows),
              units_plural(rows, "row", "rows"));
     buffer_fini(&text);
 }
 
-/* A name as SQL reads it: without quotes those with other letters, and on PostgreSQL capital ones,
- * would be another table's. */
+/* Writes a name as SQL reads it. Without quotes a name with special characters, or in PostgreSQL
+ * with capital letters, would name another table. */
 static void write_name(struct buffer *sql, const struct setup *setup, const char *name)
 {
     const char quote = setup->connection.identifier_quote;
@@ -701,13 +703,14 @@ void setup_describe_removal(const struct setup *setup, const struct plan *plan, 
     } else if (setup->has_made_table) {
         snprintf(text, size, "drop table %.200s /* made by this run */", buffer_text(&table));
     } else if (generator_identifies_rows(plan, &setup->own->table)) {
-        /* only an empty table, or --verify rows, proves that no row had the tag before */
+        /* only an empty table, or --verify rows, proves that no earlier row has the tag */
         const bool is_unsure = setup_had_rows(setup) && plan->verify_mode != VERIFY_ROWS;
         snprintf(text, size, "delete from %.200s where n1 = %d%s", buffer_text(&table),
                  plan->facts->run_tag,
                  is_unsure ? " /* if no row had this n1 before the run */" : "");
     } else {
-        snprintf(text, size, "nothing tells them from the other rows of %.200s", plan->table_name);
+        snprintf(text, size, "not possible: nothing identifies this run's rows in %.200s",
+                 plan->table_name);
     }
     buffer_fini(&table);
     if (setup->connection.has_made_database) {
@@ -718,7 +721,7 @@ void setup_describe_removal(const struct setup *setup, const struct plan *plan, 
 }
 
 struct cleanup {
-    struct setup setup; /* for what is known of the connection */
+    struct setup setup; /* holds the facts about the connection */
     struct buffer dropped;
     size_t count;
 };
@@ -784,8 +787,8 @@ enum exit_code setup_inquire(struct setup *setup, const struct plan *plan, struc
         .work = inquire,
         .setup = setup,
         .context = setup,
-        .what = "its limits",
-        .notice = "waiting for the server to tell its limits",
+        .what = "the server's limits",
+        .notice = "waiting for the server to report its limits",
     };
     return task_conclude(task_run(&task, error), "the server had answered", error);
 }
@@ -811,7 +814,7 @@ static enum status find_table(struct task *task, struct adapter_conn *conn, stru
 enum exit_code setup_find_table(const struct plan *plan, struct setup_found *found,
                                 struct error *error)
 {
-    /* a file that is not there will be SQLite's, which keeps them */
+    /* a missing file will become an SQLite database, which keeps marks */
     *found = (struct setup_found){.has_marks = (plan->adapter->flags & ADAPTER_FILE) != 0};
     if ((plan->adapter->flags & ADAPTER_FILE) != 0 && access(plan->target.path, F_OK) != 0 &&
         errno == ENOENT) {
@@ -823,7 +826,7 @@ enum exit_code setup_find_table(const struct plan *plan, struct setup_found *fou
         .work = find_table,
         .context = found,
         .what = "the table",
-        .notice = "waiting for the server to tell about the table",
+        .notice = "waiting for the server to describe the table",
     };
     return task_conclude(task_run(&task, error), "the first run", error);
 }

@@ -20,14 +20,14 @@ enum {
 struct storage_watch {
     const struct storage *storage;
     const struct plan *plan;
-    unsigned host; /* of several */
+    unsigned host; /* number, with several hosts */
     pthread_t thread;
     bool has_thread;
-    pthread_mutex_t lock;    /* guards the rest */
+    pthread_mutex_t lock;    /* guards the members below */
     pthread_cond_t changed;  /* for the thread */
-    pthread_cond_t answered; /* for the others */
-    bool is_wanted;          /* it was asked for, and nobody has begun */
-    bool is_pending;         /* it was asked for, and there is no answer */
+    pthread_cond_t answered; /* for the other threads */
+    bool is_wanted;          /* requested, and not yet begun */
+    bool is_pending;         /* requested, and not yet answered */
     bool is_stopping;
     bool has_ended;
     int64_t bytes;
@@ -40,7 +40,7 @@ static bool take_bytes(void *context, const struct cell *cells, size_t count)
     return false;
 }
 
-/* -1: not known. */
+/* Returns the number that the query `sql` returns; -1: unknown. */
 static int64_t ask(const struct plan *plan, struct adapter_conn *conn, const char *sql,
                    struct error *error)
 {
@@ -59,7 +59,8 @@ static bool take_directory(void *context, const struct cell *cells, size_t count
     return false;
 }
 
-/* The statement that tells the size of a table; NULL: none of them does. Owned by the caller. */
+/* Returns the first statement with which the server reports the size of a table; NULL: the server
+ * reports it with none. The caller frees it. */
 static char *find_statement(const struct plan *plan, const struct connection_info *connection,
                             struct adapter_conn *conn, const char *table_name, bool *is_refused)
 {
@@ -95,7 +96,8 @@ void storage_find(struct storage *storage, const struct plan *plan,
     }
     if (plan->host_count > 1) {
         snprintf(storage->note, sizeof storage->note,
-                 "of several hosts the tables are not measured, and the disk is that of one");
+                 "with several hosts the tables are not measured, and disk figures are those of "
+                 "one host");
     }
     storage->is_where_it_works = connection->storage->works_there;
     if (connection->storage->directory != NULL) {
@@ -110,11 +112,11 @@ void storage_find(struct storage *storage, const struct plan *plan,
         char *statement = strpbrk(name, "'\\") != NULL
                               ? NULL
                               : find_statement(plan, connection, conn, name, &is_refused);
-        if (statement == NULL) { /* a sum without it would be less than it says */
+        if (statement == NULL) { /* a sum without this table would be too low */
             snprintf(storage->note, sizeof storage->note, "%s%.60s",
                      is_refused && connection->storage->right != NULL
                          ? connection->storage->right
-                         : "the server does not tell the size of table ",
+                         : "the server does not report the size of table ",
                      is_refused && connection->storage->right != NULL ? "" : name);
             storage_fini(storage);
             return;
@@ -159,7 +161,7 @@ int64_t storage_read(const struct storage *storage, const struct plan *plan,
     return bytes;
 }
 
-/* Waits until the next reading is wanted. False: the end. */
+/* Waits until the next measurement is requested. False: the watch ends. */
 static bool wait_for_next(struct storage_watch *watch)
 {
     pthread_mutex_lock(&watch->lock);
@@ -172,7 +174,7 @@ static bool wait_for_next(struct storage_watch *watch)
     return goes_on;
 }
 
-/* Opens what has to be, and reads; a connection that failed is opened anew the next time. */
+/* Connects if necessary, and measures. A connection that failed is opened again the next time. */
 static int64_t read_once(struct storage_watch *watch, struct adapter_conn **conn)
 {
     struct error error = {.kind = ERROR_NONE};

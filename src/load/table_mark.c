@@ -18,7 +18,8 @@ enum {
     COLUMNS_SHOWN = 60,
 };
 
-/* Databases differ in whether names that differ in case are the same. */
+/* Hashes a text without regard to case, because databases differ in whether case matters in
+ * names. */
 static uint64_t hash_text(const char *text)
 {
     uint64_t hash = 0;
@@ -28,7 +29,8 @@ static uint64_t hash_text(const char *text)
     return random_mix(hash);
 }
 
-/* `where` is the answer to words->place; `other` are the words before the mark. */
+/* Writes the two hashes of a mark. `where` is the answer to words->place; `other` is the comment
+ * before the mark. */
 static void write_hashes(const struct table_mark_place *place, const char *where, const char *other,
                          char *text, size_t size)
 {
@@ -38,7 +40,7 @@ static void write_hashes(const struct table_mark_place *place, const char *where
              hash_text(place->rows));
 }
 
-/* Splits a comment into the mark and the rest, and says what the mark means. */
+/* Splits a comment into the mark and the rest, and interprets the mark. */
 static void read_comment(const struct table_mark_place *place, const char *where,
                          const char *comment, struct table_mark *mark)
 {
@@ -68,8 +70,8 @@ static bool take_text(void *context, const struct cell *cells, size_t count)
     return false;
 }
 
-/* Asks for one text about the table; "" when there is no text. LOST: the connection was lost;
- * REJECTED: the server does not answer the question. */
+/* Queries one text about the table; "" if the answer is empty. LOST: the connection was lost;
+ * REJECTED: the server does not answer the query. */
 static enum status ask_about(const struct table_mark_place *place, const char *words,
                              char text[2 * TABLE_MARK_BYTES], struct error *error)
 {
@@ -94,8 +96,8 @@ enum status table_mark_read(const struct table_mark_place *place, struct table_m
     if (words == NULL) {
         return STATUS_OK;
     }
-    /* a table without a mark is the user's, and so is one whose mark or place the server does not
-     * report */
+    /* a table without a mark counts as the user's, and so does a table whose mark or place the
+     * server does not report */
     if (ask_about(place, words->place, where, error) == STATUS_LOST ||
         ask_about(place, words->read, text, error) == STATUS_LOST) {
         return STATUS_LOST;
@@ -105,7 +107,7 @@ enum status table_mark_read(const struct table_mark_place *place, struct table_m
         const enum status status = ask_about(place, words->others[i], text, error);
         if (status != STATUS_OK || text[0] != '\0') {
             snprintf(mark->why, sizeof mark->why, "%.*s", TABLE_MARK_WHY_BYTES - 1,
-                     status == STATUS_OK ? text : "the server does not say what depends on it");
+                     status == STATUS_OK ? text : "the server does not report what depends on it");
             mark->is_there = mark->is_loading = mark->has_rows_of = false;
         }
         if (status == STATUS_LOST) {
@@ -115,7 +117,8 @@ enum status table_mark_read(const struct table_mark_place *place, struct table_m
     return STATUS_OK;
 }
 
-/* Replaces $0, $1, $6 to $9 and $$ in the words: see struct table_mark_words. */
+/* Writes the template `words` with $0, $1, $6 to $9 and $$ replaced: see struct
+ * table_mark_words. */
 static void write_words(struct buffer *sql, const char *words, const struct table_mark_place *place,
                         const char *column, const struct table_mark *old, const char *text)
 {
@@ -129,7 +132,7 @@ static void write_words(struct buffer *sql, const char *words, const struct tabl
         case '0':
             buffer_add_identifier(sql, place->table_name, quote);
             break;
-        case '1': { /* the same as a literal */
+        case '1': { /* the table's name as a literal */
             struct buffer name = {0};
             buffer_add_identifier(&name, place->table_name, quote);
             buffer_add_text(sql, "'");
@@ -141,7 +144,7 @@ static void write_words(struct buffer *sql, const char *words, const struct tabl
             buffer_fini(&name);
             break;
         }
-        case '6': /* no backslash is in it: see mark_write */
+        case '6': /* the text has no backslash: see table_mark_write */
             buffer_add_text(sql, "'");
             for (const char *at = old->other; *at != '\0'; at++) {
                 buffer_add_text(sql, *at == '\'' ? "'" : "");

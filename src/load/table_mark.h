@@ -1,17 +1,17 @@
 /*
- * The mark that append leaves on a table when it makes it, and by which it knows the table again.
+ * The mark that append leaves on a table that it creates, to recognise the table later.
  *
- * append drops a table, or deletes rows of a load that was cut off, only where the mark says that
- * append made the table, and nothing of others hangs on it: a table that refers to it, a part that
- * is attached to it, a trigger. A name, a number of rows or a range of keys says nothing about
- * that. The mark is a comment on the table (struct table_mark_words), so it goes when the table
- * goes; it names the table that it was made for, with its database and, in PostgreSQL, its number,
- * so a copy or a renamed table has no valid mark. A table whose mark cannot be read or written
- * counts as somebody else's; so does one whose comment was changed by hand.
+ * append drops a table, or deletes rows of an interrupted load, only if the mark shows that append
+ * created the table, and no object of others depends on it (a table that references it, an attached
+ * partition, a trigger). A name, a number of rows or a range of keys would not prove that. The mark
+ * is a comment on the table (struct table_mark_words), so it disappears with the table. It names
+ * the table that it was made for, the database and, in PostgreSQL, the table's number, so a copy of
+ * the table or a renamed table has no valid mark. A table whose mark cannot be read or written, or
+ * whose comment a user has changed, counts as somebody else's.
  *
- * The text: "made by append: STATE, WHAT, PLACE-ROWS", where STATE is "loading" or "loaded", WHAT
- * says in words what the table was made for, PLACE is a hash of where the table is and of the words
- * before the mark, and ROWS is a hash of all that decides its rows.
+ * The text: "made by append: STATE, WHAT, PLACE-ROWS". STATE is "loading" or "loaded"; WHAT says
+ * for people what the table was created for; PLACE is a hash of the table's place and of the
+ * comment before the mark; ROWS is a hash of everything that decides the table's rows.
  */
 #ifndef LOAD_TABLE_MARK_H
 #define LOAD_TABLE_MARK_H
@@ -29,46 +29,46 @@ enum {
 };
 
 struct table_mark {
-    bool is_there; /* append made the table, and nothing of others hangs on it; else the other flags
-                      but is_made are false */
-    bool is_made;  /* append made the table */
-    char why[TABLE_MARK_WHY_BYTES]; /* "orders refers to it": why it is not there though it is made
-                                     */
-    bool is_loading;                /* its load has begun and has not ended */
-    bool has_rows_of;               /* what decides the rows is the same as for the mark read for */
-    char other[TABLE_MARK_BYTES];   /* the part of the comment that is not the mark */
-    char text[TABLE_MARK_BYTES];    /* the mark; "" without one */
+    bool is_there; /* append created the table, and no object of others depends on it; if false, the
+                      other flags except is_made are also false */
+    bool is_made;  /* append created the table */
+    char why[TABLE_MARK_WHY_BYTES]; /* why is_there is false though is_made is true: "orders refers
+                                       to it" */
+    bool is_loading;                /* the load has begun and has not ended */
+    bool has_rows_of; /* the rows are decided by the same facts as those of the place read */
+    char other[TABLE_MARK_BYTES]; /* the comment before the mark */
+    char text[TABLE_MARK_BYTES];  /* the mark; "" if there is no mark */
 };
 
-/* Where a mark is read and written. */
+/* The table whose mark is read or written. */
 struct table_mark_place {
     const struct adapter *adapter;
     struct adapter_conn *conn;
     const struct connection_info *connection;
     const char *table_name;
     const char *what; /* for people: "oltp tables=4"; characters that need quoting are left out */
-    const char *rows; /* all that decides the rows; "" = nothing is loaded */
+    const char *rows; /* everything that decides the rows; "" = no rows are loaded */
 };
 
-/* Reads the mark. Fails only when the connection does; a database that does not answer the
- * question has no mark. */
+/* Reads the mark. Fails only if the connection is lost. A database that does not answer the query
+ * has no marks. */
 enum status table_mark_read(const struct table_mark_place *place, struct table_mark *mark,
                             struct error *error);
 
-/* Writes the mark on a table that append has just made (`is_new`), or replaces append's own;
- * another table that has taken its name gets none. `column` is the table's first one. A database
- * that has no place for a mark keeps none, and so does a table whose comment cannot be written:
- * that is no error. Fails only when the connection does. */
+/* Writes the mark on a table that append has just created (`is_new`), or replaces append's own
+ * mark; another table that has taken the name gets no mark. `column` is the table's first column. A
+ * table stays without a mark if the database has no place for it, or the comment cannot be written;
+ * that is not an error. Fails only if the connection is lost. */
 enum status table_mark_write(const struct table_mark_place *place, const char *column, bool is_new,
                              bool is_loading, struct error *error);
 
-/* Whether --recreate may drop the table: append made it, or the user named it. */
+/* Whether --recreate may drop the table: append created it, or the user named it. */
 bool table_mark_allows_drop(const struct table_mark *mark, const struct plan *plan,
                             const char *table_name);
 
-/* Records that a table which append did not make, or on which something of others hangs, is left as
- * it is: its rows and columns, and what the user can do. `rows` < 0: not counted. FATAL with
- * ERROR_USAGE. */
+/* Sets *error: the table is left unchanged because append did not create it, or because objects of
+ * others depend on it. The text has the table's rows and columns, and the remedy for the user.
+ * `rows` < 0: not counted. Returns FATAL with ERROR_USAGE. */
 enum status table_mark_refuse(const struct table_mark *mark, const struct table *table,
                               const char *name, int64_t rows, const char *remedy,
                               struct error *error);

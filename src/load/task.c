@@ -10,10 +10,11 @@
 #include "base/url.h"
 #include "load/session.h"
 
-#define RANK_GRACE_NS (300 * MONO_NS_PER_MS) /* mpirun ends what is left after a second */
+#define RANK_GRACE_NS (300 * MONO_NS_PER_MS) /* mpirun kills the remaining ranks after a second */
 #define NOTICE_NS (2 * MONO_NS_PER_S)
 
-/* A server that was full may need a moment to notice that its sessions have left. */
+/* Time that a full server gets to notice that its sessions have left, and the pause between two
+ * connects. */
 #define ROOM_LIMIT_NS (2 * MONO_NS_PER_S)
 #define ROOM_PAUSE_NS (50 * MONO_NS_PER_MS)
 
@@ -26,8 +27,9 @@ void task_note_answer(void *task)
     atomic_store_explicit(&((struct task *)task)->has_answered, true, memory_order_relaxed);
 }
 
-/* Once in a program: a server may hold it against the client that it is asked in vain. */
-static bool look_for_another(void *context)
+/* Looks for another database that answers at the target. Done once in a program: a server may block
+ * clients that probe it. */
+static bool find_other_database(void *context)
 {
     static atomic_flag was_asked = ATOMIC_FLAG_INIT;
     struct task *task = context;
@@ -37,7 +39,7 @@ static bool look_for_another(void *context)
     return task->other != NULL;
 }
 
-/* Connects to the host of the task; of several that will do, to the first that answers. */
+/* Connects to the task's host, or, where any host may be used, to the first that answers. */
 static enum status open_any(struct task *task, struct target *target,
                             struct adapter_conn **connection, struct error *error)
 {
@@ -63,7 +65,7 @@ static enum status open_any(struct task *task, struct target *target,
         char last[ERROR_TEXT_BYTES];
         memcpy(last, error->text, sizeof last);
         snprintf(error->text, sizeof error->text,
-                 "no host of %u lets a session in; the last: %.180s", tries, last);
+                 "none of %u hosts accepts a session; last: %.180s", tries, last);
     }
     return status;
 }
@@ -75,13 +77,13 @@ static enum status open_connection(struct task *task, struct adapter_conn **conn
     const bool is_first = task->open == TASK_FIRST || task->open == TASK_PATIENTLY;
     const int64_t room_ns = mono_now_ns() + ROOM_LIMIT_NS;
     const bool may_restart = task->open == TASK_AGAIN && task->plan->drop_policy == DROP_RECONNECT;
-    uint64_t tries = 0; /* as sessions make them: the server may be starting again */
+    uint64_t tries = 0; /* as for sessions: the server may be restarting */
     const int64_t timeout_s =
-        (task->plan->timeout_ns + MONO_NS_PER_S - 1) / MONO_NS_PER_S; /* 0: none */
+        (task->plan->timeout_ns + MONO_NS_PER_S - 1) / MONO_NS_PER_S; /* 0: no --timeout */
     struct target target = target_at(task->plan, task->host);
     target.makes_nothing = task->makes_nothing;
     if (is_first && target.host != NULL && adapter->recognise != NULL) {
-        target.is_another = look_for_another;
+        target.is_another = find_other_database;
         target.silence_context = task;
     }
     if (!is_first && interrupt_requested()) {
@@ -96,7 +98,7 @@ static enum status open_connection(struct task *task, struct adapter_conn **conn
         const bool is_odd = status != STATUS_OK &&
                             (error->kind == ERROR_TIMEOUT || error->kind == ERROR_UNSUPPORTED);
         if (target.is_another != NULL &&
-            (task->other != NULL || (is_odd && look_for_another(task)))) {
+            (task->other != NULL || (is_odd && find_other_database(task)))) {
             error_clear(error);
             error_set(error, ERROR_UNSUPPORTED, 0, NULL,
                       "%.100s speaks the protocol of %s, not of %s: write %s%s%s", target.host,
@@ -120,8 +122,8 @@ static enum status open_connection(struct task *task, struct adapter_conn **conn
     }
 }
 
-/* Adds to the words of a server that does not know the user, the password or the database: which
- * server that was, as whom, and what to do. */
+/* Extends the error of a server that does not know the user, the password or the database: names
+ * the server and the user, and says what to do. */
 static void describe_refusal(const struct plan *plan, struct error *error)
 {
     struct connection_info named = {.host = ""};
@@ -134,14 +136,15 @@ static void describe_refusal(const struct plan *plan, struct error *error)
     char text[ERROR_TEXT_BYTES], user[80] = "";
     const bool is_advised =
         strstr(error->text, "--") != NULL || strstr(error->text, "password") != NULL;
-    const char *const advice = is_advised ? ""
-                               : is_user
-                                   ? "; name another with --user, or in the URL: USER@HOST"
-                                   : "; name another with --database, or in the URL: /DATABASE";
+    const char *advice = "";
+    if (!is_advised) {
+        advice = is_user ? "; name another user with --user, or in the URL: USER@HOST"
+                         : "; name another database with --database, or in the URL: /DATABASE";
+    }
     if (named.user[0] != '\0') {
         snprintf(user, sizeof user, ", user %.60s", named.user);
     }
-    /* words that would be cut stay as they are */
+    /* a text that would be cut off stays as it is */
     const int length = snprintf(text, sizeof text, "%s at %.60s:%u%s: %s%s", plan->adapter->name,
                                 named.host, (unsigned)named.port, user, error->text, advice);
     if (length < (int)sizeof text) {
@@ -149,9 +152,10 @@ static void describe_refusal(const struct plan *plan, struct error *error)
     }
 }
 
-/* A server that cuts the answers of new sessions would show a table with fewer columns and rows. */
-static enum status ask_for_all(const struct task *task, struct adapter_conn *connection,
-                               struct error *error)
+/* Asks the server for complete answers. A server that truncates the answers of new sessions would
+ * show a table with fewer columns and rows. */
+static enum status request_complete_answers(const struct task *task,
+                                            struct adapter_conn *connection, struct error *error)
 {
     const struct adapter *adapter = task->plan->adapter;
     struct connection_info info = {.ask_for_all = NULL};
@@ -161,7 +165,7 @@ static enum status ask_for_all(const struct task *task, struct adapter_conn *con
     }
     if (info.ask_for_all == NULL ||
         adapter->execute(connection, info.ask_for_all, error) != STATUS_LOST) {
-        error_clear(error); /* a server without the setting cuts nothing */
+        error_clear(error); /* a server without the setting truncates nothing */
         return STATUS_OK;
     }
     return STATUS_LOST;
@@ -178,7 +182,7 @@ static void *task_thread(void *argument)
     if (task->status == STATUS_OK) {
         line_show(&task->line, connection);
         line_begin_call(&task->line);
-        task->status = ask_for_all(task, connection, &task->error);
+        task->status = request_complete_answers(task, connection, &task->error);
     }
     if (task->status == STATUS_OK) {
         task->status = task->work(task, connection, &task->error);
@@ -196,10 +200,10 @@ enum status task_run(struct task *task, struct error *error)
 {
     struct ranks *const ranks = task->setup == NULL ? NULL : task->setup->ranks;
     const int64_t start_ns = mono_now_ns();
-    int64_t interrupt_ns = INT64_MAX; /* when it is interrupted next */
-    bool is_told = task->plan->is_quiet;
-    bool was_interrupted = false; /* what it came to is this side's doing */
-    bool was_overdue = false;     /* it was interrupted at the limit */
+    int64_t interrupt_ns = INT64_MAX; /* the next interruption */
+    bool is_noticed = task->plan->is_quiet;
+    bool was_interrupted = false; /* append itself made the work fail */
+    bool was_overdue = false;     /* by the limit */
     line_init(&task->line, task->plan->adapter, task->limit_ns);
     pthread_mutex_init(&task->lock, NULL);
     thread_cond_init(&task->ended);
@@ -219,9 +223,9 @@ enum status task_run(struct task *task, struct error *error)
         if (task->has_ended) {
             break;
         }
-        if (!is_told && now_ns - start_ns > NOTICE_NS) {
+        if (!is_noticed && now_ns - start_ns > NOTICE_NS) {
             notice_print("%s ...", task->notice);
-            is_told = true;
+            is_noticed = true;
         }
         if (interrupt_ns == INT64_MAX && interrupt_requested()) {
             interrupt_ns = now_ns + (ranks == NULL ? LINE_GRACE_NS : RANK_GRACE_NS);
@@ -282,9 +286,10 @@ enum exit_code task_exit_code(const struct error *error)
 {
     const enum error_kind kind = error->kind;
     const bool is_usage = kind == ERROR_USAGE || kind == ERROR_UNSUPPORTED;
-    return kind == ERROR_MEMORY || kind == ERROR_SYSTEM ? EXIT_CODE_CLIENT_LIMIT
-           : is_usage                                   ? EXIT_CODE_USAGE
-                                                        : EXIT_CODE_SERVER;
+    if (kind == ERROR_MEMORY || kind == ERROR_SYSTEM) {
+        return EXIT_CODE_CLIENT_LIMIT;
+    }
+    return is_usage ? EXIT_CODE_USAGE : EXIT_CODE_SERVER;
 }
 
 enum exit_code task_conclude(enum status status, const char *before, struct error *error)

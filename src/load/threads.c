@@ -6,10 +6,10 @@
 #include "base/process.h"
 #include "load/gate.h"
 
-/* How often the counters are read that other ranks are told. */
+/* Interval at which the counters for other ranks are read. */
 #define COUNT_NS (250 * MONO_NS_PER_MS)
 
-void fleet_renew(struct fleet *fleet, unsigned place)
+void fleet_reset_session(struct fleet *fleet, unsigned place)
 {
     const struct plan *plan = fleet->load->plan;
     const struct plan_share share = plan_share(plan);
@@ -42,7 +42,7 @@ bool fleet_start(struct fleet *fleet)
         index++;
     }
     struct session *session = &fleet->sessions[index];
-    fleet_renew(fleet, index);
+    fleet_reset_session(fleet, index);
     gate_begin_start(&load->gate);
     const int rc = thread_start(&session->thread, load->plan->stack_bytes, session_run, session);
     if (rc != 0) {
@@ -118,11 +118,11 @@ void fleet_join_ended(struct fleet *fleet, struct session_ledger *ledger)
     }
 }
 
-/* Ends the search; the first reason stays. */
+/* Ends the search; a later reason does not replace the first. */
 static void note_end(struct fleet *fleet, enum search_end end)
 {
-    if (!fleet->is_over) {
-        fleet->is_over = true;
+    if (!fleet->has_search_ended) {
+        fleet->has_search_ended = true;
         fleet->search->end = end;
         gate_rest(&fleet->load->gate, true);
     }
@@ -141,34 +141,35 @@ void fleet_exchange(struct fleet *fleet, bool is_work_done)
 {
     struct load *load = fleet->load;
     struct gate *gate = &load->gate;
-    struct ranks_state *own = &fleet->own;
+    struct ranks_state *state = &fleet->state;
     const int64_t now_ns = mono_now_ns();
     const enum stop_reason reason = gate_reason(gate);
     const bool is_stopped = gate_is_stopped(gate) && reason != STOP_DURATION;
-    const struct ranks_state before = *own;
-    own->is_up = fleet->is_up;
-    own->is_done = is_work_done;
-    own->is_over = fleet->have_ended;
-    own->is_stopped = is_stopped;
-    own->reason = reason;
-    own->level = fleet->level;
-    own->stage = fleet->stage;
-    own->has_failed = fleet->has_level_failed;
-    own->end = fleet->search != NULL && fleet->is_over ? fleet->search->end : fleet->wish;
-    const bool has_changed = ranks_states_differ(own, &before);
+    const struct ranks_state before = *state;
+    state->is_up = fleet->is_up;
+    state->is_done = is_work_done;
+    state->is_over = fleet->have_ended;
+    state->is_stopped = is_stopped;
+    state->reason = reason;
+    state->level = fleet->level;
+    state->stage = fleet->stage;
+    state->has_failed = fleet->has_level_failed;
+    state->end =
+        fleet->search != NULL && fleet->has_search_ended ? fleet->search->end : fleet->wish;
+    const bool has_changed = ranks_states_differ(state, &before);
     if (!has_changed && now_ns < fleet->next_exchange_ns) {
         return;
     }
-    /* who waits for the others asks often */
+    /* a rank that waits for the others asks often */
     const bool waits = fleet->search != NULL
                            ? fleet->stage != STAGE_CLIMBS || fleet->orders.noted == fleet->level
                            : is_work_done || (fleet->is_up && fleet->orders.go_ns == 0);
     fleet->next_exchange_ns = now_ns + (waits ? WAIT_NS : LINE_TICK_NS / 2);
     if (has_changed || now_ns >= fleet->next_count_ns) {
         fleet->next_count_ns = now_ns + (fleet->search == NULL ? COUNT_NS : LINE_TICK_NS);
-        recorder_read_all(load->recorder, own->counters);
+        recorder_read_all(load->recorder, state->counters);
     }
-    ranks_exchange(load->ranks, own, load->plan->min_sessions, &fleet->orders);
+    ranks_exchange(load->ranks, state, load->plan->min_sessions, &fleet->orders);
     if (fleet->search != NULL) {
         if (fleet->orders.end != SEARCH_GOES_ON) {
             note_end(fleet, fleet->orders.end);

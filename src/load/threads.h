@@ -1,7 +1,7 @@
 /*
- * The threads of the sessions: started, cut and joined one by one, beside what a run and a search
- * know of all of them. For fleet.c, which runs them all at once, and search.c, which adds and
- * retires them level by level. Main thread.
+ * The threads of the sessions, which are started, cut and joined one by one; and the state of a run
+ * or a search. Used by fleet.c, which runs all sessions at once, and search.c, which adds and
+ * retires sessions level by level. Main thread.
  */
 #ifndef LOAD_THREADS_H
 #define LOAD_THREADS_H
@@ -12,16 +12,17 @@
 #include "base/mono.h"
 #include "load/session.h"
 
-/* How often other ranks are asked by one that waits for them. */
+/* Interval at which a rank that waits for other ranks asks them. */
 #define WAIT_NS (2 * MONO_NS_PER_MS)
 
-/* The memory of this machine while a search adds sessions. */
+/* Memory of this machine, while a search adds sessions. */
 struct ladder_memory {
-    uint64_t limit_bytes; /* that may be in use; UINT64_MAX: not known, there is no bound then */
-    uint64_t base_bytes;  /* in use before the first session */
+    uint64_t limit_bytes; /* most bytes that may be in use; UINT64_MAX: unknown, then there is no
+                             bound */
+    uint64_t base_bytes;  /* bytes in use before the first session */
 };
 
-/* The snapshots of a level. */
+/* The snapshots of a level, by number. */
 enum {
     AT_START,
     AT_HOLD,
@@ -32,95 +33,102 @@ enum {
 struct fleet {
     struct load *load;        /* borrowed */
     struct result *result;    /* borrowed */
-    struct session *sessions; /* a place each */
+    struct session *sessions; /* one for each place */
     unsigned capacity;
-    unsigned used;       /* places that ever had a session; they are the first ones */
-    unsigned first_free; /* no place before it is free */
-    unsigned live;       /* sessions whose thread was started and not joined */
-    unsigned leaving;    /* of these, told to leave */
+    unsigned used;       /* places that ever had a session: the first ones */
+    unsigned first_free; /* the first place that may be free */
+    unsigned live;       /* sessions whose thread was started and is not joined */
+    unsigned leaving;    /* part of `live`: were asked to leave */
     bool is_shortage_reported;
-    bool is_up;       /* a run's sessions are, or have failed */
-    bool is_end_told; /* of the work, to the sampler */
+    bool is_up;       /* the sessions of a run are connected, or have failed */
+    bool is_end_told; /* the sampler knows that the work has ended */
 
-    /* With other ranks. */
-    struct ranks_state own;
-    struct ranks_orders orders; /* the latest */
+    /* State that is exchanged with other ranks. */
+    struct ranks_state state;
+    struct ranks_orders orders; /* rank 0's latest */
     int64_t next_exchange_ns, next_count_ns;
-    bool have_ended; /* the sessions */
-    /* In a search. */
-    unsigned level; /* the number of the level */
+    bool have_ended; /* the sessions have ended */
+    /* A search only: */
+    unsigned level; /* number of the current level */
     enum ranks_stage stage;
     bool has_level_failed;
-    enum search_end wish;   /* of a rank that follows: for rank 0 to say */
-    struct level_room room; /* after the latest level */
-    uint64_t up_everywhere; /* sessions, then */
+    enum search_end wish;   /* on a rank that follows: the reason to end the search that rank 0 has
+                               yet to confirm */
+    struct level_room room; /* memory after the latest level */
+    uint64_t up_everywhere; /* sessions of all ranks that were up at the end of the latest level */
 
     int64_t next_interrupt_ns;   /* from STOP, or the end of all work, on; 0 before */
-    int64_t next_overdue_ns;     /* with --timeout: when the calls are looked at again */
-    struct gate_numbers numbers; /* when it was last waited; but for those started since */
-    struct session_ledger total; /* of all sessions that were joined */
-    uint64_t cut;                /* of these, those whose connection was cut */
+    int64_t next_overdue_ns;     /* with --timeout: the next check of the calls */
+    struct gate_numbers numbers; /* of the last wait; sessions that were started since are added */
+    struct session_ledger total; /* all sessions that were joined */
+    uint64_t cut;                /* part of `total`: sessions whose connection was cut */
 
-    /* Of a search. */
+    /* A search only: */
     struct search *search;
-    struct causes causes; /* of the level that is being tried */
+    struct causes causes; /* of the current level */
     struct ladder_memory memory;
     int64_t deadline_ns;
-    int64_t next_memory_ns; /* when to look at the memory again */
-    int64_t next_rows_ns;   /* when to add up rows_written again */
+    int64_t next_memory_ns; /* the next check of the memory */
+    int64_t next_rows_ns;   /* the next sum of rows_written */
     uint64_t rows_written;
-    uint64_t rest_at_rows;  /* sessions rest when so many are written; UINT64_MAX = never */
-    uint64_t max_rows;      /* this process's share of search->max_rows; 0 = any number */
-    bool is_over;           /* search->end says why */
-    uint64_t failed_before; /* calls that failed before this level, or of sessions cut for it */
-    struct recorder_snapshot snapshots[SNAPSHOTS]; /* of the level: its start, its hold's start
-                                                      and end */
+    uint64_t rest_at_rows; /* sessions rest after so many rows; UINT64_MAX = never */
+    uint64_t max_rows;     /* this process's share of search->max_rows; 0 = unlimited */
+    bool has_search_ended; /* search->end has the reason */
+    uint64_t
+        failed_before; /* calls that failed before this level, or whose sessions were cut for it */
+    struct recorder_snapshot snapshots[SNAPSHOTS]; /* of the current level: its start, and the start
+                                                      and end of its hold */
 };
 
-/* Empties a place for its next session. The rows of the place go on; everything else is as new. */
-void fleet_renew(struct fleet *fleet, unsigned place);
+/* Resets the session of a place for its next use. The rows of the place go on where they
+ * stopped. */
+void fleet_reset_session(struct fleet *fleet, unsigned place);
 
-/* Starts a session. False: it got no thread, nor would the next ones; why is among the causes. */
+/* Starts a session. False: it got no thread, and the next sessions would get none either; the
+ * reason is among the causes. */
 bool fleet_start(struct fleet *fleet);
 
-/* Joins a session that has ended, or will by itself, and counts how it did: in the total, and in
- * *ledger unless it was told to leave. */
+/* Joins a session that has ended or is about to end, and counts its outcome: in the total, and in
+ * *ledger unless it was asked to leave. */
 void fleet_join(struct fleet *fleet, struct session *session, struct session_ledger *ledger);
 
-/* The same of all that have ended. */
+/* Joins all sessions that have ended, as fleet_join does. */
 void fleet_join_ended(struct fleet *fleet, struct session_ledger *ledger);
 
-/* Makes blocked calls of sessions return, of all, or of those that are to leave, once
- * next_interrupt_ns has come; that becomes a second later. */
+/* Makes blocked calls of sessions return once next_interrupt_ns has come, and moves
+ * next_interrupt_ns by a second. With only_leaving: only calls of sessions that were asked to
+ * leave. */
 void fleet_interrupt(struct fleet *fleet, bool only_leaving);
 
-/* Calls on_shortage, once until is_shortage_reported is false again. */
+/* Calls on_shortage, unless is_shortage_reported is already true. */
 void fleet_report_shortage(struct fleet *fleet);
 
-/* Tells the other ranks how far this one is, and does as they say. */
+/* Sends the state of this rank to the others, and follows rank 0's orders. */
 void fleet_exchange(struct fleet *fleet, bool is_work_done);
 
-/* Ends the search; the first reason stays. A rank that follows waits until rank 0 says so. */
+/* Ends a search; a later reason does not replace the first. A rank that follows only asks rank 0 to
+ * end the search. */
 void fleet_end_search(struct fleet *fleet, enum search_end end);
 
-/* search.c: runs a search with the sessions of the fleet, and returns when all have ended. FATAL:
- * no memory, nothing was started. */
+/* Runs a search with the sessions of the fleet, and returns when all have ended. FATAL: out of
+ * memory, no session was started. In search.c. */
 enum status search_run(struct fleet *fleet, struct error *error);
 
 /*
- * Which level a search tries next; 0: there is none. Doubles from `first` until a level fails, then
- * closes in between the highest that held and the lowest that failed.
+ * Returns the level that a search tries next; 0: the search is done. The levels double from `first`
+ * until a level fails; then they close in between the highest level that held and the lowest that
+ * failed.
  *
- * How many sessions got in at a level that failed is taken as a hint: a server with room for 297
- * lets in 297 of 320, so that 297 and 298 are tried next and not 240. The search is done when two
- * neighbours are known, and the higher one failed right after the lower one had held, or twice in a
- * row: then nothing left over from an earlier level stood in its way.
+ * The number of sessions that got in at a failed level is used as a hint: a server with room for
+ * 297 sessions lets in 297 of 320, so 297 and 298 are tried next instead of 240. The search is done
+ * when two neighbours are known, and the higher one failed either right after the lower one had
+ * held, or twice in a row: then leftovers of an earlier level were not the reason.
  */
 unsigned ladder_next(const struct search *search, unsigned first);
 
-/* The most sessions that fit when each further one costs what those that are up did on average,
- * server's side included where it is this machine. At least `up`, unless the limit is passed
- * already; UINT32_MAX when nothing is known, as with 0 bytes used. */
+/* Returns the most sessions that fit into memory, if each further session costs as much as the `up`
+ * sessions did on average, including the server's side if the server runs on this machine. At least
+ * `up`, unless the limit is passed already. UINT32_MAX: unknown, for example with 0 bytes used. */
 unsigned ladder_memory_fits(const struct ladder_memory *memory, unsigned up, uint64_t used_bytes);
 
 #endif

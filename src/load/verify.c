@@ -17,14 +17,15 @@ enum {
     TAGS = INT16_MAX + 1
 };
 
-/* Rows of a run are known by run tag, session and row number (n1, n2, n3, see load/generator.h).
- * One scan of the table, row by row; one bit of memory for each row that was sent. */
+/* A scan of the table, row by row. A run's rows are identified by run tag, session and row
+ * number (n1, n2, n3, see load/generator.h). The scan needs one bit of memory for each row that
+ * was sent. */
 struct scan {
     const struct setup *setup;
     struct buffer sql;
     struct result *result;
-    struct row_map *map; /* NULL: tags are read */
-    bool is_used[TAGS];  /* tags that rows of the table carry */
+    struct row_map *map; /* NULL: only tags are read */
+    bool is_used[TAGS];  /* tags that the table's rows carry */
 };
 
 static bool take_numbers(void *context, const int64_t *values)
@@ -48,7 +49,7 @@ static enum status read_numbers(struct task *task, struct adapter_conn *conn, st
     return ask_numbers(task->plan->adapter, conn, buffer_text(&scan->sql), &numbers, error);
 }
 
-/* `host`: of several the one to read from; with `is_of_host` no other will do. */
+/* Reads the rows of the table at `host`; with `is_of_host` no other host may be used instead. */
 static enum status read_table(const struct plan *plan, struct scan *scan, unsigned host,
                               bool is_of_host, const char *notice, struct error *error)
 {
@@ -71,22 +72,21 @@ enum exit_code verify_prepare(const struct setup *setup, const struct plan *plan
                               struct facts *facts, struct error *error)
 {
     enum {
-        TRIES = 50 * TAGS /* finds a single free tag but once in e^50 times */
+        TRIES = 50 * TAGS /* misses a single free tag once in e^50 times */
     };
     if (plan->verify_mode != VERIFY_ROWS) {
         return EXIT_CODE_OK;
     }
     if (ask_words(&setup->connection)->tags == NULL) {
-        return usage_refuse(error,
-                            "--verify rows: append has no words to read rows back from %s: "
-                            "use --verify count",
-                            setup->connection.dialect);
+        return usage_refuse(
+            error, "--verify rows: append cannot read rows back from %s: use --verify count",
+            setup->connection.dialect);
     }
     if (!generator_identifies_rows(plan, &setup->own->table)) {
         return usage_refuse(
             error,
             "--verify rows: table '%.100s' has no columns n1 smallint, n2 int and n3 bigint "
-            "without --values, which tell the rows apart: use --verify count",
+            "without --values, which identify the rows: use --verify count",
             plan->table_name);
     }
     if (!setup_had_rows(setup)) {
@@ -112,7 +112,7 @@ enum exit_code verify_prepare(const struct setup *setup, const struct plan *plan
     if (code == EXIT_CODE_OK && plan->is_seed_given && scan.is_used[facts->run_tag]) {
         return usage_refuse(error,
                             "--verify rows: table '%.100s' has rows of --seed %" PRIu64
-                            " already (n1 = %d): use another --seed, or --recreate",
+                            " already (n1 = %d): use another --seed, or add --recreate",
                             plan->table_name, facts->seed, facts->run_tag);
     }
     for (int i = 0; code == EXIT_CODE_OK && scan.is_used[facts->run_tag] && i < TRIES; i++) {
@@ -120,13 +120,14 @@ enum exit_code verify_prepare(const struct setup *setup, const struct plan *plan
     }
     if (code == EXIT_CODE_OK && scan.is_used[facts->run_tag]) {
         return usage_refuse(
-            error, "--verify rows: table '%.100s' has rows of every run tag (n1): use --recreate",
+            error, "--verify rows: table '%.100s' has rows of every run tag (n1): add --recreate",
             plan->table_name);
     }
     return code;
 }
 
-/* Of several hosts that are databases of their own, from each that has a count. */
+/* Reads the rows back. If the hosts are separate databases, reads from each host that was
+ * counted. */
 static enum status read_rows(const struct setup *setup, const struct plan *plan, struct scan *scan,
                              struct error *error)
 {
@@ -144,8 +145,8 @@ static enum status read_rows(const struct setup *setup, const struct plan *plan,
     return status;
 }
 
-/* Which rows are those of a rank that was lost? */
-static const char untold[] = "a rank was lost, which did not tell what else it wrote";
+/* After the loss of a rank it is unknown which rows are the rank's. */
+static const char unreported[] = "a rank was lost before it reported all rows that it wrote";
 
 static void verify_rows(const struct setup *setup, const struct plan *plan, struct result *result)
 {
@@ -153,11 +154,11 @@ static void verify_rows(const struct setup *setup, const struct plan *plan, stru
     struct error error = {.kind = ERROR_NONE};
     verification->state = VERIFICATION_FAILED;
     if (result->stop_reason == STOP_RANK) {
-        snprintf(verification->reason, sizeof verification->reason, "%s", untold);
+        snprintf(verification->reason, sizeof verification->reason, "%s", unreported);
         return;
     }
     if (result->verification.state != VERIFICATION_DONE) {
-        /* a server that could not be asked for a number will not send its rows */
+        /* a server that did not answer with a count will not send its rows */
         memcpy(verification->reason, result->verification.reason, sizeof verification->reason);
         return;
     }
@@ -167,12 +168,12 @@ static void verify_rows(const struct setup *setup, const struct plan *plan, stru
     }
     struct scan scan = {.setup = setup, .result = result};
     scan.map = row_map_create(result->session_list, result->session_count);
-    /* rows whose session or number is NULL are another writer's; -1 is no session's number */
+    /* rows whose session or number is NULL have another writer; no session has the number -1 */
     ask_write(&scan.sql, ask_words(&setup->connection)->rows, &setup->connection,
               setup->own->table.name, &setup->own->table, plan->facts->run_tag);
     if (scan.map == NULL || buffer_failed(&scan.sql) || lacks_exceptions) {
         error_set(&error, ERROR_MEMORY, 0, NULL,
-                  "out of memory for what is known of each row (1 bit a row)");
+                  "out of memory for the map of the rows (1 bit a row)");
     } else if (read_rows(setup, plan, &scan, &error) == STATUS_OK) {
         row_map_settle(scan.map, result->session_list, verification);
         verification->state = VERIFICATION_DONE;
@@ -182,13 +183,13 @@ static void verify_rows(const struct setup *setup, const struct plan *plan, stru
     buffer_fini(&scan.sql);
 }
 
-/* How long the server may take to end sessions; each costs MariaDB a wait for the session's thread.
- */
+/* Time that the server gets to end sessions: for each session MariaDB waits for the session's
+ * thread. */
 #define END_CUT_NS (2 * MONO_NS_PER_S)
 
-/* Ends at the server what was cut there and is at work still. Once each: one that cannot be ended,
- * or not in time, ends by itself. */
-static void end_cut(struct task *task, struct adapter_conn *conn)
+/* Ends at the server the sessions whose connections were cut. Tries each session once; a session
+ * that cannot be ended, or not in time, is left to end by itself. */
+static void end_cut_sessions(struct task *task, struct adapter_conn *conn)
 {
     struct cut_list *list = task->setup->cut;
     struct session_name names[SESSION_NAMES_MAX];
@@ -212,7 +213,7 @@ static void end_cut(struct task *task, struct adapter_conn *conn)
     }
 }
 
-/* Whether the run was to change the script's table. */
+/* Whether the run may have changed the script's table. */
 static bool is_changed(const struct script *script, size_t number,
                        const struct verification *verification)
 {
@@ -226,14 +227,15 @@ static bool is_changed(const struct script *script, size_t number,
     return is;
 }
 
-/* Counts the tables that the run was to change at one host; of several, to show them, all. */
+/* Counts the tables that the run may have changed at one host; with several hosts, counts all
+ * tables. */
 static enum status count_again(struct task *task, struct adapter_conn *conn, struct error *error)
 {
     const struct setup *setup = task->setup;
     const struct result *result = task->context;
     struct table_count *counts = result->hosts[task->host].tables;
     enum status status = STATUS_OK;
-    end_cut(task, conn);
+    end_cut_sessions(task, conn);
     for (size_t i = 0; i < setup->table_count && status == STATUS_OK; i++) {
         if (setup->host_count == 1 && result->dataset_count > 0 &&
             !is_changed(task->plan->script, i, &result->datasets[i])) {
@@ -258,13 +260,15 @@ static bool has_to_ask(const struct setup *setup, const struct plan *plan,
     return has;
 }
 
-/* Fills the counts of every host. False: one did not answer. */
+/* Fills the counts of every host. False: a host did not answer. */
 static bool count_hosts(const struct setup *setup, const struct plan *plan, struct result *result)
 {
     bool have_answered = true;
-    const char *notice = setup->host_count > 1  ? "counting the rows at every host"
-                         : plan->script == NULL ? "counting the rows of the table"
-                                                : "counting the rows of the tables";
+    const char *notice =
+        plan->script == NULL ? "counting the rows of the table" : "counting the rows of the tables";
+    if (setup->host_count > 1) {
+        notice = "counting the rows at every host";
+    }
     for (unsigned i = 0; i < setup->host_count; i++) {
         struct host_result *host = &result->hosts[i];
         struct error error = {.kind = ERROR_NONE};
@@ -282,7 +286,7 @@ static bool count_hosts(const struct setup *setup, const struct plan *plan, stru
         have_answered = have_answered && is_counted;
         host->is_counted = is_counted && setup->hosts[i].is_known;
         snprintf(host->reason, sizeof host->reason, "%s",
-                 is_counted ? "it was not counted before the run" : error.text);
+                 is_counted ? "the table was not counted before the run" : error.text);
     }
     return have_answered;
 }
@@ -313,7 +317,8 @@ static void verify_datasets(const struct plan *plan, struct result *result)
     }
 }
 
-/* Leaves in `after` what is another value than `before` has; "" where it is no longer told. */
+/* Keeps in *after only settings whose value differs from `before`; the value is "" if the server no
+ * longer reports the setting. */
 static void keep_changes(const struct server_settings *before, struct server_settings *after)
 {
     const struct server_settings now = *after;
@@ -332,8 +337,7 @@ static void keep_changes(const struct server_settings *before, struct server_set
     }
 }
 
-/* Settings that were others when the run was over. A server that does not answer has changed none.
- */
+/* Finds settings that changed during the run. A server that does not answer counts as unchanged. */
 static void find_changes(const struct setup *setup, const struct plan *plan, struct result *result)
 {
     for (unsigned i = 0; i < setup->host_count; i++) {
@@ -361,13 +365,13 @@ void verify_result(const struct setup *setup, const struct plan *plan, struct re
     memset(&result->verification, 0, sizeof result->verification);
     memset(&result->row_verification, 0, sizeof result->row_verification);
     const bool keeps_rows = (plan->adapter->flags & ADAPTER_DISCARDS) == 0;
-    const bool is_untold = plan->script != NULL && result->stop_reason == STOP_RANK;
+    const bool is_unreported = plan->script != NULL && result->stop_reason == STOP_RANK;
     bool has_failed = false; /* a server that did not answer is not asked again */
-    if (keeps_rows && !is_untold && has_to_ask(setup, plan, result)) {
+    if (keeps_rows && !is_unreported && has_to_ask(setup, plan, result)) {
         has_failed = !count_hosts(setup, plan, result) && setup->host_count == 1;
     }
-    for (unsigned i = 0; i < setup->host_count && is_untold; i++) {
-        snprintf(result->hosts[i].reason, sizeof result->hosts[i].reason, "%s", untold);
+    for (unsigned i = 0; i < setup->host_count && is_unreported; i++) {
+        snprintf(result->hosts[i].reason, sizeof result->hosts[i].reason, "%s", unreported);
     }
     if (keeps_rows && plan->script != NULL) {
         verify_datasets(plan, result);
@@ -390,6 +394,6 @@ void verify_result(const struct setup *setup, const struct plan *plan, struct re
     struct io_description *of = &result->resources.io_of;
     if (result->table_bytes_before >= 0 && result->table_bytes_after < 0 && of->note[0] == '\0') {
         snprintf(of->note, sizeof of->note,
-                 "the size of the tables after the run is not known: the server did not tell");
+                 "the size of the tables after the run is unknown: the server did not report it");
     }
 }

@@ -160,7 +160,7 @@ class Others:
         script = ("--workload", self.script(OTHERS, "others.lua"), "--set", "rows=50")
         self.others_table()
         self.run_script(*script)
-        self.assertRegex(self.prepare(*script).out, "all of it was there")
+        self.assertRegex(self.prepare(*script).out, "already exists?$")
         self.assertEqual(self.append("cleanup", self.url, *script, code=2).out, "")
         self.assertEqual(self.sql("select count(*) from log1 where msg like 'precious%'"), "50")
 
@@ -239,8 +239,8 @@ class Others:
 class Prepare(Others):
     def test_prepared_once(self):
         ended = self.prepare(*OLTP)
-        self.assertRegex(ended.out, r"^2 tables made, 24,000 rows loaded in .*, [\d,]+ rows/s, "
-                                    r"2 indexes made; 2 tables with 24,000 rows in all\n$")
+        self.assertRegex(ended.out, r"^2 tables created, 24,000 rows loaded in .*, [\d,]+ rows/s, "
+                                    r"2 indexes created; 2 tables with 24,000 rows in total\n$")
         self.assertEqual(self.counts("sbtest1", "sbtest2"), [12000, 12000])
         self.assertEqual(self.sql("select min(id) from sbtest1"), "1")
         self.assertEqual(self.sql("select max(id) from sbtest1"), "12000")
@@ -249,7 +249,7 @@ class Prepare(Others):
         self.sql("insert into sbtest1 (k, c, pad) values (1, 'c', 'pad')")
         self.assertEqual(self.sql("select max(id) from sbtest1"), "12001")
         self.sql("delete from sbtest1 where id = 12001")
-        self.assertEqual(self.prepare(*OLTP).out, "2 tables with 24,000 rows: all of it was there\n")
+        self.assertEqual(self.prepare(*OLTP).out, "nothing to do: 2 tables with 24,000 rows already exist\n")
 
     def test_without_a_number_of_sessions(self):
         ended = self.append("prepare", self.url, "--workload", "oltp", "--set", "table_size=100")
@@ -257,7 +257,7 @@ class Prepare(Others):
 
     def test_run_on_missing_tables(self):
         ended = self.run_script(*OLTP)
-        self.assertRegex(ended.err, r"(?m)^2 tables made, 24,000 rows loaded")
+        self.assertRegex(ended.err, r"(?m)^2 tables created, 24,000 rows loaded")
         self.assertEqual(self.counts("sbtest1", "sbtest2"), [12000, 12000])
         ended = self.run_script(*OLTP, "--quiet")
         self.assertNotIn("loaded", ended.err)
@@ -277,16 +277,16 @@ class Prepare(Others):
         self.sql("delete from sbtest2 where id = 11000")
         # its load was finished: what is there now is the result of runs, or somebody's work
         for refuse in (self.refused_run, self.refused_prepare):
-            refuse(*OLTP, pattern="table 'sbtest2' has 11,999 rows, and oltp declares 12,000: append "
-                   "cleanup drops it, --recreate makes it again")
+            refuse(*OLTP, pattern="table 'sbtest2' has 11,999 rows, but oltp declares 12,000: append "
+                   "cleanup drops it, --recreate replaces it")
             self.assertEqual(self.counts("sbtest1", "sbtest2"), [12000, 11999])
         self.run_script(*OLTP, "--recreate")
         self.assertEqual(self.counts("sbtest1", "sbtest2"), [12000, 12000])
         self.run_script(*OLTP)
         more = (*OLTP[:3], "tables=2,table_size=11000")
         for refuse in (self.refused_run, self.refused_prepare):
-            refuse(*more, pattern="'sbtest1' has 12,000 rows, and oltp declares 11,000: append "
-                   "cleanup drops it, --recreate makes it again")
+            refuse(*more, pattern="'sbtest1' has 12,000 rows, but oltp declares 11,000: append "
+                   "cleanup drops it, --recreate replaces it")
         self.run_script(*more, "--recreate")
         self.assertEqual(self.counts("sbtest1", "sbtest2"), [11000, 11000])
 
@@ -317,7 +317,7 @@ class Prepare(Others):
         self.interrupted(*script)
         there = self.counts("slow")
         self.refused_prepare(*script, "--set", "rows=70000", pattern="'slow' has [\\d,]+ rows, .* declares "
-                             "70,000: append cleanup drops it, --recreate makes it again")
+                             "70,000: append cleanup drops it, --recreate replaces it")
         self.assertEqual(self.counts("slow"), there)
         self.prepare(*script, "--recreate", "--set", "rows=100")
         self.assertEqual(self.counts("slow"), [100])
@@ -345,13 +345,13 @@ class Prepare(Others):
         script = ("--workload", self.script(SLOW_SCRIPT))
         ended = self.interrupted(*script)
         told = re.fullmatch(r"append: interrupted: ([\d,]+) of 60,000 rows are loaded; the same "
-                            r"command loads the others", ended.reason)
+                            r"command loads the rest", ended.reason)
         self.assertTrue(told, ended)
         there = int(told.group(1).replace(",", ""))
         self.assertGreater(there, 0)
         self.assertEqual(self.counts("slow"), [there])
         self.refused_run(*script, pattern=f"'slow' has {there:,} rows, .* declares 60,000: append "
-                         "prepare loads the others")
+                         "prepare loads the missing rows")
         if there > CHUNK:
             self.sql("delete from slow where id between 14000 and 14009")
         ended = self.prepare(*script)
@@ -366,8 +366,8 @@ class Prepare(Others):
         """Nothing tells which rows are there: the table has to be made again."""
         script = ("--workload", self.script(SLOW_SCRIPT), "--set", "numbered=false")
         ended = self.interrupted(*script)
-        self.assertRegex(ended.reason, "rows are loaded; --recreate begins again")
-        self.refused_prepare(*script, pattern="'slow' has [\\d,]+ rows, .* --recreate makes it again")
+        self.assertRegex(ended.reason, "rows are loaded; --recreate starts over")
+        self.refused_prepare(*script, pattern="'slow' has [\\d,]+ rows, .* --recreate replaces it")
         self.prepare(*script, "--recreate")
         self.assertEqual(self.counts("slow"), [60000])
 
@@ -390,9 +390,9 @@ class Prepare(Others):
             ("SELECT id FROM bad1", "SELEC id FROM bad1", r"mine.lua:4: statement 'get': .*SELEC"),
             ("SELECT id FROM bad1", "SELECT id FROM nowhere", r"statement 'get': .*nowhere"),
             ('"SELECT id FROM bad1 WHERE id = ?"', '{nosql = "SELECT ?"}', r"'get'.* dialect|'get'"),
-            ('index = {"t"}', 'index = {"nope"}', "index on 'nope', which is no column of 'bad2'"),
+            ('index = {"t"}', 'index = {"nope"}', "index on unknown column 'nope' of 'bad2'"),
             ('index = {"t"}', 'create = {default = "create table bad2 (id"}',
-             "table 'bad2' could not be made"),
+             "cannot create table 'bad2'"),
             ('index = {"t"}', 'create = {default = "create table bad2 (id int)"}',
              "table 'bad2' has no column 't'"),
             ('"int16", row()', '"int16", row(32767)', "'bad2': row 49: 32816 does not fit"),

@@ -151,7 +151,7 @@ class Appends(ArangodbCase):
         self.append(1, 1, self.url)
         database = self.server.databases["bench"]
         database.collections["mine"] = mine = arangodb_standin.Collection("mine", {})
-        self.refused(1, 1, self.url, "--table", "mine", code=2, pattern="no column to write")
+        self.refused(1, 1, self.url, "--table", "mine", code=2, pattern="no column that append can write")
         mine.insert({"a": 1, "b": "some text", "c": True, "d": [1], "e": 1, "f": None})
         mine.insert({"a": 1, "b": "x", "c": False, "d": {}, "e": 1.5})
         self.load("--table", "mine", rows=100)
@@ -368,7 +368,7 @@ transaction("t", function() end, {autocommit = true})"""
         path.write_text('POST /_api/collection {"name": "t", "numberOfShards": 2}\n'
                         'POST /_api/index?collection=t {"type": "persistent", "fields": ["a"]}\n')
         self.refused(1, 1, self.url + "?shards=5", "--table", "t", "--schema-file", path, code=2,
-                     pattern="no column to write")
+                     pattern="no column that append can write")
         self.assertEqual(self.collection("t").properties["numberOfShards"], 2)
         self.assertEqual(self.collection("t").indexes[0]["fields"], ["a"])
 

@@ -155,8 +155,8 @@ class Statements(QuestdbCase):
 
     def test_what_it_does_not_have_is_refused(self):
         for workload, sets, pattern in (
-                ("mass-insert", "batch=1", r"mass-insert:\d+: dataset 'test': append has no statement to create it in "
-                                           r'questdb: it needs create = \{questdb = "CREATE TABLE \.\.\."\}'),
+                ("mass-insert", "batch=1", r"mass-insert:\d+: dataset 'test': append cannot create this table in "
+                                           r'questdb: add create = \{questdb = "CREATE TABLE \.\.\."\}'),
                 ("oltp", "mode=point_select", r"oltp:\d+: dataset 'sbtest1': QuestDB has no CREATE INDEX"),
                 ("ycsb", "preset=messenger", r"ycsb:\d+: statement 'DELETE': QuestDB has no DELETE")):
             self.refused("prepare", 2, self.url, "--workload", workload, "--set", sets, code=2, pattern=pattern)

@@ -220,7 +220,7 @@ class UserTables(harness.Postgresql):
         self.sql("create table strict (a int not null, b int generated always as (a) stored, c int)")
         for options, pattern in (
                 (["--skip-columns", "c, a"], "'a' of table 'strict' cannot be left out"),
-                (["--skip-columns", "d"], "'d' of table 'strict' is not there"),
+                (["--skip-columns", "d"], "'d' of table 'strict' does not exist"),
                 (["--values", "b=1..2"], "'b' of table 'strict' .* computes it"),
                 (["--values", "c=1, C=2"], "'C' of table 'strict' is named twice"),
                 (["--values", "c=1", "--skip-columns", "c"], "'c' .* left out by --skip-columns"),
@@ -293,7 +293,7 @@ class Refused(harness.Postgresql):
                  "create table whole (a int)")
         for name, code, pattern in (
                 ("seen", 2, '"seen" is a view: rows go to tables'),
-                ("bare", 2, "'bare' has no column to write"),
+                ("bare", 2, "'bare' has no column that append can write"),
                 ("public.whole", 4, "--schema public --table whole")):
             self.refused("2", "10", self.url, "--table", name, code=code, pattern=pattern)
 

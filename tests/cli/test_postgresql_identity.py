@@ -156,9 +156,9 @@ class Refusals(harness.Postgresql):
     def test_who_was_asked_as_whom_and_what_to_do(self):
         place = self.url.split("@")[1].split("/")[0]
         self.refused(1, 10, f"postgresql://stranger@{place}/append", code=4,
-                     pattern=f"postgresql at {place}, user stranger: .*stranger.* does not exist; name another with --user")
+                     pattern=f"postgresql at {place}, user stranger: .*stranger.* does not exist; name another user with --user")
         self.refused(1, 10, f"postgresql://append@{place}/nowhere", code=4,
-                     pattern=f"postgresql at {place}, user append: .*nowhere.* does not exist; name another with "
+                     pattern=f"postgresql at {place}, user append: .*nowhere.* does not exist; name another database with "
                      "--database")
 
 

@@ -59,7 +59,7 @@ class Sqlite(Prepare, harness.Case):
 class Null(harness.Case):
     def test_nothing_to_prepare(self):
         ended = self.append("prepare", 2, "null:", *OLTP)
-        self.assertEqual(ended.out, "null keeps nothing: there is nothing to prepare\n")
+        self.assertEqual(ended.out, "nothing to prepare: null keeps no rows\n")
         self.append("cleanup", "null:", *OLTP)
 
 

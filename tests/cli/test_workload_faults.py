@@ -118,7 +118,7 @@ class Wrong(workload_faults.Case):
         self.addCleanup(subprocess.run, ["umount", "-l", str(place)], check=True)
         words = (f"sqlite:{place}/test.db", "--workload", "oltp", "--set", "table_size=20000")
         ended = self.append("prepare", 2, *words, code=3)
-        self.assertRegex(ended.reason, r"disk is full .* the same command loads the others")
+        self.assertRegex(ended.reason, r"disk is full .* the same command loads the rest")
         subprocess.run(["mount", "-o", "remount,size=64m", str(place)], check=True)
         self.append("prepare", 2, *words)
         with sqlite3.connect(place / "test.db") as connection:
