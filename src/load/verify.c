@@ -112,7 +112,7 @@ enum exit_code verify_prepare(const struct setup *setup, const struct plan *plan
     if (code == EXIT_CODE_OK && plan->is_seed_given && scan.is_used[facts->run_tag]) {
         return usage_refuse(error,
                             "--verify rows: table '%.100s' has rows of --seed %" PRIu64
-                            " already (n1 = %d): use another --seed, or add --recreate",
+                            " already (n1 = %d): use another --seed, or --recreate",
                             plan->table_name, facts->seed, facts->run_tag);
     }
     for (int i = 0; code == EXIT_CODE_OK && scan.is_used[facts->run_tag] && i < TRIES; i++) {
@@ -120,7 +120,7 @@ enum exit_code verify_prepare(const struct setup *setup, const struct plan *plan
     }
     if (code == EXIT_CODE_OK && scan.is_used[facts->run_tag]) {
         return usage_refuse(
-            error, "--verify rows: table '%.100s' has rows of every run tag (n1): add --recreate",
+            error, "--verify rows: table '%.100s' has rows of every run tag (n1): use --recreate",
             plan->table_name);
     }
     return code;

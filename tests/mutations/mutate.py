@@ -1,14 +1,14 @@
 """Applies the mutations of tests/mutations/*.txt one at a time: see scripts/mutate.sh.
 
-A mutation is a block of lines `field: text`; a blank line ends it, a line that begins with # is a
-comment. All fields are needed, in this order:
+A mutation is a block of lines `field: text`. A blank line ends the block; a line that begins with # is
+a comment. All fields are required, in this order:
 
     name   lower-case words with dashes
-    claim  the page and what it promises, in one sentence: "docs/results.md: means are exact"
+    claim  the page and its promise, in one sentence: "docs/results.md: means are exact"
     file   the source file
-    old    text that is in the file exactly once, within one line
-    new    what replaces it
-    test   the test of ctest that must fail; then, of cmocka and of Python, the case: "unit.bound test_words",
+    old    text that occurs in the file exactly once, within one line
+    new    the replacement
+    test   the ctest test that must fail, and its cmocka or Python case: "unit.bound test_words",
            "cli.null Pace.test_rate"
 """
 
@@ -45,7 +45,7 @@ class Mutation:
             raise Wrong(f"{place}: {self.name}: old and new are the same")
         page = self.claim.partition(":")[0]
         if not re.fullmatch(r"README\.md|docs/([a-z]+/)?([a-z-]+|README)\.md", page) or not (ROOT / page).is_file():
-            raise Wrong(f"{place}: {self.name}: the claim names no page of docs")
+            raise Wrong(f"{place}: {self.name}: the claim does not name an existing page of docs")
 
     def count_old(self):
         path = ROOT / self.file
@@ -66,11 +66,11 @@ def read_mutations():
                 continue
             name, colon, text = line.partition(": ")
             if not colon:
-                raise Wrong(f"{path.name}:{number}: no field: {line}")
+                raise Wrong(f"{path.name}:{number}: not a field: {line}")
             fields.append((name, text))
     for mutation in mutations:
         if mutation.name in names:
-            raise Wrong(f"{mutation.place}: there are two mutations {mutation.name}")
+            raise Wrong(f"{mutation.place}: the name {mutation.name} is used twice")
         names.add(mutation.name)
     return mutations
 
@@ -87,12 +87,12 @@ def choose(mutations, words):
     by_name = {mutation.name: mutation for mutation in mutations}
     for word in words:
         if word not in by_name:
-            raise Wrong(f"there is no mutation {word}: scripts/mutate.sh list")
+            raise Wrong(f"unknown mutation {word}: see scripts/mutate.sh list")
     return [by_name[word] for word in dict.fromkeys(words)]
 
 
 def run(command, limit_s, **options):
-    """Runs a command in a process group of its own. Returns (exit code or None after limit_s, output)."""
+    """Runs a command in a new process group. Returns (exit code or None after limit_s, output)."""
     with tempfile.TemporaryFile() as output:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
                                    start_new_session=True, **options)
@@ -111,8 +111,8 @@ def run(command, limit_s, **options):
 
 
 def copy_tree(source, target):
-    """Makes target's files those of source. Files that are equal stay as they are, so that only what
-    differs is built again."""
+    """Mirrors the files of source to target. Equal files are not touched, so only changed files are
+    built again."""
     there = set()
     for folder, folders, files in os.walk(source):
         folders[:] = [name for name in folders if not NOT_COPIED.fullmatch(name)]
@@ -157,22 +157,22 @@ class Workshop:
             raise Wrong(f"cannot compile one_case.c:\n{output}")
 
     def read_tests(self):
-        """ctest says a test's command once its program was built."""
+        """Reads the tests' commands, which ctest knows only after their programs were built."""
         _, output = run(["ctest", "--test-dir", str(self.build), "--show-only=json-v1"], 600)
         self.tests = {test["name"]: test for test in json.loads(output)["tests"] if "command" in test}
 
     def target_of(self, suite):
-        """What is built for a test."""
+        """Returns the build target of a test."""
         kind, _, name = suite.partition(".")
         return {"unit": f"test_{name}", "contract": "contract_tests", "cli": "append"}.get(kind, "all")
 
     def make(self, targets, jobs=1):
-        """Returns "" or the compiler's output."""
+        """Builds the targets. Returns "" or, after an error, the compiler's output."""
         code, output = run(["nice", "-n", "10", "ninja", "-C", str(self.build), f"-j{jobs}", *sorted(targets)], 3600)
         return "" if code == 0 else output or "no output"
 
     def command_of(self, suite, case):
-        """A test's command and environment, of the case alone."""
+        """Returns a test's command and environment for a single case."""
         properties = {entry["name"]: entry["value"] for entry in self.tests[suite].get("properties", [])}
         env = {name: value for name, value in os.environ.items() if not name.startswith("APPEND_TEST_")}
         env.update(entry.split("=", 1) for entry in properties.get("ENVIRONMENT", []))
@@ -185,7 +185,7 @@ class Workshop:
         return command, {"env": env, "cwd": properties.get("WORKING_DIRECTORY", str(self.build))}
 
     def try_test(self, suite, case, limit_s):
-        """Returns (what failed, output): "" when the test passed, else the names of the cases that failed."""
+        """Runs a test. Returns (the names of the cases that failed, output)."""
         command, options = self.command_of(suite, case)
         begin = time.monotonic()
         code, output = run(command, limit_s, **options)
@@ -242,12 +242,12 @@ class Workshop:
 
 
 def prove(mutations, folder):
-    """Tries all; returns the number of those that were not caught."""
+    """Tries all mutations. Returns the number of those that were not caught."""
     shop = Workshop(folder)
     shop.configure()
     begin = time.monotonic()
     tests = dict.fromkeys((mutation.suite, mutation.case) for mutation in mutations)
-    # `append` finds its module for several ranks and the tests of ctest theirs: both are in targets of their own.
+    # The module for several ranks and the tests' programs are separate targets.
     targets = {shop.target_of(suite) for suite, _ in tests}
     errors = shop.make(targets, jobs=os.cpu_count())
     if errors:
@@ -263,7 +263,7 @@ def prove(mutations, folder):
             broken[suite, case] = str(wrong)
             print(f"mutate.sh: {wrong}", file=sys.stderr, flush=True)
     counts = {}
-    # The mutations of a file follow each other: what was restored is built together with the next one.
+    # The mutations of one file follow each other: the restored file is built together with the next one.
     for mutation in sorted(mutations, key=lambda one: one.file):
         begin = time.monotonic()
         if (mutation.suite, mutation.case) in broken:
@@ -295,7 +295,7 @@ def list_mutations(mutations):
 
 def main(words):
     def stop(number, _):
-        # A second signal does not end the cleaning up.
+        # A second signal must not end the clean-up.
         for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(name, signal.SIG_IGN)
         raise SystemExit(128 + number)
@@ -310,7 +310,7 @@ def main(words):
         if "WORK" in os.environ:
             return 1 if prove(chosen, pathlib.Path(os.environ["WORK"]).resolve()) else 0
         with tempfile.TemporaryDirectory(prefix="append-mutate-", ignore_cleanup_errors=True) as folder:
-            os.chmod(folder, 0o755)  # tests that give up root's rights read the program there
+            os.chmod(folder, 0o755)  # tests that drop root privileges read the program there
             return 1 if prove(chosen, pathlib.Path(folder)) else 0
     except Wrong as wrong:
         print(f"mutate.sh: {wrong}", file=sys.stderr)

@@ -1,5 +1,5 @@
-/* Preloaded into cmocka's tests by mutate.py: runs only the case that MUTATE_CASE names. Programs
- * that a test starts have no cmocka. */
+/* Preloaded into cmocka's tests by mutate.py: runs only the case that MUTATE_CASE names. The weak
+ * symbol is NULL in programs that a test starts, which do not use cmocka. */
 #include <stdlib.h>
 
 void cmocka_set_test_filter(const char *pattern) __attribute__((weak));

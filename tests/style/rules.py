@@ -1,15 +1,15 @@
-"""The rules of the house for C sources, each a function that yields findings as text.
+"""Style rules for the C sources; each rule is a function that yields its findings as text.
 
-A source is (path relative to the root, text). The rules read C by stripping comments, strings and
-preprocessor lines and matching brackets; that is enough for the layout clang-format gives us.
+A source is a pair (path relative to the root, text). The rules strip comments, strings and
+preprocessor lines, and match brackets; clang-format's layout makes this sufficient.
 """
 
 import re
 
 PARAMETERS_MAX = 6
-CALLBACKS = {"answer_request"}  # whose parameters a library decides
+CALLBACKS = {"answer_request"}  # a library defines their parameters
 
-# The rooms of src/, lowest first: each may include itself and those before it. Adapters stand apart.
+# The rooms of src/, lowest first: each may include itself and lower ones. Adapters are separate.
 ROOMS = ("base", "figures", "script", "plan", "measure", "trace", "limits", "ranks", "load", "report", "commands")
 MAY_INCLUDE = {room: {"append", *ROOMS[:i]} for i, room in enumerate(ROOMS)}
 MAY_INCLUDE["adapters"] = {"append", "base"}
@@ -22,13 +22,13 @@ BANNED_CALLS = re.compile(
     r"(?<![\w.>])(sprintf|vsprintf|strcpy|stpcpy|strcat|atoi|atol|atoll|atof|gets|localtime|gmtime"
     r"|ctime|asctime|strtok|rand|srand|alloca)\s*\("
 )
-# Structs that a room keeps although a higher room fills their pointers. Only ever shortened.
+# Structs that a room keeps although a higher room fills their pointers. This set only shrinks.
 KEPT_HOOKS = {("load", "load")}
 CONTROL_WORDS = {"if", "for", "while", "switch", "return", "sizeof", "do", "else"}
 
 
 def strip(text, keep_strings=False):
-    """Blanks comments, and strings and characters unless they are kept; lines stay where they are."""
+    """Blanks comments, and, unless keep_strings, strings and characters; keeps line numbers."""
 
     def blank(match):
         token = match.group(0)
@@ -42,7 +42,7 @@ def strip(text, keep_strings=False):
 
 
 def strip_directives(code):
-    """Blanks preprocessor lines with their continuations."""
+    """Blanks preprocessor lines and their continuation lines."""
     return re.sub(
         r"^[ \t]*#(?:[^\n\\]|\\.|\\\n)*",
         lambda match: re.sub(r"[^\n]", " ", match.group(0)),
@@ -78,7 +78,7 @@ def check_includes(path, text):
             if CLIENT_LIBRARIES.match(name) and folder != "adapters":
                 yield f"{path}:{number}: only adapters may include <{name}>"
             continue
-        name = name if "/" in name else f"{folder}/{name}"  # beside the file itself
+        name = name if "/" in name else f"{folder}/{name}"  # in the file's own folder
         target = name.split("/")[0]
         if folder == "adapters" and target == "adapters":
             header = name.split("/")[1].rsplit(".", 1)[0]
@@ -92,7 +92,7 @@ def check_includes(path, text):
 
 
 def check_cycles(sources):
-    """Cycles of includes, between files and between folders, and of calls between a room's files."""
+    """Finds cycles of includes between files and between folders, and of calls between a room's files."""
     known = {re.sub(r"^(src|include)/", "", path): path for path, _ in sources}
     files, folders = {}, {}
     for path, text in sources:
@@ -105,7 +105,7 @@ def check_cycles(sources):
         names = [name for name in names if name in known]
         files[short] = [name for name in names if name != short]
         targets = {name.split("/")[0] for name in names} - {folder}
-        # The registry lists the adapters and nothing else: plan may look them up.
+        # The registry only lists the adapters: plan may look them up.
         folders.setdefault(folder, set()).update(targets)
     for kind, graph in (("files", files), ("folders", folders), ("calls", calls(sources))):
         cycle = find_cycle(graph)
@@ -114,7 +114,7 @@ def check_cycles(sources):
 
 
 def calls(sources):
-    """Which .c file calls a function that another .c file of its room defines."""
+    """Returns {.c file: the .c files of its room that define functions which it calls}."""
     bodies = {path: strip_directives(strip(text)) for path, text in sources
               if path.startswith("src/") and path.endswith(".c")}
     defined, own = {}, {}
@@ -133,7 +133,7 @@ def calls(sources):
 
 
 def rooms(sources):
-    """{room: (lines, files, headers, [headers with one user])}; a header's own .c is no user of it."""
+    """Returns {room: (lines, files, headers, [headers with one user])}; a header's own .c does not count."""
     users = {}
     for path, text in sources:
         for _, quote, name in includes(text):
@@ -179,7 +179,7 @@ def find_cycle(graph):
 
 
 def structs(text):
-    """{name: body} of the structs that are defined in it, without comments."""
+    """Returns {name: body} of the structs defined in the text, without comments."""
     code = strip_directives(strip(text))
     found = {}
     for match in re.finditer(r"\bstruct (\w+) \{", code):
@@ -188,7 +188,7 @@ def structs(text):
 
 
 def closing(code, index):
-    """Where the bracket is closed that was opened just before `index`."""
+    """Returns the index of the bracket that closes the one just before `index`."""
     level = 1
     while index < len(code) and level:
         level += {"{": 1, "}": -1}.get(code[index], 0)
@@ -197,12 +197,12 @@ def closing(code, index):
 
 
 def check_calls_upward(sources):
-    """A function pointer that a room keeps, and a higher room has filled: then the room calls it.
+    """Finds function pointers that a room keeps and a higher room fills: the room would call upward.
 
-    What a function is passed for the time of its call may hold one: a visitor of rows, a comparator.
-    So a room may not keep, in a struct of its own, a struct whose pointers a higher room fills, and
-    nobody writes a pointer into an object of a lower room. Not judged are the contracts with what is
-    plugged in: include/append, and a struct NAME_host. Adapters stand apart.
+    A function may be passed a pointer for the duration of its call, such as a visitor of rows or a
+    comparator. But a room may not keep a struct whose pointers a higher room fills as a member of its
+    own structs, and no room may write a pointer into an object of a lower room. Interfaces of
+    plug-ins are exempt: include/append, and structs called NAME_host. Adapters are separate.
     """
     bodies = {path: strip_directives(strip(text)) for path, text in sources}
     defined = {path: structs(text) for path, text in sources if folder_of(path) in ROOMS}
@@ -212,7 +212,7 @@ def check_calls_upward(sources):
             members = set(re.findall(r"\(\*(\w+)\)\(", body))
             if path.endswith(".h") and members and not name.endswith("_host"):
                 pointers[folder_of(path), name] = members
-    holders = dict(pointers)  # and structs with such a struct as a member
+    holders = dict(pointers)  # also structs that have such a struct as a member
     for path, found in defined.items():
         for name, body in found.items():
             for (room, inner), members in pointers.items():
@@ -247,7 +247,7 @@ def check_calls_upward(sources):
 
 
 def check_umbrella(path, text):
-    """A header that declares nothing and only includes others."""
+    """Finds headers that declare nothing and only include others."""
     if not path.endswith(".h") or not path.startswith(("src/", "include/")):
         return
     code = strip_directives(strip(text))
@@ -263,10 +263,10 @@ def check_guard(path, text):
 
 
 def functions(text):
-    """(name, first line, parameters) of each function definition."""
+    """Yields (name, first line, parameters) of each function definition."""
     code = strip_directives(strip(text))
     depth = 0
-    start = 0  # of the text since the last top-level ; or }
+    start = 0  # just after the last top-level ; or }
     index = 0
     head = None
     while index < len(code):
@@ -290,7 +290,7 @@ def functions(text):
 
 
 def parse_head(head):
-    """Name, number of parameters and offset of the first word of `type name(parameters)`."""
+    """Returns name, number of parameters and offset of the first word of `type name(parameters)`."""
     match = re.search(r"(\w+)\s*\(", head)
     if not match or "=" in head[: match.start()] or match.group(1) in CONTROL_WORDS:
         return None
@@ -310,7 +310,7 @@ def parse_head(head):
 
 
 def check_plan(path, text):
-    """Outside its room the plan is only read: what makes it is in src/plan."""
+    """Only src/plan may change a plan: elsewhere functions take it as const."""
     code = strip(text)
     if not path.startswith("src/") or folder_of(path) == "plan":
         return

@@ -1,4 +1,4 @@
-"""Every rule finds what it is there for: each is shown a sample that breaks it, and one that is fine."""
+"""Each rule finds a sample that breaks it, and accepts a correct sample."""
 
 import unittest
 
@@ -87,7 +87,7 @@ class Cycles(unittest.TestCase):
         self.assertEqual(list(rules.check_cycles(sources[:2])), [])
 
     def test_calls(self):
-        """Of two files of a room one may call the other, also when a header hides that."""
+        """Two files of a room may not call each other, not even through another header."""
         one = ("src/load/a.c", "void a_do(void)\n{\n    b_do();\n}\nvoid a_help(void)\n{\n}\n")
         other = ("src/load/b.c", "void b_do(void)\n{\n    a_help();\n}\n")
         apart = ("src/plan/b.c", other[1])
@@ -97,7 +97,7 @@ class Cycles(unittest.TestCase):
         self.assertEqual(list(rules.check_cycles([one, own])), [])
 
     def test_rooms(self):
-        """A header that only one file besides its own .c includes could be part of that file."""
+        """A header with a single user besides its own .c could be part of that user."""
         table = rules.rooms([("src/base/a.h", GUARD % ""), ("src/base/a.c", '#include "base/a.h"\n'),
                              ("src/base/b.c", '#include "base/a.h"\n')])
         self.assertEqual(table["base"], [6, 3, 1, ["src/base/a.h"]])
@@ -126,7 +126,7 @@ class CallsUpward(unittest.TestCase):
         self.assertEqual(len(findings), count, findings)
 
     def test_a_pointer_that_is_kept(self):
-        """The lower room keeps the struct, itself or in another one that is handed over."""
+        """The lower room keeps the struct, or another struct that contains it."""
         self.check(1, ("src/measure/a.h", HEADER), ("src/measure/a.c", KEEPER),
                    ("src/commands/a.c", CALLER))
         outer = HEADER + "struct outer {\n    struct watch_config config;\n};\n"
@@ -137,7 +137,7 @@ class CallsUpward(unittest.TestCase):
                    ("src/commands/a.c", handed))
 
     def test_a_pointer_for_the_time_of_a_call(self):
-        """A visitor is passed down, not kept."""
+        """A visitor is passed for one call and not kept."""
         self.check(0, ("src/measure/a.h", HEADER), ("src/commands/a.c", CALLER))
 
     def test_the_same_or_a_lower_room_fills_it(self):
@@ -146,7 +146,7 @@ class CallsUpward(unittest.TestCase):
                    ("src/base/a.c", CALLER))
 
     def test_a_pointer_that_is_written_into_an_object(self):
-        """As the plan once had a function of the ranks; a number of that name does not count."""
+        """A number with the name of a function does not count."""
         header = "struct plan {\n    void (*on_wait)(void *context);\n};\n"
         text = "static void beat(void *context)\n{\n}\nvoid a(void)\n{\n    plan->on_wait = %s;\n}\n"
         for written, count in (("beat", 1), ("ranks == NULL ? NULL : beat", 1), ("NULL", 0),
@@ -154,7 +154,7 @@ class CallsUpward(unittest.TestCase):
             self.check(count, ("src/plan/a.h", header), ("src/ranks/a.c", text % written))
 
     def test_contracts(self):
-        """What a script is run by is plugged in, like an adapter."""
+        """The host of a script is an interface of a plug-in, like an adapter."""
         host = HEADER.replace("watch_config", "watch_host")
         self.check(0, ("src/script/a.h", host),
                    ("src/script/a.c", KEEPER.replace("watch_config", "watch_host")),

@@ -1,4 +1,4 @@
-"""The project's own sources keep the rules; every header compiles alone; no source is forgotten."""
+"""The project's sources follow the rules, every header compiles alone, and no source is forgotten."""
 
 import concurrent.futures
 import json
@@ -12,14 +12,14 @@ import rules
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = os.environ.get("APPEND_BUILD")
-# Only ever lowered: a header with a single user belongs into that user's file.
+# This bound only falls: a header with a single user belongs into that user's file.
 SINGLE_USER_HEADERS_MAX = 11
 
 
 def tracked_files():
-    """Files of the repository, not yet added ones included."""
+    """Returns the files of the repository, including files that are not added yet."""
     if (ROOT / ".git").exists():
-        # safe.directory: the tests may run as another user than the clone's owner.
+        # safe.directory: the user of the tests may not own the clone.
         command = ["git", "-c", f"safe.directory={ROOT}", "-C", str(ROOT), "ls-files",
                    "--cached", "--others", "--exclude-standard"]
         names = subprocess.run(command, check=True, capture_output=True, text=True).stdout
@@ -58,7 +58,7 @@ class Sources(unittest.TestCase):
         self.report(list(rules.check_calls_upward(c_sources())))
 
     def test_headers_have_users(self):
-        """Prints the rooms, too: lines, files and headers are not bounded."""
+        """Also prints lines, files and headers of each room, which are not bounded."""
         table = rules.rooms(c_sources())
         single = [header for room in table.values() for header in room[3]]
         total = [sum(room[i] for room in table.values()) for i in range(3)] + [single]
@@ -70,16 +70,16 @@ class Sources(unittest.TestCase):
 
 class Mutations(unittest.TestCase):
     def test_each_names_a_line_of_src(self):
-        """Whoever changes a line that a mutation breaks changes its entry in tests/mutations."""
+        """A change of a line that a mutation breaks also needs a change in tests/mutations."""
         result = subprocess.run([ROOT / "scripts" / "mutate.sh", "list"], capture_output=True, text=True)
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         self.assertRegex(result.stdout, r"\nmutate.sh: [1-9][0-9]+ mutations of ")
 
 
-@unittest.skipUnless(BUILD, "APPEND_BUILD names no build folder")
+@unittest.skipUnless(BUILD, "APPEND_BUILD does not name a build folder")
 class Headers(unittest.TestCase):
     def flags(self):
-        """How the build compiles src/base/error.c, without input and output."""
+        """Returns the compile command of src/base/error.c without its input and output."""
         commands = json.loads((pathlib.Path(BUILD) / "compile_commands.json").read_text())
         entry = next(entry for entry in commands if entry["file"].endswith("src/base/error.c"))
         words = shlex.split(entry["command"])
