@@ -288,8 +288,7 @@ static enum status write_create(const struct datasets_place *place, struct table
         return refuse(error, "%s", why_no_table);
     }
     if (why_no_index != NULL) {
-        return refuse(error,
-                      "%s; give the dataset its own CREATE TABLE with create = {%s = \"...\"}",
+        return refuse(error, "%s; create the table and its indexes with create = {%s = ...}",
                       why_no_index, connection->dialect);
     }
     if (own != NULL) {

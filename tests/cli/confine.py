@@ -1,6 +1,6 @@
-"""Limits set low: other users, cgroups and network namespaces for a program and its server.
+"""Runs the program and its server with low limits: as other users, in cgroups and network namespaces.
 
-All of it takes root; where it cannot be had the test is skipped, and says why.
+All of this needs root. Where something is not possible, the test is skipped with the reason.
 """
 
 import os
@@ -19,7 +19,7 @@ RAISE_LO = ("import fcntl, socket, struct;"
 
 
 class Cgroup:
-    """A cgroup of its own for one controller, of version 1 or 2; removed with the test."""
+    """A new cgroup for one controller, of version 1 or 2; removed after the test."""
 
     def __init__(self, case, controller):
         self.is_v2 = not (CGROUPS / controller).is_dir()
@@ -34,7 +34,7 @@ class Cgroup:
         case.addCleanup(self.remove)
 
     def remove(self):
-        """The kernel takes a moment to see that the last process has left."""
+        """Removes the cgroup, as soon as the kernel notices that its last process has left."""
         def is_removed():
             try:
                 self.path.rmdir()
@@ -55,12 +55,12 @@ class Cgroup:
 
     @property
     def enter(self):
-        """In front of a command: it runs in the cgroup."""
+        """Returns words to put before a command to run it in the cgroup."""
         return ("sh", "-c", 'echo $$ > "$0/cgroup.procs" && exec "$@"', str(self.path))
 
 
 class Network:
-    """A network namespace with a loopback interface, and settings by their names below net/."""
+    """A network namespace with a loopback interface; settings are named as below /proc/sys/net/."""
 
     def __init__(self, case, **settings):
         self.holder = subprocess.Popen(["unshare", "--net", "sleep", "3600"],
@@ -96,70 +96,70 @@ class Network:
 
 
 class Confined(harness.Case):
-    """Runs the program as a user of its own, who is not root, so that every limit holds."""
+    """Runs the program as an unused user without root privileges, so that every limit applies."""
 
-    # Nobody else's: RLIMIT_NPROC counts all tasks of a user.
+    # An unused number, because RLIMIT_NPROC counts all tasks of a user.
     UID = 1_900_000_000 + os.getpid()
 
     def setUp(self):
         super().setUp()
         if os.geteuid() != 0:
-            self.skipTest("takes root")
+            self.skipTest("needs root")
         self.folder.chmod(0o777)
         self.program = self.folder / "append"
         shutil.copy(harness.BINARY, self.program)
         self.program.chmod(0o755)
 
     def command(self, *rlimits, enter=()):
-        """What stands in front of the program's arguments; rlimits as "nproc=100"."""
+        """Returns the words before the program's arguments; rlimits are texts such as "nproc=100"."""
         limits = ("prlimit", *(f"--{rlimit}:{rlimit.split('=')[1]}" for rlimit in rlimits))
         return (*enter, *(limits if rlimits else ()), "setpriv", f"--reuid={self.UID}",
                 f"--regid={self.UID}", "--clear-groups", str(self.program))
 
     def start(self, *arguments, program=None, **options):
-        """`program`: what self.command made, else the program itself, not confined."""
+        """Starts `program`, the result of self.command; without it the program itself, unconfined."""
         command = program or (harness.BINARY,)
         return super().start(*command[1:], *arguments, program=command[0], **options)
 
     def as_other_user(self, tasks):
-        """In front of scripts/mariadb.sh start FOLDER: runs it as another user with few tasks."""
+        """Returns words to put before "scripts/mariadb.sh start FOLDER": another user, with few tasks."""
         user = other_user(self)
         return ("sh", "-c", 'chown "$0" "$4" && exec prlimit --nproc="$1:$1" '
                 'setpriv --reuid="$0" --regid="$0" --clear-groups "$2" "$3" "$4"', user, str(tasks))
 
     def check(self, command, sessions, *arguments):
-        """What `append check` says."""
+        """Returns the JSON of `append check`."""
         process = self.start("check", sessions, *arguments, "--json", program=command)
         ended = self.end(process, None)
         self.assertIn(ended.code, (0, 3, 4), ended)
         return harness.json.loads(ended.out)
 
     def predict(self, command, sessions, *arguments):
-        """The number of sessions at which `append check` says that a run stops, and the limit."""
+        """Returns the number of sessions at which a run stops according to `append check`, and the limit."""
         outcome = self.check(command, sessions, *arguments)["outcome"]
         self.assertIsNotNone(outcome["max_sessions"], outcome)
         return outcome["max_sessions"], outcome["first_limit"]
 
     def stop_run(self, command, sessions, *arguments, code):
-        """A run that goes on although it is certain to be stopped: (Ended, Run)."""
+        """Does a run that is certain to hit a limit. Returns (Ended, Run)."""
         return self.run_append(sessions, sessions * 10, *arguments, "--no-check", "--read", "none",
                                program=command, code=code)
 
     def check_stop(self, run, ended, predicted, limit, side):
-        """The run stopped where it was predicted, within 1 %, and names the limit everywhere.
+        """The run stopped within 1 % of the prediction, and names the limit everywhere.
 
-        Where a server has its threads counted, some of its own come and go meanwhile.
+        A server whose threads are limited starts and ends some threads meanwhile.
         """
         connected = run.sessions["connected"]
-        self.assertGreaterEqual(connected, 100, "1 % of fewer is less than a session")
+        self.assertGreaterEqual(connected, 100, "1 % must be at least one session")
         spare = 4 if side == "server" and limit.endswith("_tasks") else 0
         self.assertLessEqual(abs(predicted - connected), connected / 100 + spare, run.sessions)
         return self.check_finding(run, ended, limit, side, run.sessions["requested"] - connected)
 
     def check_limit(self, command, sessions, *arguments, first, code, limit):
-        """A limit that `check` says comes first stops a run there, and is what the run names.
+        """The first limit that `check` predicts stops a run at that number, and the run names it.
 
-        `limit`: its id and side in run.json. Returns the finding.
+        `limit`: the id and side in run.json. Returns the finding.
         """
         predicted, named = self.predict(command, sessions, *arguments)
         self.assertEqual(named, first)
@@ -185,18 +185,18 @@ class Confined(harness.Case):
 
 
 def other_user(case):
-    """A user to run a server, of whose tasks nobody has any now; Debian has all of these."""
+    """Returns a user without tasks to run a server; Debian has all of these users."""
     busy = set()
     for status in pathlib.Path("/proc").glob("[0-9]*/status"):
         try:
             busy.update(int(line.split()[1]) for line in status.read_text().splitlines()
                         if line.startswith("Uid:"))
         except OSError:
-            pass  # it has ended
+            pass  # the process has ended
     for name in ("irc", "news", "uucp", "list", "lp", "games"):
         try:
             if pwd.getpwnam(name).pw_uid not in busy:
                 return name
         except KeyError:
             pass
-    case.skipTest("there is no user to run a server that has no tasks yet")
+    case.skipTest("every user that could run a server already has tasks")

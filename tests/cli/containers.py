@@ -1,8 +1,8 @@
-"""Docker and Podman for tests, and an image with the PostgreSQL of this machine.
+"""Docker and Podman for tests, and an image with this machine's PostgreSQL.
 
-Each lives in a mount and a network namespace of its own: bridges, rules, mounts and files disappear
-with them. Commands after `enter` run there, too. It takes root; where a container cannot be started
-the test is skipped, and says why. As a program this tries whether that can be done.
+Each engine runs in a new mount and network namespace; bridges, rules, mounts and files disappear with
+the namespaces. Commands after `enter` also run there. This needs root. Where a container cannot be
+started, the test is skipped with the reason. Run as a program, this file tries to start containers.
 """
 
 import json
@@ -21,12 +21,12 @@ import harness
 
 CGROUPS = pathlib.Path("/sys/fs/cgroup")
 PATH = os.environ["PATH"] + ":/usr/sbin:/sbin"
-WITH_THIS = ("setpriv", "--pdeathsig", "TERM", "--")  # it ends with this program, however that ends
+WITH_THIS = ("setpriv", "--pdeathsig", "TERM", "--")  # ends the command when this program ends
 DATA = "/var/lib/postgresql/data"
-PORT = 15432  # of the server, for append
+PORT = 15432  # of the server, as append sees it
 URL = f"postgresql://append@127.0.0.1:{PORT}/append"
 ENTRY = f"""#!/bin/sh
-# As the image of Docker Hub does it: the first start makes the server's files.
+# Like Docker Hub's image: the first start creates the server's files.
 set -e
 export PGDATA={DATA}/files
 if [ ! -e "$PGDATA/PG_VERSION" ]; then
@@ -37,7 +37,7 @@ if [ ! -e "$PGDATA/PG_VERSION" ]; then
 fi
 exec "$@"
 """
-# The daemon writes below /etc, /opt and /run whatever it is told.
+# The daemon always writes to /etc, /opt and /run.
 PRIVATE = """set -e
 for folder in /etc /opt; do
     mkdir -p "$0$folder/upper" "$0$folder/work"
@@ -49,26 +49,26 @@ mount -t tmpfs tmpfs /dev/shm
 
 
 def libraries(*programs):
-    """The shared libraries that these programs load, and the loader itself."""
+    """Returns the shared libraries that the programs load, and the loader."""
     text = subprocess.run(["ldd", *programs], check=True, capture_output=True, text=True).stdout
     return set(re.findall(r"(?m)^\s.*?(/\S+) \(0x", text))
 
 
 class Engine:
-    """A program that runs containers, in namespaces of its own; all that it made is gone at the end of
-    the class."""
+    """A container engine in new namespaces; everything that it created is removed at the end of the
+    class."""
 
     PROGRAM = None
-    TAKES = ()  # programs
-    LACK = None  # how the reason begins why there is none here
+    NEEDS = ()  # other programs
+    LACK = None  # first words of the reason to skip the test
 
     def __init__(self, case):
-        """Raises unittest.SkipTest where no container can be run."""
-        for program in (*self.TAKES, self.PROGRAM, "runc", "ldd", "tar"):
+        """Starts the engine. Raises unittest.SkipTest if it cannot run containers here."""
+        for program in (*self.NEEDS, self.PROGRAM, "runc", "ldd", "tar"):
             if shutil.which(program, path=PATH) is None:
-                self.skip(f"there is no program {program}")
+                self.skip(f"the program {program} is missing")
         if os.geteuid() != 0:
-            self.skip("it takes root")
+            self.skip("it needs root")
         self.home = pathlib.Path(tempfile.mkdtemp(prefix=f"append-{self.PROGRAM}-"))
         case.addClassCleanup(shutil.rmtree, self.home)
         self.name = f"append-test-{os.getpid()}"
@@ -103,7 +103,7 @@ class Engine:
         return self.run(*words).stdout.decode().strip()
 
     def make_image(self, tag):
-        """The server's programs with their libraries, a shell, and the script above."""
+        """Makes an image of the server's programs, their libraries, a shell, and ENTRY."""
         binaries = sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin"),
                           key=lambda path: float(path.parent.name))[-1]
         version = binaries.parent.name
@@ -139,8 +139,8 @@ class Engine:
             self.run("rm", "--force", "--volumes", identity)
 
     def end(self, holder):
-        """Nothing may be left, whatever happened: processes, cgroups, and with the namespaces mounts
-        and bridges."""
+        """Removes everything, whatever happened: processes, cgroups, and with the namespaces mounts and
+        bridges."""
         for path in [*CGROUPS.glob(f"*/{self.name}"), *CGROUPS.glob(self.name)]:
             for procs in path.rglob("cgroup.procs"):
                 for pid in procs.read_text().split():
@@ -165,7 +165,7 @@ class Daemon(Engine):
     """dockerd."""
 
     PROGRAM = "docker"
-    TAKES = ("dockerd", "containerd")
+    NEEDS = ("dockerd", "containerd")
     LACK = "no Docker daemon can be started here"
 
     def begin(self, case):
@@ -188,7 +188,7 @@ class Daemon(Engine):
         harness.wait_until(is_up, "the daemon")
 
     def stop(self):
-        """Its containers first: they do not end with it."""
+        """Removes the containers, which do not end with the daemon, and then ends the daemon."""
         if self.process.poll() is None:
             self.remove_all()
             self.process.terminate()
@@ -196,11 +196,11 @@ class Daemon(Engine):
 
 
 class Podman(Engine):
-    """podman, which has no daemon. Its containers have the network of the namespace that all of it
-    lives in, and the limits of processes that this machine lets root have."""
+    """podman, which has no daemon. Its containers share the network of its namespace, and have the
+    process limits that root can get on this machine."""
 
     PROGRAM = "podman"
-    TAKES = ("conmon",)
+    NEEDS = ("conmon",)
     LACK = "podman can start no container here"
 
     def begin(self, case):
@@ -227,7 +227,7 @@ class Podman(Engine):
 
 
 class Contained(harness.Case):
-    """With a server in a container."""
+    """Tests with a server in a container."""
 
     ENGINE = None
     INNER_PORT = 5432  # the server's own
@@ -242,14 +242,14 @@ class Contained(harness.Case):
         cls.tracing = ["--io-trace"] if can_trace else []
 
     def start(self, *arguments, program=harness.BINARY, env=None, **options):
-        """append runs where the engine does: its ports are there. Entering leaves the folder."""
+        """Runs append in the engine's namespaces, which have the ports; keeps the folder."""
         first, *others = (*self.engine.enter, "env", "-C", self.folder)
         return super().start(*others, program, *arguments, program=first,
                              env={**self.engine.environment, **(env or {})}, **options)
 
     def server(self, *words, image="append-test", command=("postgres", "-c", "max_connections=300"),
                name="db"):
-        """A container whose server answers; gone after the test."""
+        """Starts a container, and waits until its server answers; removes it after the test."""
         self.engine.run("run", "--detach", "--name", name, *words, image, *command)
         self.addCleanup(self.engine.run, "rm", "--force", "--volumes", name)
         harness.wait_until(lambda: self.is_up(name), "the server")
@@ -277,7 +277,7 @@ class Contained(harness.Case):
 
 
 class Probe(unittest.TestCase):
-    """For scripts/test.sh: can a container be started here?"""
+    """For scripts/test.sh: whether a container can be started here."""
 
     def test_docker(self):
         Daemon(type(self))

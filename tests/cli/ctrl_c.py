@@ -1,7 +1,7 @@
-"""Ctrl-C (or SIGTERM) at a server that stands still, in every phase: mixins of test cases.
+"""Ctrl-C (or SIGTERM) in every phase while the server is frozen: mixins of test cases.
 
-Each ends soon, with exit code 130 and whole files. A frozen server takes connections, as the
-kernel does that for it, and answers nothing.
+Each run ends soon, with exit code 130 and complete files. The kernel still accepts connections for a
+frozen server, but the server does not answer.
 """
 
 import os
@@ -12,13 +12,13 @@ import socket
 import harness
 from find_max import Searching
 
-# A blocked call has a grace of 10 s, the count of a cut run 10 s more; the guard only tells that
-# from "for ever".
+# A blocked call has a grace of 10 s, and the count of a cut run another 10 s; the guard only detects a
+# hang.
 SOON_S = 60 * harness.SLOW
 
 
 class CtrlC(Searching):
-    """Subclasses name the server, what makes it slow to connect to, and list its processes."""
+    """Subclasses name the server and the settings that make its connects slow, and list its processes."""
 
     SERVER = None
     SLOW_CONNECTS = {}
@@ -44,7 +44,7 @@ class CtrlC(Searching):
             pass
 
     def wait_for_sockets(self, process, number):
-        """Waits until the program has so many sockets open."""
+        """Waits until the program has `number` sockets open."""
         def has_them():
             if process.poll() is not None:
                 raise AssertionError(f"ended too early: {process.communicate()}")
@@ -108,7 +108,7 @@ class OfRuns(CtrlC):
         self.assertEqual(run.json["row_verification"]["state"], "failed")
 
     def test_reconnect_storm(self):
-        """Another listener has taken the port of a server that was killed, and says nothing."""
+        """The server was killed, and a silent listener has its port."""
         server = self.serve()
         process, out = self.begin(server, "--on-drop", "reconnect:1000", "--verify", "rows")
         server.kill()

@@ -1,4 +1,4 @@
-"""Servers that die and come back, the same for each kind of server: a mixin of test cases."""
+"""Servers that die and return, for each kind of server: a mixin of test cases."""
 
 import contextlib
 import signal
@@ -9,7 +9,7 @@ import harness
 
 
 class Faults:
-    """Subclasses name the server, how it is asked, and a statement that finds duplicate rows."""
+    """Subclasses name the server, a way to query it, and a statement that finds duplicate rows."""
 
     SERVER = None
     DUPLICATES = ("select count(*) from (select n2, n3 from syslog_table group by n1, n2, n3"
@@ -21,12 +21,12 @@ class Faults:
 
     @staticmethod
     def read_only(is_on):
-        """Statements that make the server refuse to write, or take writes again."""
+        """Returns statements that make the server refuse writes, or accept them again."""
         raise NotImplementedError
 
     def begin(self, server, *options, sessions=20, rows=harness.fewer(40_000), rate=4_000,
               read=("--read", "none")):
-        """A run of ten seconds, with a commit every five milliseconds."""
+        """Starts a run of ten seconds with a commit every five milliseconds."""
         out = self.out()
         process = self.start(sessions, rows, server.url, "--rate", rate // harness.SLOW, "--batch",
                              20, *read, "--out", out, *options)
@@ -35,7 +35,7 @@ class Faults:
         return process, out
 
     def check_rows(self, server, run):
-        """What the table has is what was acknowledged, and of the rows in doubt what arrived."""
+        """The table has the acknowledged rows, the rows in doubt that arrived, and no others."""
         self.assertEqual(run.verification["lost"], 0)
         self.assertEqual(int(self.ask(server.url, "select count(*) from syslog_table")),
                          run.rows["acknowledged"] + run.verification["in_doubt_arrived"])
@@ -45,8 +45,8 @@ class Faults:
         server = self.SERVER(self)
         process, out = self.begin(server, "--on-drop", "reconnect:1000", sessions=sessions, **options)
         stop(server)
-        # While there is no server, every session that is not done stands still. On a slow machine some
-        # are done by then.
+        # During the outage every unfinished session makes no progress. On a slow machine some sessions
+        # have finished before.
         self.wait_for_interval(process, out, lambda row: int(row["sessions_alive"]) == 0 and 0
                                < int(row["sessions_without_progress"]) <= sessions, "the outage")
         server.restart()
@@ -117,7 +117,7 @@ class Faults:
         self.assertRegex(ended.reason, r"\b20 sessions dropped")
 
     def test_the_count_waits_for_a_server_that_starts_again(self):
-        """It comes back when the time is over: the rows are counted as patiently as sessions connect."""
+        """The server returns after the end of the run: the count retries as sessions do."""
         server = self.SERVER(self)
         process, out = self.begin(server, "--on-drop", "reconnect:1000", "--duration", "8s", rows=10_000_000)
         begun = time.monotonic()
@@ -157,14 +157,14 @@ class Faults:
             self.wait_for_rows(process, out)
             return process, out
 
-        with self.subTest("the sessions connect again"):
+        with self.subTest("the sessions reconnect"):
             process, out = begin("--on-drop", "reconnect", rows=40_000)
             link.cut()
             ended = self.end(process, None)
             run = self.check_run(out, ended.code)
             self.assertEqual(run.sessions["finished"], 8, ended)
-            # On a slow machine the server may be late with an answer: such a call is cut like the eight
-            # that the link swallowed.
+            # A slow machine may delay an answer: that call is cut like the eight calls that the link
+            # swallowed.
             counters = run.json["counters"]
             cut, lost = counters["timeouts"], counters["connections_lost"]
             self.assertTrue(8 <= lost <= cut <= lost + counters["reconnects_failed"], counters)
@@ -176,7 +176,7 @@ class Faults:
             self.assertRegex(ended.out,
                              rf"{lost} x append, timeout: append cut the connection: no answer")
             self.check_rows(server, run)
-        with self.subTest("the sessions are lost, and the count has no answer"):
+        with self.subTest("the sessions are lost, and the count gets no answer"):
             process, out = begin("--verify", "rows", rows=1_000_000)
             link.swallowed = b"count(*)"
             link.cut()
@@ -185,7 +185,7 @@ class Faults:
             self.assertEqual(run.sessions["dropped"], 8)
             self.assertEqual(run.table("summary.csv")[0]["timeouts"], "8")
             self.assertRegex(run.verification["reason"], r"gave up waiting for the count: .+ \(--timeout\)$")
-        with self.subTest("the rows that are read back do not come"):
+        with self.subTest("the rows to read back do not arrive"):
             process, out = begin("--verify", "rows", rows=40_000)
             link.swallowed = b"coalesce("
             ended = self.end(process, 1)
@@ -194,15 +194,15 @@ class Faults:
 
 
 class CutCalls:
-    """What append cuts does not go on at the server; what others have asked for does. For a Case with a
-    database, its `sql`, a query that SLEEPs, one that does while the table has rows, and one that counts
-    those that go on."""
+    """Calls that append cuts end at the server; calls of others go on. A mixin for a Case with a
+    database, its `sql`, a query SLEEP, a query SLEEP_WITH_ROWS that sleeps if the table has rows, and a
+    query GOING_ON that counts the sleeping calls."""
 
     SLEEP = SLEEP_WITH_ROWS = GOING_ON = None
 
     def test_calls_that_were_cut(self):
         def sleep():
-            with contextlib.suppress(AssertionError):  # it is ended
+            with contextlib.suppress(AssertionError):  # end_sleep ends the call
                 self.sql(self.SLEEP.format(harness.GUARD_S))
 
         other = threading.Thread(target=sleep)
@@ -217,7 +217,7 @@ class CutCalls:
         self.assertIn("the server was still at work for 3 sessions whose connection append cut",
                       " ".join(ended.out.split()))
         harness.wait_until(lambda: self.going_on() <= 1, "the end of the calls")
-        self.assertTrue(other.is_alive() and self.going_on() == 1, "the other's call was ended, too")
+        self.assertTrue(other.is_alive() and self.going_on() == 1, "the other's call was also ended")
 
     def going_on(self):
         return int(self.sql(self.GOING_ON))

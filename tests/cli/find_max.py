@@ -1,4 +1,4 @@
-"""Searches for the most sessions, and what holds for the files of every one of them."""
+"""Searches for the most sessions, and checks of the files of every search."""
 
 import json
 import pathlib
@@ -24,21 +24,21 @@ class Search(harness.Run):
         return self.search["levels"]
 
     def level(self, sessions):
-        """The level that was tried last with this number of sessions."""
+        """Returns the last level with this number of sessions."""
         return [level for level in self.levels if level["sessions"] == sessions][-1]
 
 
 class Searching:
-    """For a harness.Case."""
+    """A mixin for a harness.Case."""
 
     def find_max(self, *arguments, code=0, **options):
-        """A whole search with its files checked: (Ended, Search)."""
+        """Does a search and checks its files. Returns (Ended, Search)."""
         out = self.out()
         ended = self.append("find-max", *arguments, "--out", out, code=code, **options)
         return ended, self.check_search(out, ended)
 
     def check_search(self, folder, ended, more=()):
-        """`more`: files that other searches do not have."""
+        """Checks the files of a search; `more` are files that other searches do not have."""
         search = Search(folder)
         self.assertEqual({path.name for path in search.folder.iterdir()} - {"append.db"},
                          {*Search.FILES, *more})
@@ -70,7 +70,7 @@ class Searching:
         self.assertEqual(search.search["held"], max(held, default=0))
 
     def check_named(self, ended, search, limit, side, name):
-        """The limit is named first, in the report and in the file."""
+        """The report and the file name the limit first."""
         first = search.json["findings"][0]
         self.assertEqual((first["limit"], first["side"], first["name"]), (limit, side, name))
         self.assertRegex(ended.out, rf"(?m)^Limit +{name} \({side}\)")

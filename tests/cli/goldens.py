@@ -1,4 +1,4 @@
-"""What whole runs print and write, against tests/golden: see make.py there."""
+"""Compares the output of whole runs with tests/golden: see make.py there."""
 
 import os
 import subprocess
@@ -11,11 +11,11 @@ MAKE = harness.ROOT / "tests" / "golden" / "make.py"
 
 class Goldens(harness.Case):
     def check(self, server):
-        """make.py prints what differs, and the command that accepts it."""
+        """make.py prints the differences, and the command that accepts them."""
         ended = subprocess.run([sys.executable, MAKE, server], capture_output=True, text=True,
                                stdin=subprocess.DEVNULL, timeout=4 * harness.GUARD_S,
                                env=dict(os.environ, APPEND_BINARY=harness.BINARY))
         if ended.returncode:
-            self.fail("append does not do what tests/golden says:\n" + ended.stdout + ended.stderr)
+            self.fail("the output differs from tests/golden:\n" + ended.stdout + ended.stderr)
         if "left out" in ended.stdout:
             self.skipTest(ended.stdout)

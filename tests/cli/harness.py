@@ -1,9 +1,9 @@
-"""Runs the real program and reads what it leaves behind.
+"""Runs the real program and reads its output files.
 
 Environment: APPEND_BINARY (the program), APPEND_SOURCE (root of the repository),
-APPEND_TEST_SLOW_FACTOR (hang guards are multiplied, row counts divided by it), APPEND_TEST_SANITIZED
-(ON: sanitizers look on),
-APPEND_TEST_POSTGRESQL, APPEND_TEST_MARIADB and both with _PASSWORD_URL (see scripts/test.sh).
+APPEND_TEST_SLOW_FACTOR (multiplies time limits, divides numbers of rows), APPEND_TEST_SANITIZED (ON:
+built with sanitizers), APPEND_TEST_POSTGRESQL and APPEND_TEST_MARIADB, also with the suffix
+_PASSWORD_URL (see scripts/test.sh).
 """
 
 import csv
@@ -25,13 +25,13 @@ ROOT = pathlib.Path(os.environ.get("APPEND_SOURCE", pathlib.Path(__file__).paren
 BINARY = os.environ.get("APPEND_BINARY", str(ROOT / "build" / "append"))
 SLOW = int(os.environ.get("APPEND_TEST_SLOW_FACTOR", "1"))
 IS_SANITIZED = os.environ.get("APPEND_TEST_SANITIZED") == "ON"
-GUARD_S = 150 * SLOW  # a hang guard, never a measurement: machines are shared
+GUARD_S = 150 * SLOW  # detects hangs only, because machines are shared
 SECRET = "append secret"
 SANITIZER_EXIT = 99
 
 
 def fewer(rows):
-    """Rows for this run: fewer under sanitizers."""
+    """Returns a number of rows, reduced for sanitizers."""
     return rows // SLOW
 
 
@@ -48,12 +48,12 @@ def wait_until(claim, what, timeout_s=GUARD_S):
 
 
 def count_lines(path):
-    """Of a file that may not be there yet."""
+    """Returns the number of lines of a file; 0 if the file does not exist yet."""
     return path.read_text().count("\n") if path.is_file() else 0
 
 
 class Ended:
-    """A program that has ended."""
+    """Exit code and output of a program that has ended."""
 
     def __init__(self, code, out, err):
         self.code, self.out, self.err = code, out, err
@@ -108,7 +108,7 @@ class Run:
 
 
 class Case(unittest.TestCase):
-    """A test with a folder of its own."""
+    """A test with a separate folder."""
 
     maxDiff = None
 
@@ -124,7 +124,7 @@ class Case(unittest.TestCase):
         return env
 
     def start(self, *arguments, env=None, **options):
-        """Starts the program; end it with self.end(process)."""
+        """Starts the program; the caller ends it with self.end(process)."""
         process = subprocess.Popen(
             [options.pop("program", BINARY), *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, cwd=options.pop("cwd", self.folder), text=True,
@@ -140,7 +140,7 @@ class Case(unittest.TestCase):
             stream.close()
 
     def end(self, process, code, timeout_s=GUARD_S):
-        """Waits for the end and checks what holds for every end of the program."""
+        """Waits for the end of the program, and checks what is true for every end."""
         try:
             out, err = process.communicate(timeout=timeout_s)
         except subprocess.TimeoutExpired:
@@ -150,7 +150,7 @@ class Case(unittest.TestCase):
         ended = Ended(process.returncode, out, err)
         self.assertNotEqual(ended.code, SANITIZER_EXIT, ended)
         self.assertNotIn(SECRET, out + err)
-        # A sanitizer makes the program slow enough to be the bottleneck, rightly judged INVALID.
+        # With a sanitizer the program may be the bottleneck: then INVALID is right.
         is_slow = SLOW > 1 and code == 0 and ended.code == 6
         if code is not None and not is_slow:
             self.assertEqual(ended.code, code, ended)
@@ -164,7 +164,7 @@ class Case(unittest.TestCase):
         return self.end(self.start(*arguments, env=env, **options), code, timeout_s)
 
     def refused(self, *arguments, code, pattern, **options):
-        """A run that never begins: its reason, one line, no folder left."""
+        """A run that never begins prints its reason in one line, and leaves no folder."""
         before = set(self.folder.rglob("*"))
         ended = self.append(*arguments, code=code, **options)
         self.assertRegex(ended.reason, pattern)
@@ -178,18 +178,18 @@ class Case(unittest.TestCase):
         return ended
 
     def out(self):
-        """A new name for the folder of a run."""
+        """Returns an unused path for the folder of a run."""
         self.outs += 1
         return self.folder / f"run-{self.outs}"
 
     def run_append(self, *arguments, code=0, **options):
-        """A whole run with its files checked: (Ended, Run)."""
+        """Does a run and checks its files. Returns (Ended, Run)."""
         out = self.out()
         ended = self.append(*arguments, "--out", out, code=code, **options)
         return ended, self.check_run(out, ended.code)
 
     def check_run(self, folder, code):
-        """What holds for the files of every run, interrupted or not."""
+        """Checks what is true for the files of every run, interrupted or not. Returns the Run."""
         run = Run(folder)
         for name in Run.FILES:
             self.assertTrue((run.folder / name).is_file(), name)
@@ -204,7 +204,7 @@ class Case(unittest.TestCase):
         return run
 
     def check_times(self, run):
-        """The parts of a run follow one another."""
+        """The parts of a run add up to its whole time."""
         times = run.json["times"]
         parts = [times[name] for name in ("connect_s", "append_s", "disconnect_s")]
         if not (run.folder / "ranks.csv").exists():
@@ -240,12 +240,12 @@ class Case(unittest.TestCase):
             self.assertEqual(sum(int(row[column]) for row in intervals), total, column)
             self.assertEqual(int(summary[0]["rows_" + name]), total, column)
         self.check_sessions(run, intervals)
-        # Intervals follow one another without a gap.
+        # Each interval begins at the end of the one before.
         for earlier, later in zip(intervals, intervals[1:]):
             self.assertAlmostEqual(float(earlier["end_s"]), float(later["start_s"]), places=3)
 
     def check_sessions(self, run, intervals):
-        """Each session has a row, and the rows add up to the ledgers and the counters."""
+        """Each session has a row, and the rows add up to the ledgers and counters."""
         table = run.table("sessions.csv")
         self.assertEqual([int(row["session"]) for row in table],
                          list(range(run.sessions["requested"])))
@@ -259,12 +259,12 @@ class Case(unittest.TestCase):
             self.assertEqual(sum(int(row[name]) for row in table), counters[name], name)
             self.assertEqual(sum(int(row[name]) for row in intervals), counters[name], name)
         if "recover" in run.json["latencies"]:
-            # An idle session does not connect again, an active one always tries to.
+            # An idle session never reconnects; an active session always tries to.
             self.assertEqual(run.json["latencies"]["recover"]["count"], counters["reconnects"])
         self.assertEqual(counters["connections_opened"], counters["connections_closed"])
 
     def interrupt_when_busy(self, process, out, name="intervals.csv"):
-        """Waits until the run has written its first interval, then sends SIGINT."""
+        """Sends SIGINT as soon as the run has written its first interval."""
         self.wait_for_rows(process, out, name)
         process.send_signal(signal.SIGINT)
 
@@ -279,7 +279,7 @@ class Case(unittest.TestCase):
         wait_until(has_rows, f"the first row of {name}")
 
     def wait_for_interval(self, process, out, claim, what):
-        """Waits for a row of intervals.csv, texts by their columns, for which claim(row) holds."""
+        """Waits for a row of intervals.csv, a dictionary of texts, for which claim(row) is true."""
         def has_row():
             if process.poll() is not None:
                 raise AssertionError(f"ended too early: {process.communicate()}")
@@ -292,9 +292,9 @@ class Case(unittest.TestCase):
 
 
 class Link:
-    """A TCP link to a server of this machine. cut() lets the connections of the moment die without
-    a word: nothing passes any more, nothing is closed. A request with the bytes `swallowed` in it
-    does the same to its connection."""
+    """A TCP link to a server on this machine. cut() silently kills the present connections: they pass
+    no more data and stay open. A request that contains the bytes `swallowed` does the same to its
+    connection."""
 
     def __init__(self, case, url):
         self.port_of_server = int(re.search(r":(\d+)/", url).group(1))
@@ -323,7 +323,7 @@ class Link:
         self.cuts += 1
 
     def end_all(self):
-        """Closes what there is: a server keeps the locks of a dead connection until it hears of it."""
+        """Closes all connections: a server keeps a dead connection's locks until it notices the close."""
         for one in self.sockets:
             try:
                 one.shutdown(socket.SHUT_RDWR)
@@ -356,7 +356,7 @@ class Link:
 
 
 class OnServer(Case):
-    """A test with a database of its own on a shared server. Subclasses say which, and how."""
+    """A test with a separate database on a shared server, which the subclass names."""
 
     URL = PASSWORD_URL = None
     VARIABLE = None
@@ -409,7 +409,7 @@ def psql(url, *statements):
                                     PGPASSWORD=SECRET))
 
 
-# In pg_stat_activity: not the connection beside the sessions that asks for the size of the table.
+# In pg_stat_activity: excludes append's connection that measures the table.
 OF_SESSIONS = "query !~ 'pg_total_relation_size'"
 
 
@@ -420,7 +420,7 @@ class Postgresql(OnServer):
     client = staticmethod(psql)
 
     def drop_database(self):
-        """FORCE is refused to an ordinary role while autovacuum is at work; without it DROP waits."""
+        """An ordinary role may not use FORCE while autovacuum works; DROP without FORCE waits."""
         try:
             psql(self.URL, f"drop database {self.database} with (force)")
         except AssertionError:
@@ -428,7 +428,7 @@ class Postgresql(OnServer):
 
 
 def mariadb_command(url):
-    """The client program, connected by a URL of the tests; only append_pw has a password."""
+    """Returns the client's command line for a URL of the tests; only append_pw has a password."""
     user, host, port, database = re.fullmatch(
         r"mariadb://([^@]*)@([^:]*):(\d+)/(\w*)", url).groups()
     password = [f"--password={SECRET}"] if user == "append_pw" else []
@@ -438,7 +438,7 @@ def mariadb_command(url):
 
 
 def mariadb(url, *statements):
-    """Runs statements, returns their output, columns separated by tabs."""
+    """Runs statements. Returns their output with columns separated by tabs."""
     return run_client(mariadb_command(url) + ["--execute", ";".join(statements)],
                       dict(os.environ))
 
@@ -454,8 +454,9 @@ class Mariadb(OnServer):
 
 
 class PrivateServer:
-    """A PostgreSQL server for one test, or for all of a class; stop(mode) or kill() ends it, restart()
-    brings it back. Its files are where test.sh says, in memory if it can be, unless `is_on_disk`."""
+    """A PostgreSQL server for one test, or for all tests of a class. stop(mode) or kill() ends it,
+    restart() starts it again. Its files are in test.sh's folder, in memory if possible, unless
+    `is_on_disk`."""
 
     NAME = "postgresql"
     SUPERUSER = "postgres"
@@ -483,23 +484,23 @@ class PrivateServer:
         self.run_script("stop", mode)
 
     def kill(self):
-        """SIGKILL, as in a crash."""
+        """Ends the server with SIGKILL, as in a crash."""
         self.run_script("kill")
 
     def restart(self):
-        """Starts the stopped or killed server again, on the same port; returns when it is up."""
+        """Restarts the stopped or killed server on the same port; returns when it is up."""
         self.run_script("restart")
 
 
 class PrivateMariadb(PrivateServer):
-    """A MariaDB server for one test; options as of mariadbd, with _ for -."""
+    """A MariaDB server for one test; settings are mariadbd's options with _ for -."""
 
     NAME = "mariadb"
     SUPERUSER = "root"
 
 
 def main():
-    """unittest.main, with exit status 77 when anything was skipped: ctest then says so."""
+    """Runs unittest.main; exit status 77 reports skipped tests to ctest."""
     program = unittest.main(module="__main__", exit=False, verbosity=2)
     if not program.result.wasSuccessful():
         sys.exit(1)

@@ -1,14 +1,14 @@
-"""Several hosts in a URL, which are databases of their own, and one of which is gone for a while."""
+"""Several hosts in a URL that are separate databases; one host is down for a while."""
 
 import harness
 
 
 class HostsCase(harness.Case):
-    """Of the database: servers(count), place(server) as in a URL, url(*places), count(server) of rows,
-    and stop(server) and restart() of one of them."""
+    """Subclasses have servers(count), place(server) as in a URL, url(*places), count(server) for the
+    rows, and stop(server) and restart() for one server."""
 
     def hosts(self, run):
-        """The rows of hosts.csv by host, which add up to the run's own and are those of run.json."""
+        """Returns the rows of hosts.csv by host; they add up to the run's figures and match run.json."""
         table = run.table("hosts.csv")
         for column, total in (("rows_acknowledged", run.rows["acknowledged"]),
                               ("rows_rejected", run.rows["rejected"]),
@@ -18,10 +18,10 @@ class HostsCase(harness.Case):
                                   "reconnects", "connections_lost", "connects_failed", "appends",
                                   "reads"))):
             self.assertEqual(sum(int(row[column]) for row in table), total, column)
-        for row, told in zip(table, run.json["hosts"], strict=True):
-            self.assertEqual({key for key in told} - {"not_counted"}, set(row))
-            self.assertEqual(told["host"], row["host"])
-            self.assertEqual(told["rows_acknowledged"], int(row["rows_acknowledged"]))
+        for row, entry in zip(table, run.json["hosts"], strict=True):
+            self.assertEqual({key for key in entry} - {"not_counted"}, set(row))
+            self.assertEqual(entry["host"], row["host"])
+            self.assertEqual(entry["rows_acknowledged"], int(row["rows_acknowledged"]))
         intervals = run.table("hosts_intervals.csv")
         for row in table:
             mine = [other for other in intervals if other["host"] == row["host"]]
@@ -31,14 +31,14 @@ class HostsCase(harness.Case):
         return {row["host"]: row for row in table}
 
     def seconds_of(self, out, host):
-        """Rows of each second at a host, as far as the run has written them."""
+        """Returns the rows of each second at a host that the run has written so far."""
         path = out / "hosts_intervals.csv"
         lines = path.read_bytes().decode().split("\r\n")[1:] if path.is_file() else []
         cells = [line.split(",") for line in lines[:-1]]
         return {row[0]: int(row[3]) for row in cells if row[2] == host}
 
     def wait_for_outage(self, out, idle, busy):
-        """Waits for a second without a row at one host, with rows at the other."""
+        """Waits for a second with rows at the busy host and without rows at the idle one."""
         def is_seen():
             rows = self.seconds_of(out, busy)
             return [start for start, count in self.seconds_of(out, idle).items()
@@ -47,7 +47,7 @@ class HostsCase(harness.Case):
         harness.wait_until(is_seen, f"an outage of {idle}")
 
     def wait_for_rows_at(self, process, out, host, rows):
-        """Waits until so many more rows were acknowledged at the host."""
+        """Waits until `rows` more rows were acknowledged at the host."""
         def there():
             return sum(self.seconds_of(out, host).values())
 
@@ -57,7 +57,7 @@ class HostsCase(harness.Case):
         self.assertIsNone(process.poll(), "the run ended too early")
 
     def run_with_outages(self, *options):
-        """First one host is gone for a while, then the other: (the run, its hosts by place)."""
+        """Does a run in which first one host is down for a while, then the other. Returns the Run."""
         one, two = self.servers(2)
         a, b = self.place(one), self.place(two)
         out = self.out()
@@ -67,10 +67,10 @@ class HostsCase(harness.Case):
         self.wait_for_rows_at(process, out, a, 500)
         self.wait_for_rows_at(process, out, b, 500)
         self.stop(one)
-        self.wait_for_rows_at(process, out, b, 3000)  # also of those that were at a
+        self.wait_for_rows_at(process, out, b, 3000)  # also from sessions that were at a
         self.wait_for_outage(out, a, b)
         one.restart()
-        self.stop(two)  # everybody moves on to the first again
+        self.stop(two)  # all sessions move back to the first host
         self.wait_for_rows_at(process, out, a, 3000)
         self.wait_for_outage(out, b, a)
         two.restart()

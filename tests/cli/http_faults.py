@@ -1,5 +1,5 @@
-"""An HTTP server that speaks as much of ClickHouse as a run asks for, counts what reaches it, and
-answers wrongly where it is told to."""
+"""An HTTP server that speaks as much of ClickHouse as a run needs, counts the requests, and gives wrong
+answers on demand."""
 
 import contextlib
 import re
@@ -24,26 +24,25 @@ def exception(status, code, words):
 
 
 def chunked(body):
-    """One byte a chunk."""
+    """Returns an answer with one byte per chunk."""
     chunks = b"".join(b"1\r\n%c\r\n" % byte for byte in body)
     return (b"HTTP/1.1 200 OK\r\nX-ClickHouse-Server: faulty\r\nTransfer-Encoding: chunked\r\n\r\n"
             + chunks + b"0\r\n\r\n")
 
 
 class Fault:
-    """What becomes of one request: these bytes instead of the answer (None: the right ones), in
-    parts of `cut` bytes; then the connection goes on, or ends ("close", "reset"), or gets bytes
-    without end ("flood")."""
+    """The reply to one request: the bytes `instead` (None: the right answer), in parts of `cut` bytes.
+    Then the connection stays ("go on"), ends ("close", "reset"), or gets endless bytes ("flood")."""
 
     def __init__(self, instead=None, then="go on", cut=0, is_stored=True):
         self.instead, self.then, self.cut, self.is_stored = instead, then, cut, is_stored
 
 
 class Server:
-    """`fault(request)` is asked for each request, a dictionary with number, kind ("ping", "insert",
-    "count", "query"), place (the how manieth of its connection), sql and body; it returns a Fault or
-    None. `tls`: a certificate and its key. stop() ends it, and restart() brings it back, on the same
-    port and with its rows."""
+    """A server. `fault(request)` is called for each request and returns a Fault or None. A request is a
+    dictionary with number, kind ("ping", "insert", "count", "query"), place (its number on its
+    connection), sql and body. `tls`: a certificate and its key. stop() ends the server, and restart()
+    starts it again, on the same port and with its rows."""
 
     def __init__(self, case, fault=lambda request: None, tls=None, host="127.0.0.1"):
         self.fault = fault
@@ -53,8 +52,8 @@ class Server:
             self.context.load_cert_chain(*tls)
         self.lock = threading.Lock()
         self.rows = 0
-        self.bodies = {}  # of INSERTs, and how often each came
-        self.requests = []  # their kinds, in the order in which they came
+        self.bodies = {}  # bodies of INSERTs, and how often each arrived
+        self.requests = []  # kinds of the requests in order of arrival
         self.heads = []
         self.connections = 0
         self.sockets = set()
@@ -108,7 +107,7 @@ class Server:
                 if not self.serve_one(client, stream, request):
                     break
         except OSError:
-            pass  # the client has left, or does not like the certificate
+            pass  # the client has left, or rejects the certificate
         finally:
             with self.lock:
                 self.sockets.discard(client)
@@ -141,7 +140,7 @@ class Server:
         return {"kind": kind, "sql": sql, "body": bytes(body), "head": head.decode()}
 
     def serve_one(self, client, stream, request):
-        """False: the connection has ended."""
+        """Answers a request. Returns False when the connection is to end."""
         with self.lock:
             self.requests.append(request["kind"])
             self.heads.append(request["head"])

@@ -1,4 +1,4 @@
-"""Private servers of InfluxDB and QuestDB, and what their databases hold, asked by HTTP."""
+"""Private servers of InfluxDB and QuestDB, and queries of their databases by HTTP."""
 
 import json
 import shutil
@@ -11,10 +11,10 @@ import harness
 
 
 class Server(harness.PrivateServer):
-    """One for all tests of a class: made in its setUpClass."""
+    """A server for all tests of a class, created in setUpClass."""
 
     class Owner:
-        """What PrivateServer needs of a test."""
+        """The part of a test that PrivateServer needs."""
 
         def __init__(self, test_class):
             self.addCleanup = test_class.addClassCleanup
@@ -25,7 +25,7 @@ class Server(harness.PrivateServer):
         self.url = f"influxdb://127.0.0.1:{self.port}"
 
     def get(self, path, **parameters):
-        """The JSON of an answer; POST with InfluxDB, which needs it for some statements."""
+        """Returns the JSON of an answer. Uses POST with InfluxDB, which requires it for some statements."""
         data = urllib.parse.urlencode(parameters)
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         url = f"http://127.0.0.1:{self.port}{path}"
@@ -44,7 +44,7 @@ class Influxdb(Server):
     NAME = "influxdb"
 
     def query(self, database, text):
-        """The rows of all series as dictionaries."""
+        """Returns the rows of all series as dictionaries."""
         result = self.get("/query", db=database, q=text, epoch="ns")["results"][0]
         if "error" in result:
             raise AssertionError(f"{text}: {result['error']}")
@@ -63,11 +63,11 @@ class Questdb(Server):
 
 def need_influxdb():
     if shutil.which("influxd") is None:
-        raise unittest.SkipTest("no influxd here (scripts/setup.sh test)")
+        raise unittest.SkipTest("influxd is missing (scripts/setup.sh test)")
 
 
 def need_questdb():
-    """Java and QuestDB's own program, which is fetched once."""
+    """Skips the test without Java or QuestDB's program, which is fetched once."""
     fetched = subprocess.run([harness.ROOT / "scripts" / "questdb.sh", "fetch"], check=False,
                              stdin=subprocess.DEVNULL, capture_output=True, text=True)
     if fetched.returncode != 0:

@@ -1,4 +1,4 @@
-"""What tests of --io-trace share."""
+"""Helpers of the tests of --io-trace."""
 
 import os
 import pathlib
@@ -8,7 +8,7 @@ import harness
 
 
 class Traced(harness.Case):
-    """Skipped where this machine, account or build does not trace, with append's own words."""
+    """A test that is skipped, with append's reason, where this machine, user or build cannot trace."""
 
     def setUp(self):
         super().setUp()
@@ -18,7 +18,7 @@ class Traced(harness.Case):
             self.skipTest(result.stderr.strip())
 
     def rows(self, run):
-        """io.csv, with numbers as such; whatever it holds has to be right."""
+        """Returns the rows of io.csv with numbers converted, after checking each row."""
         rows = run.table("io.csv")
         for row in rows:
             for name in row:
@@ -34,12 +34,12 @@ class Traced(harness.Case):
         return rows
 
     def worked(self, run, rows):
-        """Those from the opened gate to the last answer."""
+        """Returns the rows from the opening of the gate to the last answer."""
         end = round(run.json["times"]["append_s"] * 1e9)
         return [row for row in rows if 0 <= row["time_ns"] <= end]
 
     def assert_sums(self, run, rows):
-        """run.json tells what io.csv has of the time of work."""
+        """The sums in run.json match the rows of io.csv during the work."""
         trace = run.json["io_trace"]
         rows = self.worked(run, rows)
         self.assertEqual(trace["lost"], 0)
@@ -70,7 +70,7 @@ class Traced(harness.Case):
 
 
 def without_privileges():
-    """Words in front of a command that take away what tracing needs; None: they cannot be taken."""
+    """Returns words before a command that drop the privileges for tracing; None: not possible."""
     if os.geteuid() != 0:
         return []
     words = ["setpriv", "--bounding-set=-bpf,-perfmon,-sys_admin", "--"]
@@ -79,7 +79,7 @@ def without_privileges():
 
 
 def is_disk(folder):
-    """Whether files there can be read and written directly."""
+    """Returns whether files in the folder allow direct I/O."""
     probe = pathlib.Path(folder, "probe")
     result = subprocess.run(["dd", "if=/dev/zero", f"of={probe}", "bs=4096", "count=1",
                              "oflag=direct"], capture_output=True)

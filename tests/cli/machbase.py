@@ -1,6 +1,6 @@
-"""The stand-in for a Machbase server, running within the test.
+"""A stand-in for a Machbase server that runs within the test.
 
-Environment: APPEND_TEST_MACHBASE_LIB (folder of the vendor's client library, see
+Environment: APPEND_TEST_MACHBASE_LIB (the folder of the vendor's client library, see
 scripts/machbase_client.sh).
 """
 
@@ -19,19 +19,19 @@ LIBRARY_FOLDER = os.environ.get("APPEND_TEST_MACHBASE_LIB", "")
 
 
 def library():
-    """Path of the client library; skips the test where there is none."""
+    """Returns the path of the client library; skips the test if it is missing."""
     machine = {"x86_64": "x64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
     found = sorted(pathlib.Path(LIBRARY_FOLDER).glob(f"libmachbase*_{machine}.so")
                    if LIBRARY_FOLDER else [])
     if not found:
         raise unittest.SkipTest(
-            "APPEND_TEST_MACHBASE_LIB names no folder of Machbase's client library "
+            "APPEND_TEST_MACHBASE_LIB does not name the folder of Machbase's client library "
             "(scripts/machbase_client.sh)")
     return str(found[0])
 
 
 class Standin(Server):
-    """A stand-in of a test. What it does wrong: see Rules of tests/standin/machbase_standin.py."""
+    """A stand-in for one test. Its faults: see Rules in tests/standin/machbase_standin.py."""
 
     def __init__(self, case, *rules, **options):
         super().__init__(*rules, **options)
@@ -39,7 +39,7 @@ class Standin(Server):
         case.addCleanup(self.kill)
 
     def rows(self, table="syslog_table"):
-        """Every row as a dictionary, names in upper case."""
+        """Returns every row as a dictionary with names in upper case."""
         name, columns = self.database.columns(table)
         names = [column.name for column in columns[1:]]
         return [dict(zip(names, row)) for row in self.database.select(f'select * from "{name}"')[1]]

@@ -1,4 +1,4 @@
-"""Stands between append and a real MariaDB, and makes the server be another one, or misbehave."""
+"""A proxy between append and a real MariaDB that imitates another server, or misbehaves."""
 
 import re
 import select
@@ -8,7 +8,7 @@ import threading
 
 QUERY, PREPARE, BULK = 0x03, 0x16, 0xfa  # commands of the protocol
 CLIENT_MYSQL, CLIENT_SSL = 1, 0x800
-BULK_OPERATIONS = 1 << 2  # of the 32 bits that only MariaDB sends
+BULK_OPERATIONS = 1 << 2  # in the 32 bits that only MariaDB sends
 
 
 def packet(number, payload):
@@ -16,13 +16,13 @@ def packet(number, payload):
 
 
 def change_greeting(payload, version=None, is_mariadb=True, clear=0):
-    """The first packet of the server with another version, or without some of its abilities."""
+    """Returns the server's first packet with another version, or without some capabilities."""
     end = payload.index(b"\0", 1)
     tail = bytearray(payload[end + 1:])
-    # thread id 4, scramble 8, filler 1, abilities 2, character set 1, status 2, abilities 2,
-    # length 1, filler 6, abilities of MariaDB 4
-    abilities = tail[27:31]
-    tail[27:31] = struct.pack("<I", struct.unpack("<I", abilities)[0] & ~clear)
+    # thread id 4, scramble 8, filler 1, capabilities 2, character set 1, status 2, capabilities 2,
+    # length 1, filler 6, MariaDB's capabilities 4
+    capabilities = tail[27:31]
+    tail[27:31] = struct.pack("<I", struct.unpack("<I", capabilities)[0] & ~clear)
     if not is_mariadb:
         low = struct.unpack_from("<H", tail, 13)[0]
         struct.pack_into("<H", tail, 13, low | CLIENT_MYSQL)
@@ -32,10 +32,10 @@ def change_greeting(payload, version=None, is_mariadb=True, clear=0):
 
 
 class Proxy:
-    """One server, any number of clients. `greeting` changes the payload of the first packet;
-    `answer(number, command, body)` is asked for each command: None = let the server answer, bytes =
-    send these and hang up after them (b"" = without a word); `spoil(bytes)` changes what the server
-    sends after the greeting."""
+    """A proxy for one server and any number of clients. `greeting` changes the payload of the first
+    packet. `answer(number, command, body)` is called for each command and returns None (the server
+    answers) or bytes (the proxy sends them and hangs up). `spoil(bytes)` changes the server's data
+    after the greeting."""
 
     def __init__(self, case, url, greeting=None, answer=None, spoil=None):
         self.port_of_server = int(re.search(r":(\d+)/", url).group(1))
@@ -104,7 +104,7 @@ class Proxy:
                     rest = rest[size:]
 
     def note(self, number, payload):
-        """Notes a command; all other packets of the client have a number that is not 0."""
+        """Notes a command, a packet with number 0. Returns the answer, or None: the server answers."""
         if number != 0 or not payload:
             return None
         self.commands.append(payload[0])

@@ -1,4 +1,4 @@
-"""Every allocation of a run fails once: the program never crashes, never hangs, and says so."""
+"""Every allocation of a run fails once: the program reports it, and never crashes or hangs."""
 
 import json
 import os
@@ -12,7 +12,7 @@ EXIT_CODES = {0, 1, 2, 3, 4, 70}
 
 
 def run_with_failure(number, arguments, folder, fails_on=False):
-    """One run whose allocation `number` fails; returns (was it reached, process, run folder)."""
+    """Does a run in which allocation `number` fails. Returns (was it reached, process, run folder)."""
     log = os.path.join(folder, f"log-{number}")
     out = os.path.join(folder, f"out-{number}")
     environment = dict(os.environ, LD_PRELOAD=PRELOAD, FAIL_AT=str(number), FAIL_LOG=log)
@@ -47,7 +47,7 @@ class FailingAllocator(unittest.TestCase):
                 self.check(number, process, out)
                 number += 1 if number < 200 else step
             self.assertEqual(process.returncode, 0, process.stderr)
-            self.assertGreater(number, 100, "the walk never got anywhere")
+            self.assertGreater(number, 100, "too few allocations were reached")
 
     def test_null(self):
         self.walk(["3", "300", "null:"], 7)

@@ -1,4 +1,4 @@
-"""append check without a server, and the same check before a run."""
+"""append check without a server, and as part of a run."""
 
 import json
 import re
@@ -73,7 +73,7 @@ class Check(harness.Case):
         self.assertEqual(list(self.folder.iterdir()), [])
 
     def test_nobody_listens(self):
-        """The client's side is shown, and why the database was not asked."""
+        """The report shows the client's limits, and why the database was not asked."""
         ended = self.append("check", "10", "postgresql://a@127.0.0.1:1/a", code=4)
         self.assertRegex(ended.out, r"(?m)^PASS  RLIMIT_NOFILE")
         self.assertRegex(ended.out, r"(?m)^WARN  limits of its process +- +not known +-")
@@ -83,7 +83,7 @@ class Check(harness.Case):
 
 
 class Low(Confined):
-    """Limits of this machine, set low."""
+    """Low limits of this machine."""
 
     def test_open_files(self):
         command = self.command("nofile=100")
@@ -94,8 +94,8 @@ class Low(Confined):
         self.assertNotIn("do not fit", ended.out)
         predicted, first = self.predict(command, 500, "sqlite:")
         self.assertEqual(first, "RLIMIT_NOFILE")
-        # One after the other: SQLite opens files for a moment while it connects, which many at a
-        # time lack. It also shares its log's index.
+        # One at a time: SQLite opens more files for a moment while it connects, which simultaneous
+        # connects would lack. It also shares its log's index.
         _, run = self.run_append(500, 500, "sqlite:", "--read", "none", "--no-check",
                                  "--connect-concurrency", 1, code=None, program=command)
         self.assertLessEqual(abs(run.sessions["connected"] - predicted), 6)
@@ -111,7 +111,7 @@ class Low(Confined):
         command = self.command("nproc=50")
         predicted, _ = self.predict(command, 100, "null:")
         _, run = self.run_append(100, 1000, "null:", "--no-check", program=command, code=3)
-        # A thread that was joined counts for a moment longer, and ThreadSanitizer starts one.
+        # A joined thread still counts for a moment, and ThreadSanitizer starts a thread.
         self.assertIn(run.sessions["connected"], (predicted, predicted - 1))
 
     def test_fewer_sessions_will_do(self):
@@ -126,7 +126,7 @@ class Low(Confined):
         self.run_append(60, 600, "sqlite:", program=("prlimit", "--nofile=30:1000",
                                                      harness.BINARY))
 
-    if harness.SLOW == 1:  # sanitizers reserve address space of their own
+    if harness.SLOW == 1:  # sanitizers reserve address space themselves
         def test_address_space(self):
             command = self.command(f"as={1700 << 20}")
             predicted, first = self.predict(command, 5000, "null:", "--stack-size", "1M")

@@ -1,5 +1,4 @@
-"""ClickHouse by HTTP: whole runs against a real server, what it refuses, and what is left when it
-ends."""
+"""ClickHouse by HTTP: whole runs against a real server, its refusals, and its crash."""
 
 import os
 import re
@@ -14,7 +13,7 @@ from prepare import TRIGGERS, Others
 
 
 def clickhouse(url, *statements):
-    """Runs statements, one a request; returns the last one's output without its line break."""
+    """Runs statements, one per request. Returns the last output without its line break."""
     user, place, database = re.fullmatch(r"clickhouse://([^@]*)@([^/]*)/(\w*)", url).groups()
     credentials = {"X-ClickHouse-User": user}
     if user == "append_pw":
@@ -36,7 +35,7 @@ class PrivateClickhouse(harness.PrivateServer):
 
 
 class Greeter(socketserver.BaseRequestHandler):
-    """An HTTP server that has one answer for everything."""
+    """An HTTP server that always gives the same answer."""
 
     def handle(self):
         while self.request.recv(65536):
@@ -55,7 +54,7 @@ class Clickhouse(harness.OnServer):
 
 class Runs(Clickhouse):
     def test_methods_append_the_same_rows(self):
-        """The rows of a seed, read back by the server, are the same whichever way they came."""
+        """The server has the same rows for a seed with every method."""
         sums = set()
         for method in ("rowbinary", "tsv", "json"):
             _, run = self.run_append(4, 2000, self.url, "--method", method, "--recreate", "--seed", 7,
@@ -114,8 +113,8 @@ class Runs(Clickhouse):
         self.refused(1, 1, "null:", "--engine", "Log", code=2, pattern="does not apply")
 
     def test_a_table_of_the_users(self):
-        """Types that append makes no values for are left out, or have values listed; only text can
-        hold those."""
+        """Columns of types that append cannot generate are left out, or have listed values, which only
+        the text formats can carry."""
         self.sql("create table mine (a Int8, b Nullable(UInt16), c Float32,"
                  " d DateTime('Asia/Seoul'), e Enum8('x' = 1, 'y' = 2), f Array(Int32),"
                  " g Int32 default 5, h Int32 materialized g + 1, i FixedString(4), j Date,"
@@ -126,7 +125,7 @@ class Runs(Clickhouse):
         for method in ("tsv", "json"):
             self.run_append(1, 100, self.url, *columns, "--method", method)
         self.assertEqual(self.count("mine", "e in ('x', 'y') and h = 6 and length(i) = 4 and k >= 0"), 200)
-        self.assertIn("no values", self.append(1, 10, self.url, "--table", "mine", code=None).reason)
+        self.assertIn("cannot generate values", self.append(1, 10, self.url, "--table", "mine", code=None).reason)
 
 
 class Tables(Others, Clickhouse):
@@ -146,7 +145,7 @@ class Statements(Clickhouse):
         self.assertEqual(run.json["transactions"]["committed"], 20)
 
     def test_select_insert(self):
-        """Rows that an INSERT of values adds are counted, although old servers tell of none."""
+        """Rows that an INSERT ... VALUES adds are counted, although old servers do not report them."""
         _, run = self.run_append(4, self.url, "--workload", "select-insert", "--set", "rows=1000",
                                  "--transactions", 100)
         self.assertEqual(self.count("colemp"), 1000)
@@ -157,7 +156,7 @@ class Statements(Clickhouse):
         self.assertRegex(engine, r"MergeTree\(\) ORDER BY .*empno")
 
     def test_what_it_does_not_have_is_refused_before_a_table_is_made(self):
-        """By what old servers lack, whether the statement is prepared or not."""
+        """Statements that old servers do not support, prepared or not."""
         path = self.folder / "own.lua"
         path.write_text('local s = statement("s", "select 1; create  temporary table t (a Int8)", {}, '
                         '{prepared = false})\ntransaction("t", function() s:run() end, {autocommit = true})')
@@ -190,14 +189,14 @@ class Statements(Clickhouse):
         self.assertNotIn("Expected one of", ended.err)
 
     def test_a_name_that_would_be_another(self):
-        """A backslash is an escape between backquotes: rows would go to another table."""
+        """A backslash escapes in a quoted name: rows would go to another table."""
         ended = self.append(1, 10, self.url, "--table", "back\\s", code=2)
-        self.assertIn("no names with a '\\'", ended.reason)
+        self.assertIn("clickhouse does not allow '\\' in names", ended.reason)
 
 
 class Pushback(Clickhouse):
     def test_too_many_parts(self):
-        """Many small inserts without merges: the server pushes back, and each row comes once."""
+        """Many small inserts without merges: the server pushes back, and each row arrives once."""
         engine = "MergeTree() ORDER BY n3 SETTINGS parts_to_delay_insert = 5, parts_to_throw_insert = 5"
         self.run_append(1, 10, self.url, "--engine", engine)
         self.sql("system stop merges")
@@ -214,8 +213,8 @@ class Pushback(Clickhouse):
 
 class Faults(harness.Case):
     def test_a_server_that_ends(self):
-        """SIGKILL in the middle; started again, it is loaded on, and no acknowledged row is lost
-        that the server had written."""
+        """SIGKILL and a restart during the run: the load goes on, and acknowledged rows that the server
+        had written are not lost."""
         server = PrivateClickhouse(self)
         out = self.out()
         process = self.start(8, server.url, "--duration", 30, "--batch", 50, "--read", "none", "--rate",

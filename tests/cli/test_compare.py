@@ -1,7 +1,7 @@
-"""Two runs and two sweeps side by side.
+"""Comparisons of two runs and of two sweeps.
 
-The runs compared are made up: the folder of a real one, with figures of known size put into its
-files. Real runs on a busy machine would differ, or not, as the machine pleases.
+The runs are artificial: the folder of a real run with given figures in its files. Real runs on a busy
+machine would differ by chance.
 """
 
 import csv
@@ -29,7 +29,7 @@ class Compare(harness.Case):
             csv.writer(file).writerows(rows)
 
     def made_up(self, name, pace, others=0.0, own=50, **plan):
-        """A run that appended for so many seconds at so many rows/s."""
+        """Returns the folder of a run that appended for SECONDS at `pace` rows/s."""
         folder = self.folder / name
         shutil.copytree(self.model, folder)
 
@@ -58,7 +58,7 @@ class Compare(harness.Case):
         return {figure["figure"]: figure for figure in compared["cells"][0]["figures"]}
 
     def test_ratios_and_no_verdict(self):
-        """However large a difference is: one run of each does not tell it from noise."""
+        """With one run each, even a large difference cannot be distinguished from noise."""
         a, b = self.made_up("a", 20000), self.made_up("b", 5000)
         compared = self.compare(a, b)
         figures = self.figures(compared)
@@ -82,7 +82,7 @@ class Compare(harness.Case):
             self.assertNotIn(word, ended.out)
 
     def test_figures_below_0(self):
-        """One that became smaller, such as a table that the server has tidied up."""
+        """A figure may shrink, for example a table that the server has compacted."""
         for value, shown in ((-999, "-999"), (-999.6, "-999.6"), (-1000, "-1,000"), (-1500.4, "-1,500"),
                              (-2.5e6, "-2,500,000"), (-1e18, r"-1e\+18")):
             with self.subTest(value=value):
@@ -101,8 +101,8 @@ class Compare(harness.Case):
             self.assertIn(figure["ratio"], (1, None), figure)
 
     def test_a_folder_is_no_difference(self):
-        """A database in the run's own folder is the same in both; words that hold its name are not
-        touched."""
+        """A database in the run's own folder counts as the same in both runs; other words that contain
+        the folder's name do not."""
         target = {"display": "sqlite:{}/append.db", "path": "{}/append.db", "host": "a"}
         folders = [self.made_up(name, 20000, data_mode="varied",
                                 target={key: value.format(name) for key, value in target.items()})
@@ -117,7 +117,7 @@ class Compare(harness.Case):
             "plan.target.path": ("DIR/append.db", "cc/append.db"), "plan.target.host": ("a", "c")})
 
     def table_of(self, folder, rows_before=0, reads=240, columns=()):
-        """Puts into the files what a run found in the table."""
+        """Writes the given figures of the table into the files of a run."""
         for column, value in (("rows_before", rows_before), ("reads", reads)):
             self.rewrite(folder / "summary.csv", lambda table: table[1].__setitem__(
                 table[0].index(column), str(value)))
@@ -127,7 +127,7 @@ class Compare(harness.Case):
         path.write_text(json.dumps(value))
 
     def test_reads_of_rows_that_were_there(self):
-        """The second of two equal runs reads the rows of the first, too."""
+        """The second of two equal runs also reads the rows of the first."""
         a, b = self.made_up("a", 20000), self.made_up("b", 10000)
         self.table_of(a)
         self.table_of(b, rows_before=480000)
@@ -145,7 +145,7 @@ class Compare(harness.Case):
                 self.assertIsNone(self.compare(a, b)["other_rows"])
 
     def test_columns_that_differ(self):
-        """By their names, never as a dump of all."""
+        """Columns that differ are listed by name; the others are not shown."""
         a, b = self.made_up("a", 20000), self.made_up("b", 20000)
         columns = [{"name": f"column_number_{i}", "type": "int32", "size": None,
                     "is_nullable": True, "has_default": False} for i in range(30)]
@@ -181,7 +181,7 @@ class Compare(harness.Case):
         self.assertIn("85 % of this machine's CPUs in A", compared["cautions"][0])
 
     def test_reasons_that_are_not_utf_8(self):
-        """A message of a server in another encoding, or one that was cut."""
+        """A server's message in another encoding, or a truncated one."""
         a, b = self.made_up("a", 20000), self.made_up("b", 20000)
         for folder, column, value in ((a, "verdict", "DEGRADED"), (a, "verdict_reason", "REASON"),
                                       (b, "exit_code", "5"), (b, "exit_reason", "REASON")):
@@ -211,7 +211,7 @@ class Compare(harness.Case):
         self.assertEqual(sorted(names), ["plan.batch_rows", "plan.read_mode"])
 
     def test_every_option_of_a_run_is_compared(self):
-        """How a call reports, and what an older version did not record, is no difference."""
+        """Options that only change the reporting, or that an older version did not record, do not differ."""
         _, a = self.run_append(2, 400, "sqlite:x.db")
         _, b = self.run_append(2, 400, "sqlite:x.db", "--verify", "rows", "--no-check", "--expect",
                                "throughput>1", "--metrics-file", "metrics.prom", "--json", "--junit",
@@ -244,7 +244,7 @@ class Compare(harness.Case):
         self.assertIn("lost>1 (B/A is not known)", ended.reason)
 
     def test_a_figure_that_was_0(self):
-        """Of 5 to 0 there is no ratio, but both numbers are known."""
+        """5 to 0 has no ratio, but both numbers are known."""
         a, b = self.made_up("a", 20000), self.made_up("b", 20000)
         for folder, dropped in ((a, 0), (b, 5)):
             self.rewrite(folder / "summary.csv", lambda table: table[1].__setitem__(
@@ -284,7 +284,7 @@ class Sweeps(harness.Case):
                "rows_before", "reads")
 
     def made_up(self, name, throughputs, rows_before=0, counts=0):
-        """A sweep of cells {(sessions, records): throughput of each repeat}."""
+        """Returns the folder of a sweep with cells {(sessions, records): throughput of each repeat}."""
         folder = self.folder / name
         folder.mkdir()
         sessions = sorted({cell[0] for cell in throughputs})
@@ -360,7 +360,7 @@ class Sweeps(harness.Case):
         self.assertEqual((figure["a"], figure["b"]), (101, 80.5))
 
     def test_the_threshold(self):
-        """The whole interval, of about 2 % around 0.9, lies on one side of it, or does not."""
+        """The whole interval, about 2 % around 0.9, is on one side of the threshold, or is not."""
         a = self.made_up("a", {(10, 100): (1000, 1002, 998, 1001)})
         b = self.made_up("b", {(10, 100): (900, 902, 898, 901)})
         for options, expected, latency in (
@@ -389,7 +389,7 @@ class Sweeps(harness.Case):
         self.assertRegex(figure["why"], r"B may have from [\d.]+ % less to [\d.]+ % more")
 
     def test_runs_that_are_gone(self):
-        """What is not known is not called alike."""
+        """Unknown figures are not reported as equal."""
         a = self.made_up("a", {(10, 100): (1000, 1000)})
         compared = json.loads(self.append("compare", a, a, "--json").out)
         self.assertRegex(compared["cautions"][0], "is not known: no run of A can be read")
@@ -425,7 +425,7 @@ class Sweeps(harness.Case):
             self.refused("compare", *pair, code=2, pattern="is a run and the other a sweep")
 
     def test_damaged_folders(self):
-        """A file cut off, spoiled, emptied or gone: it is compared or refused in one line, no more."""
+        """A truncated, damaged, empty or missing file is compared, or refused in one line."""
         _, run = self.run_append("2", "100", "null:", "-q")
         dice = random.Random(7)
         damaged = self.folder / "damaged"
@@ -449,8 +449,8 @@ class Sweeps(harness.Case):
         self.assertEqual(codes, {0, 2}, "some files are read, and some are not")
 
     def test_members_that_are_gone(self):
-        """run.json that somebody has edited: a member dropped, or of another type, one by one. A build with
-        sanitizers sees what a wrong pointer only sometimes shows: it gets all edits, another build a few."""
+        """An edited run.json: each member in turn is removed or has another type. Only a build with
+        sanitizers reliably detects a wrong pointer, so it gets all edits, and other builds get a few."""
         is_sanitized = harness.IS_SANITIZED
         self.database = self.folder / "w.db"
         script = self.folder / "own.lua"

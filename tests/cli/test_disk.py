@@ -1,4 +1,4 @@
-"""A disk that is full before the run, and one that fills up while it goes on."""
+"""A disk that is full before the run, or fills up during the run."""
 
 import os
 import re
@@ -6,11 +6,11 @@ import resource
 import subprocess
 
 import harness
-from test_exit_reason import Told
+from test_exit_reason import OutcomeCase
 
 
-class Disk(Told):
-    """A small file system of its own, which takes root; without it these tests are skipped."""
+class Disk(OutcomeCase):
+    """Tests on a small file system of their own. Mounting it needs root; otherwise they are skipped."""
 
     def mount(self, size):
         place = self.folder / "disk"
@@ -57,12 +57,12 @@ class Disk(Told):
         self.fill(place)
         ended = self.end(process, 3)
         self.assertRegex(ended.out, r"(?s)(csv|json|hgrm).*No space left on device")
-        # the room that the run held from its start is enough to say how it ended
-        self.assert_told(out, ended, 3, "all rows were acknowledged, but files are short: "
+        # the space that the run reserved at its start is enough to record its end
+        self.assert_outcome(out, ended, 3, "all rows were acknowledged, but files are short: "
                          "samples.csv: No space left")
         self.assertRegex(ended.out, r"(?m)^DEGRADED +files are short: samples.csv: No space left")
-        self.assertRegex(re.sub(r"\D", "", ended.out), "15000", "the rows are reported all the same")
-        # What is there is whole as far as it goes.
+        self.assertRegex(re.sub(r"\D", "", ended.out), "15000", "the rows are reported nevertheless")
+        # The files are complete up to their last line.
         for name in ("intervals.csv", "samples.csv"):
             text = (out / name).read_text()
             self.assertTrue(text == "" or text.endswith("\n"), name)
@@ -77,7 +77,7 @@ class Disk(Told):
 
 class FileSize(harness.Case):
     def test_a_limit_on_the_size_of_files(self):
-        """RLIMIT_FSIZE: the same ends without a mount."""
+        """RLIMIT_FSIZE has the same effect, and needs no mount."""
         def limit():
             resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 

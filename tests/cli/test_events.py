@@ -1,4 +1,4 @@
-"""Marks in time: --mark, and lines that are appended to events.csv."""
+"""Marks in time: --mark, and lines that users append to events.csv."""
 
 import json
 import signal
@@ -34,7 +34,7 @@ class Events(harness.Case):
         self.assertEqual(run.json["events"], [])
 
     def test_lines_appended_meanwhile(self):
-        """What users write stays, byte by byte, and a bad line is told."""
+        """Lines of users stay unchanged, byte by byte, and a bad line is reported."""
         out = self.out()
         process = self.start("2", "null:", "--duration", "1h", "--rate", "1000", "--out", out,
                              "--mark", "1=planned")

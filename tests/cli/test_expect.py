@@ -1,4 +1,4 @@
-"""What is expected of a run: exit code 5, the bounds by name, the JUnit file."""
+"""--expect: exit code 5, the names of the bounds, the JUnit file."""
 
 import json
 import os
@@ -47,8 +47,8 @@ class Expect(harness.Case):
         self.assertEqual([entry["value"] for entry in run.json["expectations"]], [None, None])
 
     def test_verdict_and_rate(self):
-        """A run that keeps far behind its rate ends by itself with 0: the bounds make it fail. Each
-        row is a batch, so that it has to keep behind."""
+        """A run far below its rate ends with 0 unless a bound makes it fail. Each row is a batch, so the
+        run cannot reach its rate."""
         ended, run = self.run_append(
             "1", "null:", "--duration", "1.5s", "--rate", "1G", "--batch", "1", "--expect",
             "verdict==VALID, rate_achieved>=95%, verdict!=INVALID", code=None)
@@ -97,7 +97,7 @@ class Expect(harness.Case):
 
 
 class OwnExitCode(harness.Case):
-    """What the run itself ends with weighs more: its figures say nothing about what was expected."""
+    """The run's own exit code wins: the figures of an incomplete run say nothing about the bounds."""
 
     def test_a_short_run(self):
         out = self.out()
@@ -113,7 +113,7 @@ class OwnExitCode(harness.Case):
 
 class Junit(harness.Case):
     def read(self, path):
-        """The suite; what CI systems read of it must hold."""
+        """Returns the test cases by name, after checking the attributes that CI systems read."""
         root = ElementTree.parse(path).getroot()
         self.assertEqual(root.tag, "testsuites")
         suites = list(root)

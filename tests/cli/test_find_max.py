@@ -1,4 +1,4 @@
-"""find-max without a server: bounds, limits of this program, signals, and what it refuses."""
+"""find-max without a server: bounds, limits of this program, signals, and refusals."""
 
 import harness
 from confine import Cgroup, Confined
@@ -15,7 +15,7 @@ class Bounds(harness.Case, Searching):
         self.assertEqual(search.search["bound"], {"sessions": 20, "by": "user", "limit": None,
                                                   "where": None})
         self.assertIsNone(search.search["failed"])
-        # sessions were added to those that were up, none was started anew
+        # sessions were added to the present ones, and no session was restarted
         self.assertEqual(search.sessions["requested"], 20)
         self.assertEqual([level["added"] for level in search.levels], [3, 3, 6, 8])
         self.assertRegex(ended.out, r"(?m)^Held +at least 20 sessions")
@@ -49,7 +49,7 @@ class Bounds(harness.Case, Searching):
         self.assertTrue(0 <= bytes_written - 2 ** 20 <= 2 * search.search["row_bytes"])
 
     def test_memory(self):
-        """Less than any machine has in use: no session is started."""
+        """With a bound below the memory in use, no session is started."""
         ended, search = self.find_max("null:", *HOLD, "--max-memory", "1M", code=3)
         self.assertEqual((search.search["end"], search.levels), ("memory", []))
         self.assertEqual(search.sessions["requested"], 0)
@@ -119,13 +119,13 @@ class Interrupted(harness.Case, Searching):
 
 class Client(Confined, Searching):
     def test_limit_on_tasks(self):
-        """It is known before: the search goes up to it, and says whose it is."""
+        """The limit is known before the search, which stops there and names it."""
         ended, search = self.find_max("null:", *HOLD, program=self.command("nproc=60"))
         bound = search.search["bound"]
         self.assertEqual((bound["by"], bound["limit"]), ("client", "RLIMIT_NPROC"))
         self.assertTrue(50 <= bound["sessions"] < 60, bound)
         if harness.SLOW > 1 and search.search["end"] == "found":
-            # ThreadSanitizer starts a thread of its own with the first other one
+            # ThreadSanitizer starts a thread together with the first one
             self.assertEqual(search.search["held"], bound["sessions"] - 1)
             self.check_named(ended, search, "user_tasks", "client", "RLIMIT_NPROC")
             return
@@ -136,7 +136,7 @@ class Client(Confined, Searching):
                          r"not by the +server")
 
     def test_limit_that_shows_up_on_the_way(self):
-        """It is lowered while the search goes on."""
+        """The limit is lowered during the search."""
         cgroup = Cgroup(self, "pids")
         cgroup.write("pids.max", "pids.max", 60)
         out = self.out()
@@ -173,7 +173,7 @@ class Refused(harness.Case, Searching):
         self.refused("find-max", "null:", "--out", "there", code=2, pattern="exists already")
 
     def test_mistake_in_the_script(self):
-        """At the first level, or at one that follows: the levels that held before count."""
+        """A mistake at the first level, or at a later one: then the levels that held before count."""
         script = self.folder / "mistaken.lua"
         for calls in (1, 3000):
             script.write_text(f"local n = 0\ntransaction('all', function()\nn = n + 1 think(0.001)\n"
@@ -182,14 +182,14 @@ class Refused(harness.Case, Searching):
             self.assertRegex(ended.reason, r"mistaken\.lua:4: attempt to call a nil value")
             self.assertEqual(search.search["end"], "script")
             self.assertIn("mistaken.lua:4", search.json["causes"][0]["text"])
-            # between two levels nothing is unfinished
+            # between two levels no level is unfinished
             self.assertIn(search.levels[-1]["outcome"], ("unfinished", "held")[:1 + (calls > 1)])
             self.assertEqual(search.search["held"] > 0, calls > 1, search.search)
             self.assertIsNone(search.search["failed"])
 
     def test_sessions_that_think_leave_at_once(self):
-        """However long the pause is. A session that commits nothing for 30 s has failed; then the
-        level below is tried, for which one has to leave."""
+        """A think time of any length ends at once. A session without a commit in 30 s fails the level;
+        the next level is lower, so a session has to leave."""
         script = self.folder / "think.lua"
         script.write_text("transaction('think', function() think(600) end)\n")
         _, search = self.find_max("null:", "--workload", script, "--first", 2, "--hold", "1s",

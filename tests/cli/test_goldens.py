@@ -1,4 +1,4 @@
-"""What runs without a server print and write is what tests/golden says."""
+"""The output of runs without a server matches tests/golden."""
 
 import goldens
 import harness

@@ -66,7 +66,7 @@ class Help(harness.Case):
     def test_workloads(self):
         for path in (harness.ROOT / "workloads").glob("*.lua"):
             name, text = path.stem, self.append("help", path.stem).out
-            self.assertEqual(text, self.append("help", path).out, "a file is told as a built-in one")
+            self.assertEqual(text, self.append("help", path).out, "a file is described like a built-in one")
             for line in text.splitlines():
                 self.assertLessEqual(len(line), 80, line)
             self.assertIn(f"--workload {name}", text, "an example")

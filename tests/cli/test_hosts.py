@@ -1,4 +1,4 @@
-"""Several hosts in a URL: two PostgreSQL servers, which are databases of their own."""
+"""Several hosts in a URL: two PostgreSQL servers with separate databases."""
 
 import re
 import socket
@@ -39,7 +39,7 @@ class Targets(harness.Case):
 
 
 class Hosts(HostsCase):
-    """Servers are started once for all tests, but where one has to end."""
+    """Runs with PostgreSQL servers that each test starts."""
 
     def servers(self, count=2):
         return [harness.PrivateServer(self) for _ in range(count)]
@@ -65,7 +65,7 @@ class Hosts(HostsCase):
         self.assertFalse((run.folder / "hosts.csv").exists())
         self.assertFalse((run.folder / "hosts_intervals.csv").exists())
         self.assertNotIn("hosts", run.json)
-        # A list within a parameter is the client library's.
+        # A list in a parameter belongs to the client library.
         self.assertIsNone(run.json["plan"]["host_policy"])
 
     def test_spread_first_random_and_refusing(self):
@@ -88,7 +88,7 @@ class Hosts(HostsCase):
         self.assertIn("Hosts", page)
         self.assertIn(b, page)
 
-        # Each has its own settings.
+        # Each host has its own settings.
         self.assertNotIn("Durable", ended.out)
         harness.psql(two.url, "alter database append set synchronous_commit = off")
         ended, run = self.run_append(4, 400, self.url(a, b), "--host-policy", "first")
@@ -105,11 +105,11 @@ class Hosts(HostsCase):
         self.assertEqual(drawn[0], drawn[1])
         self.assertGreater(min(drawn[0]), 0)
 
-        # --recreate empties the table at each of the databases.
+        # --recreate recreates the table in each database.
         _, run = self.run_append(2, 200, self.url(a, b), "--recreate")
         self.assertEqual([self.count(one), self.count(two)], [100, 100])
 
-        # One that refuses from the start costs a try of those that begin there.
+        # A host that refuses from the start costs each session that begins there a try.
         ended, run = self.run_append(4, 400, self.url("127.0.0.1:1", b))
         hosts = self.hosts(run)
         self.assertEqual(hosts["127.0.0.1:1"]["connects_failed"], "2")
@@ -122,11 +122,11 @@ class Hosts(HostsCase):
         self.assertEqual([(cause["phase"], cause["count"]) for cause in run.causes], [("host", 2)])
         self.assertIn("host 127.0.0.1:1 is not set up", ended.err)
 
-        # The whole list refuses.
+        # All hosts refuse.
         self.refused(1, 1, self.url("127.0.0.1:1", "127.0.0.1:2"), code=4, pattern="Connection refused")
 
     def test_a_host_that_is_not_there_is_not_waited_for(self):
-        """Sessions that lost their connection try again; before and after them such a host is asked once."""
+        """Sessions retry a lost connection; set-up and verification try such a host only once."""
         server, = self.servers(1)
         listener = socket.create_server(("127.0.0.1", 0))
         tries = []
@@ -152,7 +152,7 @@ class Hosts(HostsCase):
         self.assertEqual(len(tries), 4, "two sessions, and one connect before and after the run")
 
     def test_one_database_behind_two_hosts(self):
-        """Two ways to the same server stand for a cluster: each shows all rows."""
+        """Two addresses of one server stand for a cluster: each shows all rows."""
         server, = self.servers(1)
         port = self.place(server).split(":")[1]
         _, run = self.run_append(4, 400, self.url(f"127.0.0.1:{port}", f"localhost:{port}"),

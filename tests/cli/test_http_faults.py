@@ -1,5 +1,5 @@
-"""What HTTP servers can do wrong, through the whole program: no row is sent twice, each is accounted
-for, and every end has its line."""
+"""Faults of HTTP servers, through the whole program: no row is sent twice, each row is accounted for, and
+every failure has its line."""
 
 import time
 import resource
@@ -17,14 +17,14 @@ class Faults(harness.Case):
         return Server(self, *arguments, **options)
 
     def appends(self, fault, *more, code=1, sessions=2, rows=200):
-        """A run in which some requests are answered wrongly: (server, Ended, Run)."""
+        """Does a run in which some requests get wrong answers. Returns (server, Ended, Run)."""
         server = self.server(fault)
         ended, run = self.run_append(sessions, rows, server.url, *TSV, *more, code=code)
         self.assertEqual(set(server.bodies.values()), {1}, "no request is sent twice")
         return server, ended, run
 
     def test_a_good_server(self):
-        """However its answers are cut, and whether it has chunks."""
+        """Answers in any number of parts, with and without chunked encoding."""
         def cut(request):
             return Fault(cut=1) if request["number"] % 2 else None
 
@@ -37,8 +37,8 @@ class Faults(harness.Case):
         self.assertEqual(run.rows["acknowledged"], 200)
 
     def test_idle_connections_end(self):
-        """A server that ends the connection after each INSERT, without having said so, costs no row:
-        the next INSERT comes a while later."""
+        """A server that closes the connection after each INSERT without announcing it costs no rows: the
+        next INSERT follows some time later."""
         server, ended, run = self.appends(
             lambda request: Fault(then="close") if request["kind"] == "insert" else None,
             "--rate", "100", "--read", "none", code=0)
@@ -47,7 +47,7 @@ class Faults(harness.Case):
         self.assertGreaterEqual(server.connections, 20)
 
     def test_every_third_connection_ends_after_the_request(self):
-        """Its rows are in doubt, and not sent again: some arrived, some did not."""
+        """The rows of such a connection are in doubt and not sent again, whether they arrived or not."""
         for is_stored in (True, False):
             with self.subTest(is_stored):
                 server, _, run = self.appends(
@@ -64,7 +64,7 @@ class Faults(harness.Case):
                 self.assertEqual(run.verification["lost"], 0)
 
     def test_answers_that_break_off(self):
-        """The third INSERT is stored, and answered badly: its rows are in doubt."""
+        """The third INSERT is stored but gets a bad answer: its rows are in doubt."""
         whole = answer()
         bad = {
             "nothing": Fault(b"", "close"),
@@ -95,7 +95,7 @@ class Faults(harness.Case):
         self.assertIn("Memory limit exceeded", ended.out + ended.err)
 
     def test_a_full_server_is_tried_again(self):
-        """429 and 503: nothing was stored, and the same rows are sent once more."""
+        """After 429 and 503 nothing was stored, and the same rows are sent again."""
         for status in (429, 503):
             server = self.server(
                 lambda request, status=status: Fault(answer(status, b"queue is full"),
@@ -106,7 +106,7 @@ class Faults(harness.Case):
             self.assertEqual(sum(server.bodies.values()), 12)
 
     def test_answers_that_are_no_acknowledgement(self):
-        """ClickHouse acknowledges an INSERT by 200 and nothing else: all else is refused or in doubt."""
+        """ClickHouse acknowledges an INSERT only by an empty 200; other answers are refusals or in doubt."""
         page = b"<html>Service down for maintenance</html>"
         code = "X-ClickHouse-Exception-Code: 241\r\n"
         for instead, account in ((answer(body=page), "in_doubt"), (answer(202), "in_doubt"),
@@ -123,7 +123,7 @@ class Faults(harness.Case):
                     self.assertEqual(run.verification["lost"], 0)
 
     def test_a_page_of_a_program_in_front(self):
-        """503 without a word of ClickHouse's: the rows may be kept, so they are not sent again."""
+        """503 without ClickHouse's header: the rows may be stored, so they are not sent again."""
         page = b"HTTP/1.1 503 Busy\r\nServer: proxy\r\nContent-Length: 4\r\n\r\nwait"
         server, ended, run = self.appends(
             lambda request: Fault(page) if (request["kind"], request["number"]) == ("insert", 3) else None)
@@ -131,7 +131,7 @@ class Faults(harness.Case):
         self.assertEqual(set(server.bodies.values()), {1})
 
     def test_rows_that_were_kept_and_refused(self):
-        """The server says that it is busy and keeps the rows all the same: the surplus is explained."""
+        """A server that reports "busy" but keeps the rows: the surplus is explained."""
         server = self.server(lambda request: Fault(answer(503, b"queue is full"))
                              if request["kind"] == "insert" and request["number"] in (3, 4) else None)
         _, run = self.run_append(1, 100, server.url, *TSV, code=0)
@@ -140,8 +140,8 @@ class Faults(harness.Case):
                          "were sent again after the database had been busy")
 
     def test_a_server_that_stalls(self):
-        """At a rate response times begin when a batch was due, so they hold the wait of all that were due
-        while the server stood still; service times hold the stall once."""
+        """With a rate, response times begin at the due time, so they include the wait of all batches that
+        were due during a stall of the server; service times include the stall once."""
         def stall(request):
             if (request["kind"], request["number"]) == ("insert", 20):
                 time.sleep(2)
@@ -151,16 +151,16 @@ class Faults(harness.Case):
                                  "--method", "tsv", code=None)
         append, response = (run.json["latencies"][name] for name in ("append", "response"))
         service_s, response_s = (one["count"] * one["mean_ms"] / 1000 for one in (append, response))
-        # one session's calls follow each other; the 100 batches of the stall waited for a second each
+        # the calls of one session are sequential; the 100 batches of the stall waited for 1 s on average
         self.assertLess(service_s, run.json["times"]["elapsed_s"])
         self.assertGreater(response_s, 50)
         self.assertGreaterEqual(response["max_ms"], 2000)
         self.assertGreaterEqual(response["p90_ms"], 1000)
-        # those of its first 1.9 s were sent more than 100 ms after they were due
+        # batches of the stall's first 1.9 s were sent over 100 ms late
         self.assertGreaterEqual(run.json["counters"]["batches_late"], 90)
 
     def test_counts_that_are_stale(self):
-        """A count that lacks the session's own last batch, and one that goes backwards."""
+        """A count without the session's own last batch, and a count that goes backwards."""
         behind = {5: 10, 9: 20}
         server = self.server(lambda request: Fault(answer(body=b"%d\n" % (server.rows - behind[request["number"]])))
                              if request["kind"] == "count" and request["number"] in behind else None)
@@ -182,7 +182,7 @@ class Faults(harness.Case):
         self.assertIn("larger than 1 MiB", ended.out + ended.err)
 
     def test_endless_answers(self):
-        """Of 1 GiB no more is kept than its bound."""
+        """append keeps only a bounded part of an endless answer."""
         head = b"HTTP/1.1 200 OK\r\nContent-Length: 1073741824\r\n\r\n"
         for kind, instead in (("insert", head), ("count", head), ("insert", b"HTTP/1.1 200 OK\r\n"),
                               ("insert", head.replace(b"200", b"500"))):
@@ -194,7 +194,7 @@ class Faults(harness.Case):
         self.assertLess(peak_kib, (400 if harness.SLOW == 1 else 1600) << 10)
 
     def test_refusals_to_begin(self):
-        """One line that says what is wrong, and the exit code of a server that refuses."""
+        """A refusal is reported in one line, with the exit code of a server that refuses."""
         bad = {
             "wrong password": (answer(401, b"Authentication failed"), "Authentication failed"),
             "wrong user": (exception(403, 516, "someone: Authentication failed"),
@@ -208,7 +208,7 @@ class Faults(harness.Case):
                 self.refused(2, 100, server.url, code=4, pattern=words)
 
     def test_a_redirect(self):
-        """Not followed: rows are not to go where nobody sent them."""
+        """Redirects are not followed: rows go only to the given server."""
         moved = answer(301, headers="Location: https://elsewhere:8443/\r\n")
         server = self.server(lambda request: Fault(moved))
         self.refused(2, 100, server.url, code=2, pattern="https://elsewhere:8443/")
@@ -222,7 +222,7 @@ class Faults(harness.Case):
                              pattern="no answer")
 
     def test_recognised_by_port(self):
-        """By an answer that comes byte by byte."""
+        """A server is recognised even if its answer arrives byte by byte."""
         server = self.server(lambda request: Fault(cut=1))
         _, run = self.run_append(1, 20, server.port, *TSV, code=0)
         self.assertEqual((run.rows["acknowledged"], server.rows), (20, 20))

@@ -1,4 +1,4 @@
-"""Several hosts that speak HTTP, and hosts with an address of IPv6: stand-ins for ClickHouse."""
+"""Several hosts with HTTP, and hosts with an IPv6 address: stand-ins for ClickHouse."""
 
 import re
 import socket
@@ -49,7 +49,7 @@ class Hosts(HostsCase):
         self.run_with_outages(*TSV)
 
     def test_in_doubt_at_one(self):
-        """Rows that a host took without an answer are in doubt there, and not sent to the other."""
+        """Rows that one host accepted without an answer are in doubt there, and not sent to the other host."""
         one, two = Server(self, lambda request: Fault(b"", "close")
                           if (request["kind"], request["number"]) == ("insert", 3) else None), Server(self)
         _, run = self.run_append(2, 400, self.url(one.place, two.place), *TSV, "--batch", 20, "--on-drop",

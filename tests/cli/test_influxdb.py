@@ -207,7 +207,7 @@ class Limits(InfluxdbCase):
                 "http.max-connection-limit": "100"}
 
     def test_dropped_rows(self):
-        """InfluxDB 1.6 drops more rows of such a write than it says, which append shows as lost."""
+        """InfluxDB 1.6 drops more rows of such a write than it reports; append reports them as lost."""
         for value in "abc":
             self.write(f"mine,k={value} f=1 1")
         _, run = self.run_append(2, 1000, self.url, "--table", "mine", "--values", "k=a|b|c|d|e",
@@ -268,7 +268,7 @@ class Faults(InfluxdbCase):
 
 
 class StandIn(http.server.BaseHTTPRequestHandler):
-    """As much of InfluxDB as a run asks for. What it makes of a write is said by the test."""
+    """As much of InfluxDB as a run needs. The test decides the answer to each write."""
 
     protocol_version = "HTTP/1.1"
 
@@ -307,7 +307,7 @@ class StandIn(http.server.BaseHTTPRequestHandler):
 
 
 class Judged(harness.Case):
-    """Writes that a real server takes ill only now and then."""
+    """Refusals of writes that a real server gives only rarely."""
 
     def load(self, judge, *options, code=1):
         server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), StandIn)
@@ -325,7 +325,7 @@ class Judged(harness.Case):
         self.assertEqual((run.verification["rows_after"], run.verification["lost_at_most"]), (acknowledged, 0))
 
     def test_partial_writes_are_counted_one_by_one(self):
-        """In each write 7 rows of 100."""
+        """Each write of 100 rows has 7 refused rows."""
         conflict = 'partial write: field type conflict: input field "x dropped=9" is float dropped=7'
         unread = "\n".join(f"unable to parse 'line {i} unable to parse 'x': bad" for i in range(7))
         both = "\n".join(f"unable to parse 'line {i}': bad" for i in range(4))

@@ -1,4 +1,4 @@
-"""Whole runs against QuestDB, which takes InfluxDB's writes and speaks SQL."""
+"""Whole runs against QuestDB, which accepts InfluxDB's line protocol and speaks SQL."""
 
 import contextlib
 import sqlite3
@@ -27,7 +27,7 @@ class QuestdbCase(harness.Case):
         def is_applied():
             return self.server.query("select count(*) c from wal_tables() where writerTxn < sequencerTxn "
                                      "and not suspended")[0]["c"] == 0
-        harness.wait_until(is_applied, "what was acknowledged is shown")
+        harness.wait_until(is_applied, "acknowledged rows to be visible")
         return self.server.query(f'select count(*) c from "{table}"')[0]["c"]
 
     def script(self, text):
@@ -114,7 +114,7 @@ class Tables(QuestdbCase):
         self.assertIn("non-WAL table", run.causes[0]["text"])
 
     def test_a_write_is_kept_whole_or_not_at_all(self):
-        """append counts on it: of a write that was refused no row is kept."""
+        """append relies on it: QuestDB keeps no row of a refused write."""
         self.server.query("create table t (ts timestamp, b byte, n3 long) timestamp(ts) "
                           "partition by day wal")
         good = [f"t n3={i}i {1704067200000000000 + i}" for i in range(5000)]

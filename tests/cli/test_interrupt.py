@@ -1,4 +1,4 @@
-"""Ctrl-C: the run ends in good order, its files are whole; twice: it ends at once."""
+"""Ctrl-C ends the run in good order, with complete files; a second Ctrl-C ends it at once."""
 
 import fcntl
 import os
@@ -33,7 +33,7 @@ class Interrupt(harness.Case):
         ended, run = self.interrupted("null:", "--rate", "10000")
         self.check_interrupted(run)
         self.assertRegex(ended.reason, r"(?i)interrupt|signal")
-        self.assertIn("hroughput", ended.out, "the report is there too")
+        self.assertIn("hroughput", ended.out, "the report was printed")
 
     def test_null_at_full_speed(self):
         _, run = self.interrupted("null:")
@@ -87,7 +87,7 @@ class Interrupt(harness.Case):
         self.assertEqual(process.returncode, 130)
 
     def full_pipe(self):
-        """The writing end of a pipe that nobody reads and that has no room left."""
+        """Returns the writing end of a full pipe without a reader."""
         reader, writer = os.pipe()
         self.addCleanup(os.close, reader)
         fcntl.fcntl(writer, F_SETPIPE_SZ, 4096)
@@ -97,7 +97,7 @@ class Interrupt(harness.Case):
         return writer
 
     def start_unread(self, *arguments):
-        """Starts the program with a standard error that nobody reads."""
+        """Starts the program with a standard error that is never read."""
         writer = self.full_pipe()
         process = subprocess.Popen(
             [harness.BINARY, *map(str, arguments)], stdin=subprocess.DEVNULL,
@@ -123,9 +123,9 @@ class Interrupt(harness.Case):
         self.assertEqual(process.wait(timeout=harness.GUARD_S), 130)
         self.check_interrupted(self.check_run(out, 130))
 
-    if harness.SLOW == 1:  # ThreadSanitizer holds signals back while a call blocks
+    if harness.SLOW == 1:  # ThreadSanitizer delays signals while a call blocks
         def test_nobody_reads_and_a_second_signal(self):
-            """Once there are rows the query has no end, so only the second signal ends the program soon."""
+            """With rows in the table the query never ends, so only the second signal ends the program soon."""
             out = self.out()
             endless = ("with recursive n(i) as (select 1 from syslog_table union all"
                        " select i + 1 from n) select count(*) from n")
@@ -133,13 +133,13 @@ class Interrupt(harness.Case):
                                         endless, "--sample-interval", "0.2", "--out", out)
             self.wait_for_rows(process, out)
             process.send_signal(signal.SIGTERM)
-            time.sleep(0.3)  # what comes within 0.2 s is the same request
+            time.sleep(0.3)  # a signal within 0.2 s counts as the same request
             process.send_signal(signal.SIGTERM)
             self.assertEqual(process.wait(timeout=harness.GUARD_S), 130)
             self.assertEqual((out / "run.json").read_bytes(), b"", "it ended at once")
 
         def test_nobody_reads_the_report(self):
-            """A full pipe blocks the report for ever: files are there, one signal will do."""
+            """A full pipe blocks the report forever: the files are complete, and one signal suffices."""
             writer = self.full_pipe()
             out = self.out()
             process = subprocess.Popen(
@@ -156,14 +156,14 @@ class Interrupt(harness.Case):
 
     @staticmethod
     def waits_with_all_written(process, out):
-        """Its only thread sleeps, and the file that is written last has something."""
+        """Returns whether the only thread sleeps and the last file is written."""
         path = out / "run.json"
         status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
         return (path.is_file() and path.stat().st_size > 0 and "\nThreads:\t1\n" in status
                 and "\nState:\tS" in status)
 
     def test_at_random_moments(self):
-        """Whatever it is at, set-up and files included: it ends, and a folder that is left is whole."""
+        """A signal at any moment, also in set-up or while files are written: a run's folder is complete."""
         dice = random.Random(11)
         for number in range(30 // min(harness.SLOW, 6)):
             signal_number = dice.choice((signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
@@ -171,21 +171,21 @@ class Interrupt(harness.Case):
             with self.subTest(number=number, signal=signal_number, delay_s=delay_s):
                 out = self.out()
                 process = self.start("8", "4000", "null:", "--rate", "20000", "--out", out)
-                time.sleep(delay_s)  # the moment itself is what is tried
+                time.sleep(delay_s)  # the random moment of the signal
                 process.send_signal(signal_number)
                 process.communicate(timeout=harness.GUARD_S)
-                # the signal's own end: it came before there was a handler
+                # -signal_number: the signal came before its handler was installed
                 self.assertIn(process.returncode, (0, 130, -signal_number))
                 if out.exists():
                     self.check_run(out, process.returncode)
 
     def test_standard_output_is_closed(self):
-        """A reader that goes away (| head) is not a crash."""
+        """A reader that ends early (| head) does not crash the program."""
         process = self.start("2", "100", "null:", "--json", "--out", self.out())
         process.stdout.close()
         process.stdout = open(os.devnull)
         code = process.wait(timeout=harness.GUARD_S)
-        # 0: all was written before the reader went.
+        # 0: everything was written before the reader ended.
         self.assertIn(code, (0, 3))
 
 

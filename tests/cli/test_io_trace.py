@@ -1,4 +1,4 @@
-"""--io-trace of the embedded database, and what is said where it cannot be."""
+"""--io-trace of the embedded database, and its refusal where it is not possible."""
 
 import re
 import subprocess
@@ -9,9 +9,9 @@ import io_trace
 
 class Embedded(io_trace.Traced):
     def test_threads_of_the_sessions_alone(self):
-        """Neither the sampler's files nor io.csv itself are in it."""
+        """The trace includes neither the sampler's files nor io.csv itself."""
         out = self.folder / "run"
-        # long enough for the writers of these to write
+        # long enough for these files to be written
         ended = self.append("2", "--duration", "2500ms", "--rate", "200", "--batch", "1", "--read",
                             "none", "--sample-interval", "100ms", "--io-trace", "--out", out)
         run = harness.Run(out)
@@ -23,7 +23,7 @@ class Embedded(io_trace.Traced):
         self.assertGreater(run.rows["acknowledged"], 100)
         self.assertGreaterEqual(run.json["io_trace"]["wal_fsyncs"], run.rows["acknowledged"])
         self.assertLess(rows[0]["time_ns"], 0)
-        # of leaving: the log goes into the table
+        # the last rows: SQLite moves its log into the table as the sessions leave
         self.assertGreater(len(rows), len(self.worked(run, rows)))
         self.assertLess(self.worked(run, rows)[-1]["time_ns"], rows[-1]["time_ns"])
         self.assertIn("its I/O was traced (full)", run.json["outcome"]["verdict_reason"])
@@ -35,13 +35,13 @@ class Embedded(io_trace.Traced):
             float(summary["trace_fsync_mean_ms"]),
             sum(float(summary[f"trace_fsync_{layer}_ms"]) for layer in ("vfs", "queue", "device")),
             delta=1e-5)
-        # the answer in a line
+        # the summary line
         syncs_ms = int(summary["trace_fsyncs"]) * float(summary["trace_fsync_mean_ms"])
         appends_ms = int(summary["appends"]) * float(summary["append_mean_ms"])
-        told = re.search(r"Syncs fsync took ([\d.]+) s, (\d+) % of the run's time and (\d+) % of that of all appends; "
+        found = re.search(r"Syncs fsync took ([\d.]+) s, (\d+) % of the run's time and (\d+) % of that of all appends; "
                          r"of it (\d+) % at the device, (\d+) % queued for it, (\d+) % in the file system or",
                          " ".join(ended.out.split()))
-        took_s, of_run, of_appends, *layers = map(float, told.groups())
+        took_s, of_run, of_appends, *layers = map(float, found.groups())
         self.assertAlmostEqual(took_s, syncs_ms / 1000, delta=0.006)
         self.assertAlmostEqual(of_run, 100 * syncs_ms / 1000 / float(summary["append_s"]), delta=1)
         self.assertAlmostEqual(of_appends, 100 * syncs_ms / appends_ms, delta=1)
@@ -59,7 +59,7 @@ class Embedded(io_trace.Traced):
         self.assertNotIn(">write, <", page, "a call that names no file")
         self.assertIn("stacked by layer", page)
         self.assertIn("The mean number at a time; each line has what is below it, too.", page)
-        # of these a chart would have no lines left for what the sessions waited for
+        # a chart of these would have no lines left for the waits of the sessions
         self.assertNotIn("io.fsync.vfs", page)
 
     def test_requests_alone(self):
@@ -87,13 +87,13 @@ class Embedded(io_trace.Traced):
 
 
 class Refused(harness.Case):
-    """On every machine."""
+    """Refusals on every machine."""
 
     def setUp(self):
         super().setUp()
         self.words = io_trace.without_privileges()
         if self.words is None:
-            self.skipTest("setpriv cannot take capabilities away here")
+            self.skipTest("setpriv cannot drop capabilities here")
 
     def run_without(self, *arguments):
         return subprocess.run([*self.words, harness.BINARY, *map(str, arguments)],

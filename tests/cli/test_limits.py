@@ -1,4 +1,4 @@
-"""Limits of this program set low in turn: where `check` says that a run stops it does, and says why."""
+"""Low limits of this program: a run stops where `check` predicts it, and names the limit."""
 
 import resource
 import time
@@ -35,18 +35,18 @@ class ClientTasks(Confined):
         self.assertRegex(finding["evidence"], r"pids.events counted [1-9]")
         self.assertGreaterEqual(cgroup.number("pids.events", "max"), 1)
 
-    if harness.SLOW == 1:  # sanitizers reserve address space of their own
+    if harness.SLOW == 1:  # sanitizers reserve address space themselves
         def test_address_space(self):
-            """The room that is left is too small for a stack, and larger than nothing. Without arenas: the
-            C library reserves 64 MiB for a moment to try one, and a thread that could not be made
-            meanwhile finds them free again."""
+            """The remaining address space is too small for a stack. malloc must not use arenas: for each
+            arena the C library briefly reserves 64 MiB, so a thread could fail although space is free
+            again later."""
             command = self.command(f"as={150 << 20}", enter=("env", "MALLOC_ARENA_MAX=1"))
             ended, run = self.run_append(120, 1200, self.TARGET, "--stack-size", "4M", "--no-check",
                                          program=command, code=3)
             self.assertEqual(run.json["findings"][0]["name"], "RLIMIT_AS", ended)
 
     def test_a_small_stack(self):
-        """ulimit -s: raised where it may be, otherwise a clear error."""
+        """ulimit -s is raised if possible; otherwise there is a clear error."""
         small = 128 * 1024 * (8 if harness.SLOW > 1 else 1)
         _, hard = resource.getrlimit(resource.RLIMIT_STACK)
 

@@ -1,5 +1,5 @@
-"""Whole runs through Machbase's own client library, against a stand-in for the server. What they say
-is that append uses the library rightly; they say nothing about a real server."""
+"""Whole runs through Machbase's own client library, against a stand-in for the server. They show that
+append uses the library correctly, and nothing about a real server."""
 
 import contextlib
 import json
@@ -13,7 +13,7 @@ import machbase
 
 
 class MachbaseCase(harness.Case):
-    """No client library but the one that a test names."""
+    """Tests that only find a client library if they name it."""
 
     def environment(self, **more):
         env = super().environment(**more)
@@ -24,7 +24,7 @@ class MachbaseCase(harness.Case):
 
 
 class WithoutLibrary(MachbaseCase):
-    """What needs no client library."""
+    """Tests that need no client library."""
 
     def test_no_library(self):
         empty = self.folder / "empty"
@@ -49,7 +49,7 @@ class WithoutLibrary(MachbaseCase):
                 self.assertEqual(ended.out, "")
 
     def test_a_library_that_is_another_one(self):
-        """One that every machine has, and that has none of the functions."""
+        """A library that every machine has, without Machbase's functions."""
         libraries = sorted(pathlib.Path("/lib").glob("*/libm.so.6")) or sorted(
             pathlib.Path("/lib64").glob("libm.so.6"))
         ended = self.append("2", "10", "machbase://127.0.0.1:1", "--client-lib", libraries[0],
@@ -66,7 +66,7 @@ class WithoutLibrary(MachbaseCase):
 
 
 class OnStandin(MachbaseCase):
-    """Runs against a stand-in, through the vendor's library."""
+    """Tests against a stand-in, through the vendor's library."""
 
     SEED = 77
 
@@ -94,8 +94,8 @@ class OnStandin(MachbaseCase):
             self.assertEqual(row, wanted)
 
     def same_rows_of_sqlite(self, sessions, rows):
-        """What append's generator makes of them: rows are a function of seed, session and number.
-        Times are in microseconds there."""
+        """Returns the same rows from SQLite: rows are a function of seed, session and number. Times are in
+        microseconds."""
         path = self.folder / "same.db"
         path.unlink(missing_ok=True)
         self.append(sessions, rows, f"sqlite:{path}", "--seed", self.SEED, "--out", self.out())
@@ -105,8 +105,8 @@ class OnStandin(MachbaseCase):
                 " host, msg, ip4, ip6 from syslog_table"))
 
     def check_bounds(self, run):
-        """No row is invented or lost: what is there lies between what was acknowledged and what was
-        acknowledged or in doubt."""
+        """No row is invented or lost: the table has all acknowledged rows, and otherwise only rows in
+        doubt."""
         there = self.standin.count()
         self.assertLessEqual(run.rows["acknowledged"], there)
         self.assertLessEqual(there, run.rows["acknowledged"] + run.rows["in_doubt"])
@@ -148,7 +148,7 @@ class Runs(OnStandin):
             self.assertEqual(row["K"].count(":") >= 2, True)
 
     def test_a_port_alone(self):
-        """Recognised by its handshake; the library is found by MACHBASE_HOME."""
+        """The server is recognised by its handshake, and the library is found by MACHBASE_HOME."""
         (self.folder / "home" / "lib").mkdir(parents=True)
         (self.folder / "home" / "lib" / "libmachbasecli_dll.so").symlink_to(self.library)
         self.stand_in()
@@ -173,7 +173,7 @@ class Runs(OnStandin):
         self.assertRegex(ended.reason, r"Syntax error")
 
     def test_long_values_of_a_query(self):
-        """They come whole, or are refused: never cut."""
+        """Long values arrive whole or are refused; they are never truncated."""
         script = self.folder / "long.lua"
         for length, code in ((255, 0), (256, 0), (257, 0), (32767, 0), (32768, 1)):
             self.stand_in()
@@ -227,7 +227,7 @@ class Runs(OnStandin):
 
 class Refusals(OnStandin):
     def test_rows(self):
-        """One kind of refusal now and then, another one once: both are told."""
+        """A frequent refusal and a single one of another kind: both are reported."""
         self.stand_in("error=row@150:2341:SUMMARIZED value exceeded upper limit.",
                       "error=row@%10:1003:Duplicate primary key.")
         _, run = self.load(4, 4000, code=1)
@@ -243,7 +243,7 @@ class Refusals(OnStandin):
         self.assertEqual(codes[1003]["kind"], "data")
 
     def test_all_rows(self):
-        """More refusals than any buffer between the two holds."""
+        """More refusals than all buffers between client and server can hold."""
         self.stand_in("error=row:1003:Duplicate primary key. " + "x" * 150)
         rows = harness.fewer(60000)
         _, run = self.load(1, rows, "--batch", rows, code=1)
@@ -287,7 +287,7 @@ class Refusals(OnStandin):
 
 class Losses(OnStandin):
     def lose(self, rule, *options, code=1):
-        """A run in which a step goes wrong, with the table there already."""
+        """Does a run on an existing table in which a step fails. Returns the Run."""
         self.stand_in()
         self.append(1, 10, self.standin.url, "--client-lib", self.library, "--out", self.out())
         before = self.standin.count()
@@ -317,19 +317,19 @@ class Losses(OnStandin):
                 self.assertEqual(run.sessions["refused"], 1, f"{action}={step}")
 
     def test_pieces(self):
-        """Replies that come byte by byte."""
+        """Replies that arrive byte by byte."""
         for step in ("login", "open", "close", "count"):
             run = self.lose(f"chop={step}@3", code=0)
             self.assertEqual(run.rows["acknowledged"], 4000, step)
 
     def test_a_greeting_in_pieces(self):
-        """The library takes it only when all pieces are there as it looks: both ends are right."""
+        """The library accepts it only if all pieces have arrived when it reads: both outcomes are right."""
         run = self.lose("chop=handshake@3", code=None)
         self.assertEqual(run.sessions["finished"] + run.sessions["refused"], 4)
         self.assertEqual(run.rows["acknowledged"], 1000 * run.sessions["finished"])
 
     def test_counts_that_do_not_add_up(self):
-        """What the server says nothing of may be there: it is in doubt, and nothing else is."""
+        """Exactly the rows that the server does not report are in doubt."""
         run = self.lose("lie=close@3:30")
         self.assertEqual((run.rows["in_doubt"], run.rows["rejected"]), (30, 0))
         self.assertEqual(run.verification["in_doubt_arrived"], 30)
@@ -354,11 +354,11 @@ class Losses(OnStandin):
         self.assertGreaterEqual(run.rows["in_doubt"], 100)
 
     def test_silence_in_an_append(self):
-        """Nobody but the user ends it, and then soon."""
+        """Only the user can end such a run, and then it ends soon."""
         self.stand_in("stall=close@9")
         out = self.out()
         process = self.start(4, 4000, self.standin.url, "--client-lib", self.library, "--out", out)
-        harness.wait_until(lambda: self.standin.status()["faults"] >= 1, "the stand-in is silent")
+        harness.wait_until(lambda: self.standin.status()["faults"] >= 1, "the stand-in to be silent")
         process.send_signal(signal.SIGINT)
         self.end(process, 130)
         run = self.check_run(out, 130)
@@ -369,7 +369,7 @@ class Losses(OnStandin):
         self.stand_in("delay=count@40+:20")
         out = self.out()
         process = self.start(4, 400000, self.standin.url, "--client-lib", self.library, "--out", out)
-        harness.wait_until(lambda: self.standin.status()["rows_kept"] > 2000, "rows are coming")
+        harness.wait_until(lambda: self.standin.status()["rows_kept"] > 2000, "rows to arrive")
         self.standin.kill()
         self.end(process, 1)
         run = self.check_run(out, 1)

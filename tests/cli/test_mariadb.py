@@ -1,4 +1,4 @@
-"""Whole runs on MariaDB, held against what the mariadb client finds."""
+"""Whole runs on MariaDB, compared with the results of the mariadb client."""
 
 import re
 
@@ -130,7 +130,7 @@ class UserTables(harness.Mariadb):
         self.assertEqual(self.count("`My ``own`` table`"), 100)
 
     def test_a_key_that_is_there_already(self):
-        """The database computes the key, so the second row of a batch already has that of the first."""
+        """The database computes the key, so the second row of a batch has the key of the first."""
         for engine in ("innodb", "myisam"):
             for method in METHODS:
                 with self.subTest(f"{engine}, {method}"):
@@ -166,7 +166,7 @@ class Refused(harness.Mariadb):
     def test_no_such_user(self):
         self.refused("2", "10", self.url, "--user", "stranger", code=4, pattern=r"stranger")
 
-    def test_no_right_to_the_database(self):
+    def test_no_privilege_on_the_database(self):
         self.refused("2", "10", self.URL[: self.URL.rindex("/")] + "/mysql", code=4,
                      pattern=r"mysql")
 
@@ -174,7 +174,7 @@ class Refused(harness.Mariadb):
         self.refused("2", "10", self.PASSWORD_URL, code=4,
                      pattern="--password-file FILE.*APPEND_PASSWORD.*my.cnf")
 
-    def test_a_missing_right(self):
+    def test_a_missing_privilege(self):
         user = self.database[-30:]
         self.sql("create table closed (a int)")
         self.root(f"create user '{user}'@'%'", f"grant select on {self.database}.* to '{user}'@'%'")

@@ -1,7 +1,7 @@
 """A server in a container: found through docker or podman, measured by its cgroup.
 
-Neither program is needed: fake ones print what the real ones do. The cgroups are real, and the
-server's process is moved into them.
+The tests need neither program: fake programs print the same as the real ones. The cgroups are real,
+and the server's process is moved into them.
 """
 
 import json
@@ -21,7 +21,7 @@ NO_SUCH = {"docker": (1, "Error response from daemon: No such container: {}"),
 
 
 def inspected(identity, pid, status="running", **more):
-    """What inspect prints, of Docker 28 and Podman 4, without what nobody looks at."""
+    """Returns the output of inspect (Docker 28, Podman 4), without the parts that append ignores."""
     return json.dumps([{"Id": identity, "Created": "2026-01-31T12:00:00.123456789Z",
                         "Path": "docker-entrypoint.sh", "Args": ["mariadbd"],
                         "State": {"Status": status, "Running": status == "running",
@@ -50,7 +50,7 @@ class Containers(harness.Mariadb):
         path.chmod(path.stat().st_mode | stat.S_IXUSR)
 
     def knows(self, name, text):
-        """A program that knows the container db, and no other."""
+        """Makes a program that only knows the container db."""
         code, error = NO_SUCH[name]
         (self.bin / f"{name}.json").write_text(text + "\n")
         self.program(name, '[ "$1 $2" = "inspect --type=container" ] || exit 99\n'
@@ -64,12 +64,12 @@ class Containers(harness.Mariadb):
         before = set(self.folder.rglob("*"))
         ended = self.with_path("2", "100", self.url, "--container", "db", *arguments, code=2)
         self.assertRegex(ended.reason, pattern)
-        self.assertEqual(set(self.folder.rglob("*")), before, "files of a run that never began")
+        self.assertEqual(set(self.folder.rglob("*")), before, "a run that never began left files")
 
     def server_in_cgroup(self, root, *parts):
-        """A server of its own, moved into a new cgroup; the cgroup is that of the first part."""
+        """Starts a private server in a new cgroup. Returns it, its pid, and the first part's cgroup."""
         if os.geteuid() != 0 or not root.is_dir():
-            self.skipTest(f"takes root and cgroups at {root}")
+            self.skipTest(f"needs root and cgroups at {root}")
         server = harness.PrivateMariadb(self)
         folders = [root.joinpath(*parts[:i]) for i in range(1, len(parts) + 1)]
         pid = int((server.home / "pid").read_text())
@@ -106,7 +106,7 @@ class Containers(harness.Mariadb):
         self.assertIn("server", {limit["side"] for limit in limits})
 
     def test_version_2(self):
-        """The files of memory are laid over the cgroup: here version 1 has the controller."""
+        """The files of memory are mounted over the cgroup, because here version 1 has the controller."""
         root = next((path for path in (CGROUPS / "unified", CGROUPS)
                      if (path / "cgroup.controllers").is_file()), CGROUPS / "unified")
         name = f"libpod-{self.identity}.scope"
@@ -132,7 +132,7 @@ class Containers(harness.Mariadb):
                                (int(lines["anon"]) + int(lines["shmem"])) / 2**20, places=1)
 
     def test_without_a_cgroup_of_its_own(self):
-        """Podman without cgroups: the process descends from conmon."""
+        """Podman without cgroups: the process is a descendant of conmon."""
         shutil.copy("/bin/sh", self.folder / "conmon")
         conmon = subprocess.Popen([self.folder / "conmon", "-c", "sleep 600 & echo $!; wait"],
                                   stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
@@ -186,7 +186,7 @@ class Containers(harness.Mariadb):
         self.says("docker inspect did not answer within 10 s")
 
     def test_interrupted(self):
-        """Ctrl-C while docker says nothing: neither it nor its children stay."""
+        """Ctrl-C while docker does not answer: docker and its children end."""
         pids = self.folder / "pids"
         self.program("docker", f'/bin/sleep 600 & echo $$ $! > "{pids}.new"; '
                      f'/bin/mv "{pids}.new" "{pids}"; wait')

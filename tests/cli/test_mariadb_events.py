@@ -1,4 +1,4 @@
-"""A server that stands still for 5 s in the middle of a run: the dip is there, at the mark."""
+"""A server that is stopped for 5 s in the middle of a run: the dip is at the mark."""
 
 import datetime
 import os
@@ -49,11 +49,11 @@ class StandsStill(harness.Case):
                 before.append(rows)
             elif start_s >= continued_s:
                 after.append(rows)
-            # Answers that were on their way are read a little later.
+            # Answers in flight are read a little later.
             elif start_s >= mark_s + 0.3 and end_s <= continued_s:
                 within.append(rows)
         self.assertGreaterEqual(len(within), 3)
-        self.assertEqual(set(within), {0}, "the dip is not where the mark is")
+        self.assertEqual(set(within), {0}, "the dip is not at the mark")
         self.assertGreater(max(before), 0)
         self.assertGreater(max(after), 0)
 

@@ -1,4 +1,4 @@
-"""What happens when sessions or the server go away, or the server has no room."""
+"""Sessions or the server end during a run, or the server is full."""
 
 import subprocess
 
@@ -6,7 +6,7 @@ import harness
 
 
 class Blocked(harness.Mariadb):
-    """One of ten sessions is killed while all of them wait for a lock, so all are in an append."""
+    """One of ten sessions is killed while all wait for a lock, so all are in an append."""
 
     def waiting(self):
         text = self.sql("select id from information_schema.processlist where db ="
@@ -14,7 +14,7 @@ class Blocked(harness.Mariadb):
         return text.split()
 
     def lock(self):
-        """Locks the table in a session of its own until the returned process ends."""
+        """Locks the table in another session until the returned process ends."""
         locker = subprocess.Popen(harness.mariadb_command(self.url), stdin=subprocess.PIPE,
                                   text=True, stdout=subprocess.DEVNULL)
         self.addCleanup(locker.wait)
@@ -24,7 +24,7 @@ class Blocked(harness.Mariadb):
         return locker
 
     def kill_one(self, how, method, code):
-        """The run in which the first of the sessions that wait was killed."""
+        """Does a run in which the first waiting session is killed. Returns the Run."""
         out = self.out()
         process = self.start("10", "100000", self.url, "--rate", "20000", "--read", "none",
                              "--method", method, "--recreate", "--out", out)
@@ -33,7 +33,7 @@ class Blocked(harness.Mariadb):
         ids = harness.wait_until(lambda: len(self.waiting()) == 10 and self.waiting(),
                                  "all sessions wait for the lock")
         self.sql(f"kill {how} {ids[0]}")
-        # The end of a query shows when the session waits again, that of a connection by its absence.
+        # A killed query shows when its session waits again; a killed connection disappears.
         if how == "connection":
             harness.wait_until(lambda: ids[0] not in self.waiting(), "the end of the connection")
         locker.stdin.close()
@@ -64,7 +64,7 @@ class Blocked(harness.Mariadb):
 
 
 class Limits(harness.Case):
-    """These need a server with limits of its own."""
+    """Tests that need a server with special limits."""
 
     @classmethod
     def setUpClass(cls):
@@ -81,7 +81,7 @@ class Limits(harness.Case):
             self.assertEqual(sum(cause["count"] for cause in causes), count, run.causes)
 
     def test_a_server_that_cuts_its_answers(self):
-        """sql_select_limit: the columns of the table and the rows that are read back are all asked for."""
+        """With sql_select_limit append still reads all columns of the table and all rows back."""
         server = harness.PrivateMariadb(self, init_connect="set sql_select_limit=7")
         _, run = self.run_append(2, 400, server.url, "--verify", "rows")
         self.assertEqual(run.json["row_verification"]["present"], 400)
@@ -91,12 +91,12 @@ class Limits(harness.Case):
     def test_rows_that_are_written_but_not_synced(self):
         server = harness.PrivateMariadb(self, innodb_flush_method="nosync")
         ended, _ = self.run_append(1, 100, server.url, "--engine", "MyISAM")
-        for told in ("innodb_flush_method=nosync: a crash of the machine can lose or corrupt all data",
+        for text in ("innodb_flush_method=nosync: a crash of the machine can lose or corrupt all data",
                      "tables_not_synced=syslog_table: a crash of the machine can lose acknowledged rows"):
-            self.assertIn(told, " ".join(ended.out.split()))
+            self.assertIn(text, " ".join(ended.out.split()))
 
     def test_the_server_turns_autocommit_off(self):
-        """init_connect runs behind the greeting: the rows must be committed all the same."""
+        """init_connect runs after the greeting: the rows must still be committed."""
         server = harness.PrivateMariadb(self, max_connections=60,
                                         init_connect="set autocommit=0")
         for method in ("bulk", "insert"):
@@ -146,7 +146,7 @@ class Limits(harness.Case):
             with self.subTest(method):
                 ended, run = self.run_append("5", "5000", server.url, "--method", method,
                                              "--recreate", code=4)
-                # too long a statement is not even sent: nothing is in doubt
+                # a statement that is too long is not sent: no row is in doubt
                 self.assertEqual(run.rows["acknowledged"] + run.rows["in_doubt"], 0)
                 self.assertEqual(self.count(server), 0)
                 self.check_causes(run, 1153)
@@ -155,7 +155,7 @@ class Limits(harness.Case):
         self.assertEqual(self.count(server), 5000)
 
     def test_the_table_is_full(self):
-        """The memory engine keeps the rows of an INSERT that came before the one that failed."""
+        """The memory engine keeps the rows of an INSERT before the row that failed."""
         server = harness.PrivateMariadb(self, max_heap_table_size=1048576)
         for method in ("bulk", "insert"):
             with self.subTest(method):

@@ -1,4 +1,4 @@
-"""MariaDB dies and comes back; sessions connect anew on purpose."""
+"""MariaDB dies and returns; sessions reconnect on purpose."""
 
 import faults
 import harness
@@ -32,7 +32,7 @@ class Shapes(harness.Mariadb):
     def test_churn(self):
         before = self.connections()
         _, run = self.run_append("5", "5000", self.url, "--churn", "2", code=None)
-        # Ten batches a session: after the second, fourth, sixth and eighth.
+        # Ten batches per session: it reconnects after the second, fourth, sixth and eighth.
         self.assertEqual(run.json["counters"]["churns"], 20)
         self.assertEqual(run.json["latencies"]["reconnect"]["count"], 20)
         self.assertEqual(run.json["latencies"]["connect"]["count"], 5)

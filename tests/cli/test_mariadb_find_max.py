@@ -1,4 +1,4 @@
-"""find-max on MariaDB: a limit that is not a setting of the database."""
+"""find-max on MariaDB, also with a limit that is not a setting of the database."""
 
 import harness
 from confine import Confined
@@ -19,7 +19,7 @@ class Limits(Confined, Searching):
         self.assertEqual(search.verification["lost"], 0)
 
     def test_max_connections(self):
-        """One more is kept for those who administrate: it is not this user's."""
+        """MariaDB reserves one more connection for administrators; this user cannot use it."""
         server = PrivateMariadb(self, max_connections=30)
         ended, search = self.find_max(server.url, "--hold", "500ms", "--batch", 10, "--first", 20)
         self.assertEqual((search.search["held"], search.search["failed"]), (30, 31))

@@ -1,4 +1,4 @@
-"""What runs on MariaDB print and write is what tests/golden says."""
+"""The output of runs on MariaDB matches tests/golden."""
 
 import goldens
 import harness

@@ -1,4 +1,4 @@
-"""The size of InnoDB's tables, which not every user may know; and charts against rows."""
+"""The size of InnoDB tables, which needs a privilege; and charts over rows."""
 
 import harness
 
@@ -11,16 +11,16 @@ class Sizes(harness.Mariadb):
             "select sum(allocated_size) from information_schema.innodb_sys_tablespaces where "
             f"name like '{self.database}/{name}%'"))
 
-    def test_user_without_the_right(self):
+    def test_user_without_the_privilege(self):
         _, run = self.run_append("2", "1000", self.url)
         self.assertIsNone(run.json["io"]["table_mib_after"])
         self.assertIn("GRANT PROCESS", run.json["io"]["note"])
 
     def test_engine_that_tells(self):
         _, run = self.run_append("2", "10000", self.url, "--engine", "MyISAM")
-        told = int(self.root(f"select data_length + index_length from information_schema.tables "
+        catalogue_bytes = int(self.root(f"select data_length + index_length from information_schema.tables "
                              f"where table_schema = '{self.database}'"))
-        self.assertAlmostEqual(run.json["io"]["table_mib_after"] * MIB, told, delta=1)
+        self.assertAlmostEqual(run.json["io"]["table_mib_after"] * MIB, catalogue_bytes, delta=1)
 
     def test_sizes_and_charts_against_rows(self):
         url = self.url.replace("append@", "root@")

@@ -1,4 +1,4 @@
-"""Limits around a MariaDB server set low in turn, and a server that is ended for memory."""
+"""Low limits of a MariaDB server, and a server that the kernel kills for memory."""
 
 import os
 import subprocess
@@ -15,7 +15,7 @@ class MariadbLimits(Confined):
     def test_max_connections(self):
         server = PrivateMariadb(self, max_connections=150)
         command = self.command()
-        # one after the other: while one too many logs in, the server refuses others too
+        # one at a time: while a surplus session logs in, the server also refuses others
         finding = self.check_limit(command, 300, server.url, "--connect-concurrency", 1, code=4,
                                    first="max_connections", limit=("sessions", "database"))
         self.assertRegex(finding["evidence"], r"Too many connections; 150 allowed")
@@ -32,7 +32,7 @@ class MariadbLimits(Confined):
         server = PrivateMariadb(self, prefix=self.as_other_user(180))
         pid = self.server_pid(server)
         command = self.command()
-        # what another user's process may have and has can be seen by its number
+        # the limits and tasks of another user's process are visible by its pid
         options = ["--server-pid", pid]
         finding = self.check_limit(command, 300, server.url, *options, code=4,
                                    first="RLIMIT_NPROC", limit=("user_tasks", "server"))
@@ -49,7 +49,7 @@ class MariadbLimits(Confined):
         self.assertRegex(finding["evidence"], r"160 of 160 threads.*pids.events counted [1-9]")
 
     def test_open_files_of_the_server(self):
-        """A server that has no descriptor left does not accept: connects time out."""
+        """A server without free descriptors does not accept connections: connects time out."""
         server = PrivateMariadb(self)
         self.run_append(1, 10, server.url)  # the table's own files are open from here on
         pid = self.server_pid(server)
@@ -59,13 +59,13 @@ class MariadbLimits(Confined):
                         "--clear-groups", "prlimit", f"--pid={pid}", f"--nofile={files}:{files}"],
                        check=True, timeout=harness.GUARD_S)
         options = ["--connect-timeout", 3, "--connect-concurrency", 200]
-        # only root and the same user may look at the descriptors
+        # only root and the same user can see the descriptors
         finding = self.check_limit((harness.BINARY,), 200, server.url, *options, code=4,
                                    first="RLIMIT_NOFILE", limit=("open_files", "server"))
         self.assertRegex(finding["evidence"], rf"not accepted; {files} of {files} files in use")
 
     def test_a_server_that_is_out_of_memory(self):
-        """The kernel ends it when it wants more than its cgroup may have."""
+        """The kernel kills the server when it exceeds the memory of its cgroup."""
         cgroup = Cgroup(self, "memory")
         server = PrivateMariadb(self, prefix=cgroup.enter, is_on_disk=True)  # files in memory count
         used = cgroup.number("memory.stat", "anon" if cgroup.is_v2 else "total_rss")

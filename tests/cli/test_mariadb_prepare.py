@@ -28,7 +28,7 @@ class Tables(Prepare, harness.Mariadb):
         self.assertIn("they say", self.sql("show create table log1"))
 
     def test_a_copy_in_another_database(self):
-        """LIKE takes the comment along."""
+        """CREATE TABLE ... LIKE copies the comment."""
         script = ("--workload", self.script(OTHERS, "others.lua"))
         self.prepare(*script)
         other = self.database + "_copy"
@@ -40,7 +40,7 @@ class Tables(Prepare, harness.Mariadb):
         self.assertEqual(self.counts(f"{other}.log1"), [100])
 
     def test_rows_of_others_that_append_s_user_cannot_see(self):
-        """A foreign key of a table in another database, which the catalogue does not show to this user."""
+        """A foreign key of a table in another database, which this user cannot see in the catalogue."""
         script = ("--workload", self.script(SLOW_SCRIPT))
         user, other = f"u{os.getpid()}", self.database + "_other"
         root_url = self.url.replace("append@", "root@")
@@ -65,13 +65,13 @@ class Tables(Prepare, harness.Mariadb):
         self.assertEqual(self.counts("slow"), [60000])
 
     def test_a_database_that_a_run_made(self):
-        """Who names no database works in one of append's own."""
+        """Without a database in the URL a run uses the database "append"."""
         server = harness.PrivateMariadb(self)
         harness.mariadb(server.superuser_url, "drop database append")
         url = re.sub(r"/append$", "", server.superuser_url)
-        told = "drop database append /* made by this run */"
-        self.assertIn(told, " ".join(self.append(2, 100, url, "--out", self.out(), code=None).out.split()))
-        self.assertNotIn(told, " ".join(self.append(2, 100, url, "--out", self.out(), code=None).out.split()))
+        removal = "drop database append /* made by this run */"
+        self.assertIn(removal, " ".join(self.append(2, 100, url, "--out", self.out(), code=None).out.split()))
+        self.assertNotIn(removal, " ".join(self.append(2, 100, url, "--out", self.out(), code=None).out.split()))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Servers that are not MariaDB, or not in order: a proxy in front of the real one plays them."""
+"""Servers that are not MariaDB, or misbehave: a proxy in front of the real server imitates them."""
 
 import random
 
@@ -11,7 +11,7 @@ def is_append(command, body):
 
 
 class OtherServers(harness.Mariadb):
-    """What append does is seen by the commands that pass."""
+    """The proxy shows append's choices by the commands that pass."""
 
     def proxy(self, **how):
         return Proxy(self, self.url, **how)
@@ -60,7 +60,7 @@ class OtherServers(harness.Mariadb):
                          "varbinary(16)")
 
     def test_a_server_that_asks_for_a_file(self):
-        """An answer to an INSERT that is a request for a file of this machine gets nothing."""
+        """A server that answers an INSERT with a request for a local file gets nothing."""
         asked = []
 
         def answer(_, command, body):
@@ -77,10 +77,10 @@ class OtherServers(harness.Mariadb):
 
 
 class BadServers(harness.Mariadb):
-    """Sessions whose answers make no sense are dropped, their rows are in doubt."""
+    """Sessions that get invalid answers are dropped, and their rows are in doubt."""
 
     def appends(self, method, answer):
-        """A run in which the third append of all gets another answer than the server's."""
+        """Does a run in which the third append gets `answer` instead of the server's. Returns (Ended, Run)."""
         seen = []
 
         def choose(_, command, body):
@@ -122,7 +122,7 @@ class BadServers(harness.Mariadb):
                     self.assertEqual(run.rows["in_doubt"], 100)
 
     def test_spoiled_bytes(self):
-        """The server's bytes, one in a few hundred changed: no crash, no hang, a line."""
+        """A few of the server's bytes are changed: the program reports it, and never crashes or hangs."""
         for seed in range(max(harness.fewer(20), 1)):
             with self.subTest(seed):
                 chance = random.Random(seed)

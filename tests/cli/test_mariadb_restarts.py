@@ -1,4 +1,4 @@
-"""MariaDB killed and started again in the middle of a run."""
+"""MariaDB is killed and restarted in the middle of a run."""
 
 import harness
 from restarts import Restarts

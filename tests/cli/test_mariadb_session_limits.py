@@ -1,4 +1,4 @@
-"""Limits on sessions that MariaDB tells, and those that it keeps."""
+"""Limits on sessions that MariaDB reports, and limits that it enforces."""
 
 import harness
 from odbc_strings import parts, string
@@ -68,7 +68,7 @@ class Statements(Limits):
     OPTIONS = {"max_connections": "200", "max_prepared_stmt_count": "9"}
 
     def check_statements(self, url, *options):
-        """The sessions get in, but those without a statement append nothing."""
+        """All sessions connect, but sessions without a prepared statement append nothing."""
         _, run = self.run_append(self.SESSIONS, self.SESSIONS * 50, url, "--recreate", "--no-check",
                                  *options, code=1)
         limit = self.limits(run)["max_prepared_stmt_count"]

@@ -19,7 +19,7 @@ class Grid(harness.Mariadb, Sweeping):
             self.assertEqual((row["rows_before"], row["rows_after"], row["rows_lost"]),
                              ("0", row["records"], "0"))
         self.assertEqual(self.count(), 5000)
-        # Left behind by the first sweep, the table is no longer a new one's to drop.
+        # The first sweep left the table: a new sweep may not drop it.
         self.refused("sweep", *SIZES, self.url, code=2, pattern="'syslog_table' is there already")
         self.assertEqual(self.count(), 5000)
 
@@ -59,7 +59,7 @@ class Grid(harness.Mariadb, Sweeping):
         self.check_sweep(sweep.folder)
 
     def test_password_of_the_url(self):
-        """It is not kept: the target has to be given again, and be the same place."""
+        """A password in the URL is not stored: the target must be given again, with the same place."""
         options = ("--sessions", "2,4", "--records", "3k", "--rate", RATE)
         plain = self.in_database(self.PASSWORD_URL)
         target = plain.replace("append_pw@", "append_pw:append%20secret@")
@@ -114,7 +114,7 @@ class Limits(harness.Case, Sweeping):
         self.assertRegex(ended.reason, r"2 of 6 runs failed: 40x1000: .*max_connections")
 
     def test_a_server_that_goes(self):
-        """Runs after it fail with the reason, and a new sweep does not begin."""
+        """Later runs fail with the reason, and a new sweep does not begin."""
         server = harness.PrivateMariadb(self)
         options = ("--sessions", "2,4", "--records", "4k", "--rate", RATE, server.url)
         out = self.out()

@@ -17,7 +17,7 @@ class Rows(VerifyRows, harness.Mariadb):
                  f" from (select seq n1 from seq_1_to_32767) s where {where}")
 
     def test_rows_that_stay_although_rejected(self):
-        """An engine without transactions keeps the rows in front of the one that fails."""
+        """An engine without transactions keeps the rows before the one that fails."""
         self.run_append(1, 1, self.url, "--engine", "MyISAM")
         self.sql("create unique index one on syslog_table (n2, n3)", "delete from syslog_table",
                  "insert into syslog_table (n1, n2, n3) values (-1, 0, 50)")
@@ -32,7 +32,7 @@ class Rows(VerifyRows, harness.Mariadb):
         self.assertEqual(int(row["verified_unacknowledged_present"]), verified["rejected_present"])
 
     def test_rejected_rows_are_nobody_elses(self):
-        """A trigger refuses a row of each batch, and the rows in front of it stay."""
+        """A trigger refuses one row of each batch, and the rows before it stay."""
         self.run_append(1, 1, self.url, "--engine", "MyISAM")
         self.sql("create trigger refuse before insert on syslog_table for each row"
                  " set new.n1 = if(new.n3 % 100 = 70, 100000, new.n1)")

@@ -1,4 +1,4 @@
-"""MariaDB ends transactions of scripts, and connections in the middle of them."""
+"""MariaDB aborts transactions of scripts, or ends their connections."""
 
 import threading
 
@@ -17,8 +17,8 @@ class Faults(workload_faults.Faults, harness.Mariadb):
         return harness.mariadb_command(self.url)
 
     def without_answer(self, what, number, arrives):
-        """URL of a proxy that hangs up at the number-th time that it sees `what`; `arrives`: when
-        the server has answered."""
+        """Returns the URL of a proxy that hangs up when it sees `what` for the number-th time; with
+        `arrives` after the server has answered."""
         state = {"seen": 0, "due": None}  # the thread of the connection to hang up
 
         def answer(_, command, body):
@@ -47,7 +47,7 @@ class Restarts(workload_faults.Restarts):
 
 
 class Counted(workload_faults.Case):
-    """The server's own count of statements."""
+    """Compares with the server's count of statements."""
 
     def test_statements_of_oltp(self):
         server = harness.PrivateMariadb(self)
@@ -61,7 +61,7 @@ class Counted(workload_faults.Case):
                 words = (server.url, "--workload", "oltp", "--set", "table_size=1000," + settings)
                 self.append("prepare", 1, *words)
                 runs = {}
-                for turns in (10, 60):  # what a run does beside its transactions is the same
+                for turns in (10, 60):  # the statements outside of transactions are the same
                     before = {word: count(word) for word in expected}
                     _, run = self.run_script(1, words[0], "oltp", *words[3:], "--transactions",
                                              turns)

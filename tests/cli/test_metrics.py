@@ -1,4 +1,4 @@
-"""--metrics and --metrics-file: what Prometheus gets to read while a run goes on."""
+"""--metrics and --metrics-file: the metrics of a run for Prometheus."""
 
 import json
 import os
@@ -17,7 +17,7 @@ SAMPLE = re.compile(r'([a-zA-Z_:][\w:]*)(\{(?:[a-zA-Z_]\w*="(?:[^"\\\n]|\\[\\"n]
 
 
 def parse(case, text):
-    """{name with labels: value}, checked by the rules of the format."""
+    """Returns {name with labels: value}, after checking the rules of the format."""
     case.assertTrue(text.endswith("\n"))
     kinds, values, ended = {}, {}, set()
     name = None
@@ -29,7 +29,7 @@ def parse(case, text):
                 kinds[own] = line.split()[-1]
             else:
                 case.assertEqual(word, "HELP")
-                case.assertNotIn(own, kinds, "metrics of a name stand together")
+                case.assertNotIn(own, kinds, "metrics with the same name follow each other")
                 name = own
             continue
         match = SAMPLE.fullmatch(line)
@@ -60,7 +60,7 @@ def parse(case, text):
 
 
 def free_port():
-    """Below the ports that clients' own ends get: those of other tests come and go meanwhile."""
+    """Returns a free port below the ephemeral ports, which other tests use and release meanwhile."""
     first = 12000 + os.getpid() * 7 % 7000
     for port in range(first, first + 1000):
         with socket.socket() as sock:
@@ -86,7 +86,7 @@ class Metrics(harness.Case):
         return process, out
 
     def finish(self, process):
-        """By Ctrl-C: a run of some seconds could end before a slow machine has looked at it."""
+        """Ends the run with Ctrl-C: on a slow machine a short run could end before the test reads it."""
         process.send_signal(signal.SIGINT)
         return self.end(process, 130)
 
@@ -103,7 +103,7 @@ class Metrics(harness.Case):
                 values = parse(self, self.get(port))
                 return values if values[rows] > number else None
 
-            # intervals.csv has a row somewhat before the page has it
+            # intervals.csv has a row slightly earlier than the page
             first = harness.wait_until(lambda: more_than(0), "rows in the metrics")
             self.assertEqual(first["append_running"], 1)
             self.assertEqual(first["append_sessions_requested"], 4)
@@ -114,7 +114,7 @@ class Metrics(harness.Case):
                 self.get(port, path, method=method)
             self.assertEqual(refused.exception.code, code)
             refused.exception.close()
-        # a page of another site may have its own name lead here
+        # a page of another site may point its own host name at this address
         for host, code in (("evil.example.com", 403), (f"evil.example.com:{port}", 403), ("localhost", 200),
                            (f"127.0.0.1:{port}", 200), (f"[::1]:{port}", 200), (socket.gethostname(), 200)):
             asked = urllib.request.Request(f"http://127.0.0.1:{port}/metrics", headers={"Host": host})
@@ -170,7 +170,7 @@ class Metrics(harness.Case):
         folder = self.folder / "textfile"
         folder.mkdir()
         process, out = self.begin("--metrics-file", folder / "append.prom")
-        folder.rename(self.folder / "gone")  # at once, whatever is written into it meanwhile
+        folder.rename(self.folder / "gone")  # atomic, even while files are written into it
         ended = self.finish(process)
         self.assertIn("No such file", self.check_run(out, 130).json["metrics_note"])
         self.assertRegex(ended.out, r"(?m)^Metrics +--metrics-file: No such file")
@@ -184,7 +184,7 @@ class Metrics(harness.Case):
         self.assertNotIn("append_sessions_requested", values)
 
     def test_few_descriptors(self):
-        """The thread that serves the page may wait for no more than the process may have open."""
+        """The thread that serves the page cannot wait for more descriptors than the process may open."""
         self.refused("--nofile=8", harness.BINARY, "2", "100", "null:", "--no-check", "--metrics",
                      free_port(), program="prlimit", code=3, pattern="Too many open files")
 
