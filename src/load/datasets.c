@@ -144,7 +144,7 @@ enum status table_load_write_mark(const struct plan *plan, const struct setup *s
 static const char *remedy_for(const struct table_mark *mark, const char *table_name, char *text,
                               size_t size)
 {
-    if (mark->is_there) {
+    if (mark->is_valid) {
         return "append cleanup drops it, --recreate replaces it";
     }
     snprintf(text, size, "%s%s leaves it as it is; --recreate=%.60s drops it",
@@ -435,7 +435,7 @@ static enum status check_rows(const struct datasets_place *place, struct table_l
         work->rows = status == STATUS_OK ? rows : 0;
         return status;
     }
-    if (!work->mark.is_there) {
+    if (!work->mark.is_valid) {
         char remedy[REMEDY_BYTES];
         snprintf(remedy, sizeof remedy,
                  "%.40s declares %s rows; --recreate=%.60s makes it again, append cleanup "
@@ -443,7 +443,7 @@ static enum status check_rows(const struct datasets_place *place, struct table_l
                  script, UNITS_COUNT(dataset->rows), dataset->name, dataset->name);
         return table_mark_refuse(&work->mark, table, dataset->name, (int64_t)rows, remedy, error);
     }
-    const bool was_cut_off = work->mark.is_loading && work->mark.has_rows_of && work->key != NULL;
+    const bool was_cut_off = work->mark.is_loading && work->mark.has_same_rows && work->key != NULL;
     const bool can_go_on = rows < dataset->rows && (rows == 0 || was_cut_off);
     if (plan->command == COMMAND_PREPARE && can_go_on) {
         return rows == 0 ? STATUS_OK : survey_chunks(place, work, rows, error);
@@ -699,7 +699,7 @@ static enum status make_table(const struct datasets_place *place, struct table_l
         error->kind = is_wrong ? ERROR_USAGE : error->kind;
     } else {
         const struct script_dataset *dataset = work->dataset;
-        work->mark.is_there = true;
+        work->mark.is_valid = true;
         status =
             table_load_write_mark(place->plan, place->setup, place->conn, dataset, true, error);
         status = status == STATUS_OK ? check_columns(place, dataset, &table, &work->mark, error)
@@ -769,7 +769,7 @@ void datasets_undo(const struct datasets_place *place, const struct datasets *da
         struct table_mark mark;
         /* another table may have taken the name */
         if (work->is_made && read_mark(place, work->dataset->name, &mark, &error) == STATUS_OK &&
-            (mark.is_there || place->setup->connection.table_mark == NULL)) {
+            (mark.is_valid || place->setup->connection.table_mark == NULL)) {
             ask_drop_table(place->plan->adapter, place->conn, &place->setup->connection,
                            work->dataset->name, &error);
         }

@@ -45,7 +45,7 @@ enum status datasets_make(const struct datasets_place *place, struct datasets *d
 
 /* Loads the missing rows with as many sessions as the plan has, but at most 64. Main thread,
  * without a connection. datasets_begin_load starts the load; datasets_wait waits for a moment and
- * is called until it returns false; datasets_end_load ends the load. Else than OK, or after a
+ * is called until it returns false; datasets_end_load ends the load. On failure, or after a
  * signal, *error also says how many rows are loaded, and which command loads the rest. */
 enum status datasets_begin_load(struct datasets *datasets, const struct plan *plan,
                                 struct setup *setup, struct error *error);

@@ -145,8 +145,8 @@ static void check_stop_conditions(struct fleet *fleet)
                                                fleet->numbers.running == 0));
         is_work_done = is_work_done && fleet->orders.is_done;
     }
-    if (is_work_done && !fleet->is_end_told) {
-        fleet->is_end_told = true;
+    if (is_work_done && !fleet->is_end_reported) {
+        fleet->is_end_reported = true;
         if (load->on_done != NULL) {
             /* another rank does not report the moment of its last answer */
             load->on_done(load->context,

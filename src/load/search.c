@@ -272,7 +272,7 @@ static void retire(struct fleet *fleet, struct level *level)
 static void wait_for_others(struct fleet *fleet, struct level *level, bool has_retired)
 {
     const int64_t gone_ns =
-        mono_now_ns() + (has_retired ? CALM_NS : 0); /* gone from the server, too */
+        mono_now_ns() + (has_retired ? CALM_NS : 0); /* also gone from the server */
     while ((mono_now_ns() < gone_ns || !reach_stage(fleet, STAGE_LEFT)) &&
            !check_failed(fleet, level) && !check_search_end(fleet)) {
         tick(fleet, &level->ledger);
@@ -727,8 +727,8 @@ enum status search_run(struct fleet *fleet, struct error *error)
         fleet->next_interrupt_ns = mono_now_ns() + SESSION_GRACE_NS;
         struct session_ledger ignored = {0};
         while (fleet->live > 0) {
-            if (tick(fleet, &ignored) == 0 && !fleet->is_end_told) {
-                fleet->is_end_told = true;
+            if (tick(fleet, &ignored) == 0 && !fleet->is_end_reported) {
+                fleet->is_end_reported = true;
                 sampler_wake(load->sampler, SAMPLER_WORK_DONE);
             }
             fleet_interrupt(fleet, false);

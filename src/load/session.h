@@ -197,8 +197,8 @@ void session_account(struct session *session, const struct append *append, enum 
 enum status transactions_begin(struct session *session, struct error *error);
 void transactions_end(struct session *session);
 
-/* Prepares the script's statements after each connect. Else than OK: the connection is unusable,
- * and the reason is among the causes. */
+/* Runs the script's on_session and prepares its statements, after each connect. On failure the
+ * connection is unusable, and the reason is among the causes. */
 enum status transactions_connected(struct session *session, struct error *error);
 
 /* Runs one transaction with all its tries. It is due at intended_ns; 0: there is no rate. */

@@ -413,7 +413,7 @@ static enum status undo(struct task *task, struct adapter_conn *conn, struct err
     return STATUS_OK;
 }
 
-/* Ends the load of the script's tables. Else than OK: *error also says how many rows are loaded. */
+/* Ends the load of the script's tables. On failure, *error also says how many rows are loaded. */
 static enum exit_code end_load(struct setup *setup, const struct plan *plan, struct error *error)
 {
     const enum status status = datasets_end_load(setup->datasets, error);

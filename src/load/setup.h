@@ -87,7 +87,7 @@ struct setup {
 };
 
 /* Asks a server, perhaps before any other connection, about its limits; creates nothing. Fills only
- * `server`, `connection` and `is_remote`, which own nothing. Else than OK: *error is the line to
+ * `server`, `connection` and `is_remote`, which own nothing. On failure, *error is the line to
  * print, and `connection` and `is_remote` hold what is known without a connection. */
 enum exit_code setup_inquire(struct setup *setup, const struct plan *plan, struct ranks *ranks,
                              struct error *error);
@@ -98,13 +98,13 @@ struct setup_found {
     bool has_marks; /* append can mark tables in this database: see load/table_mark.h */
 };
 
-/* Looks for the table of the plan. Else than OK: *error is the line to print. A missing database
+/* Looks for the table of the plan. On failure, *error is the line to print. A missing database
  * file has no table, and is not created; a missing default database that runs would create is. */
 enum exit_code setup_find_table(const struct plan *plan, struct setup_found *found,
                                 struct error *error);
 
 /* The first step of setup_prepare: allocates memory for the tables of the plan and for its hosts.
- * Else than OK: out of memory; setup_fini frees the rest. */
+ * On failure (out of memory) setup_fini frees the rest. */
 enum exit_code setup_make_room(struct setup *setup, const struct plan *plan, struct error *error);
 
 /* Set-up in three steps: setup_prepare; setup_waits, which waits for a moment, until it returns
@@ -149,7 +149,7 @@ void setup_describe_made(const struct setup *setup, const struct plan *plan, cha
 void setup_describe_removal(const struct setup *setup, const struct plan *plan, char *text,
                             size_t size);
 
-/* Drops the tables that the plan's script declares. *line lists them; else than OK *error is the
+/* Drops the tables that the plan's script declares. *line lists them; on failure *error is the
  * line to print. A missing database file is not created. */
 enum exit_code setup_cleanup(const struct plan *plan, char *line, size_t size, struct error *error);
 

@@ -56,9 +56,9 @@ static void read_comment(const struct table_mark_place *place, const char *where
         return;
     }
     snprintf(mark->text, sizeof mark->text, "%s", begin);
-    mark->is_there = mark->is_made = true;
+    mark->is_valid = mark->is_made = true;
     mark->is_loading = strncmp(begin + strlen(TABLE_MARK_PREFIX), LOADING, strlen(LOADING)) == 0;
-    mark->has_rows_of = strncmp(begin + length - hashed, hashes, hashed) == 0;
+    mark->has_same_rows = strncmp(begin + length - hashed, hashes, hashed) == 0;
 }
 
 static bool take_text(void *context, const struct cell *cells, size_t count)
@@ -92,7 +92,7 @@ enum status table_mark_read(const struct table_mark_place *place, struct table_m
 {
     const struct table_mark_words *words = place->connection->table_mark;
     char text[2 * TABLE_MARK_BYTES], where[2 * TABLE_MARK_BYTES];
-    *mark = (struct table_mark){.is_there = false};
+    *mark = (struct table_mark){.is_valid = false};
     if (words == NULL) {
         return STATUS_OK;
     }
@@ -103,12 +103,12 @@ enum status table_mark_read(const struct table_mark_place *place, struct table_m
         return STATUS_LOST;
     }
     read_comment(place, where, text, mark);
-    for (size_t i = 0; mark->is_there && words->others[i] != NULL; i++) {
+    for (size_t i = 0; mark->is_valid && words->others[i] != NULL; i++) {
         const enum status status = ask_about(place, words->others[i], text, error);
         if (status != STATUS_OK || text[0] != '\0') {
             snprintf(mark->why, sizeof mark->why, "%.*s", TABLE_MARK_WHY_BYTES - 1,
                      status == STATUS_OK ? text : "the server does not report what depends on it");
-            mark->is_there = mark->is_loading = mark->has_rows_of = false;
+            mark->is_valid = mark->is_loading = mark->has_same_rows = false;
         }
         if (status == STATUS_LOST) {
             return status;
@@ -238,7 +238,7 @@ bool table_mark_allows_drop(const struct table_mark *mark, const struct plan *pl
         }
         at += part + (at[part] == ',' ? 1 : 0);
     }
-    return mark->is_there;
+    return mark->is_valid;
 }
 
 enum status table_mark_refuse(const struct table_mark *mark, const struct table *table,

@@ -29,13 +29,13 @@ enum {
 };
 
 struct table_mark {
-    bool is_there; /* append created the table, and no object of others depends on it; if false, the
+    bool is_valid; /* append created the table, and no object of others depends on it; if false, the
                       other flags except is_made are also false */
     bool is_made;  /* append created the table */
-    char why[TABLE_MARK_WHY_BYTES]; /* why is_there is false though is_made is true: "orders refers
+    char why[TABLE_MARK_WHY_BYTES]; /* why is_valid is false though is_made is true: "orders refers
                                        to it" */
     bool is_loading;                /* the load has begun and has not ended */
-    bool has_rows_of; /* the rows are decided by the same facts as those of the place read */
+    bool has_same_rows; /* the rows are decided by the same facts as those of the place read */
     char other[TABLE_MARK_BYTES]; /* the comment before the mark */
     char text[TABLE_MARK_BYTES];  /* the mark; "" if there is no mark */
 };

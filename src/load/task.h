@@ -66,7 +66,7 @@ struct task {
  * is a struct task. */
 void task_note_answer(void *task);
 
-/* Runs the task and waits for its end. Else than OK: *error says why the connection or the work
+/* Runs the task and waits for its end. On failure, *error says why the connection or the work
  * failed, that no thread could be started, or that append gave up waiting for `what`. */
 enum status task_run(struct task *task, struct error *error);
 

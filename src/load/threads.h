@@ -40,8 +40,8 @@ struct fleet {
     unsigned live;       /* sessions whose thread was started and is not joined */
     unsigned leaving;    /* part of `live`: were asked to leave */
     bool is_shortage_reported;
-    bool is_up;       /* the sessions of a run are connected, or have failed */
-    bool is_end_told; /* the sampler knows that the work has ended */
+    bool is_up;           /* the sessions of a run are connected, or have failed */
+    bool is_end_reported; /* the sampler knows that the work has ended */
 
     /* State that is exchanged with other ranks. */
     struct ranks_state state;
