@@ -356,7 +356,7 @@ static void find_key(struct table_load *work)
 struct survey {
     struct table_load *work;
     uint64_t rows; /* found by the query */
-    bool is_odd;   /* a chunk has too many rows, or rows that the script does not have */
+    bool is_odd;   /* a chunk has more rows than declared, or a key is out of range */
 };
 
 static bool take_chunk(void *context, const int64_t *values)

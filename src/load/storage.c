@@ -59,8 +59,8 @@ static bool take_directory(void *context, const struct cell *cells, size_t count
     return false;
 }
 
-/* Returns the first statement with which the server reports the size of a table; NULL: the server
- * reports it with none. The caller frees it. */
+/* Returns the first statement with which the server reports the size of a table; NULL: no
+ * statement works. The caller frees it. */
 static char *find_statement(const struct plan *plan, const struct connection_info *connection,
                             struct adapter_conn *conn, const char *table_name, bool *is_refused)
 {

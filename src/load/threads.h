@@ -22,7 +22,7 @@ struct ladder_memory {
     uint64_t base_bytes;  /* bytes in use before the first session */
 };
 
-/* The snapshots of a level, by number. */
+/* Indexes of the snapshots of a level. */
 enum {
     AT_START,
     AT_HOLD,
