@@ -74,7 +74,6 @@ static void sum_up(struct fleet *fleet)
         sum->last_ack_ns = sum->last_ack_ns == 0 ? -1 : sum->last_ack_ns - gate->go_ns;
         sum->worked_ns = gate->go_ns > 0 && work_end_ns > 0 ? work_end_ns - gate->go_ns : 0;
         result->session_list[i] = *sum;
-        result->batches_late += session->batches_late;
         if (plan->rate_rows_per_s > 0 && gate->go_ns > 0 && plan->script == NULL) {
             /* batches that were due: those sent, and those never begun because the session was
              * blocked, dropped or not connected */

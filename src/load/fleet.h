@@ -19,7 +19,7 @@
  *
  * *result must be zeroed, with `causes` initialised and `totals` made for the recorder's
  * operations. Fills the times, stop_reason, worst_lag_rows, and the ledgers of all sessions that
- * were ever started (not the verification). A run also fills batches_late, session_list, fairness
+ * were ever started (not the verification). A run also fills session_list, fairness
  * and causes; a search also fills load->search, and adds to the causes only mistakes in the script.
  * FATAL: out of memory, no session was started.
  *

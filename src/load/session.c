@@ -11,7 +11,6 @@
 #include "plan/facts.h"
 
 /* A batch is late when it begins so long after its intended start. */
-#define LATE_NS (100 * MONO_NS_PER_MS)
 
 /* Closes the connection, if one is open. */
 static void close_connection(struct session *session)
@@ -198,7 +197,7 @@ static void record_times(struct session *session, int64_t intended_ns, int64_t s
     if (intended_ns > 0) {
         recorder_record(recorder, session->place, OPERATION_RESPONSE, end_ns - intended_ns);
         session_add(session, RECORDER_RESPONSES_UNANSWERED, is_answered ? 0 : 1);
-        session->batches_late += start_ns - intended_ns > LATE_NS ? 1 : 0;
+        session_add(session, RECORDER_LATE, start_ns - intended_ns > SESSION_LATE_NS ? 1 : 0);
     }
 }
 

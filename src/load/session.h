@@ -106,13 +106,12 @@ struct session {
     uint64_t turn_quota; /* transactions, with a script */
     uint64_t turn;       /* number of the next transaction */
     struct transactions
-        *transactions;     /* owned; see transactions.c; NULL: no script, or not begun */
-    uint64_t batches_late; /* batches that began over 100 ms after their intended start */
-    uint64_t last_count;   /* the latest count of rows; 0 before */
-    uint64_t worst_lag;    /* most rows that were missing in a count */
-    unsigned tries;        /* connects after a loss, since the last answered batch */
-    uint64_t tries_total;  /* the same during the whole run */
-    int64_t work_end_ns;   /* monotonic; the last answer; 0 for idle sessions */
+        *transactions;    /* owned; see transactions.c; NULL: no script, or not begun */
+    uint64_t last_count;  /* the latest count of rows; 0 before */
+    uint64_t worst_lag;   /* most rows that were missing in a count */
+    unsigned tries;       /* connects after a loss, since the last answered batch */
+    uint64_t tries_total; /* the same during the whole run */
+    int64_t work_end_ns;  /* monotonic; the last answer; 0 for idle sessions */
 
     atomic_bool is_leaving; /* set by the main thread: leave before the share is done */
     atomic_bool has_ended;  /* set by the session's thread after all other members */
@@ -213,6 +212,9 @@ bool transactions_leave(struct session *session, bool *is_at_work, int64_t *sinc
 /* Main thread, after the join: adds the session's changes of tables to result->datasets, and frees
  * the state of the script. */
 void transactions_destroy(struct session *session, struct result *result);
+
+/* A batch or transaction is late when it begins longer than this after its intended start. */
+#define SESSION_LATE_NS (100 * MONO_NS_PER_MS)
 
 /* Time that a session gets to finish its call after STOP before its connection is cut. */
 #define SESSION_GRACE_NS (INT64_C(10) * 1000000000)

@@ -27,9 +27,6 @@
 #define RETRY_FIRST_NS MONO_NS_PER_MS
 #define RETRY_MOST_NS (250 * MONO_NS_PER_MS)
 
-/* A transaction is late when it begins so long after its intended start. */
-#define LATE_NS (100 * MONO_NS_PER_MS)
-
 enum {
     ROWS_AT_A_TIME = 128 /* rows of an :append that are in memory at once */
 };
@@ -961,7 +958,7 @@ enum status transactions_turn(struct session *session, int64_t intended_ns)
             session->turn++;
             return STATUS_OK;
         }
-        add(runner, RECORDER_LATE, start_ns - intended_ns > LATE_NS ? 1 : 0);
+        add(runner, RECORDER_LATE, start_ns - intended_ns > SESSION_LATE_NS ? 1 : 0);
     }
     const size_t operation = runner->script->transactions[runner->number].operation;
     int64_t think_ns = 0, try_ns, end_ns;

@@ -139,7 +139,6 @@ struct host_result {
     X(uint64_t, sessions_cut, SUM)       /* sessions whose connection append cut: no end in time */ \
                                          /* after STOP */ \
     X(uint64_t, worst_lag_rows, MAX)     /* most rows that a count was behind the session's own */ \
-    X(uint64_t, batches_late, SUM)       /* with a rate: batches begun over 100 ms after their time */ \
     X(enum stop_reason, stop_reason, REASON)
 /* clang-format on */
 #define RESULT_AS_MEMBER(type, name, rule) type name;

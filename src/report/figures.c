@@ -348,7 +348,7 @@ void figures_of_result(struct figure_set *set, const struct plan *plan, const st
              COUNT(SESSIONS_BALANCE, session_ledger_balances(sessions)),
          COUNT(ROWS_BALANCE, row_ledger_balances(rows)),
          COUNT(ROWS_AT_LEAST, has_untold(plan, result)),
-         COUNT_IF(BATCHES_LATE, has_batches, result->batches_late));
+         COUNT_IF(BATCHES_LATE, has_batches, counters[RECORDER_LATE]));
 #undef SESSIONS
 #undef OUTCOMES
 #undef ROWS

@@ -368,7 +368,7 @@ TEST(test_rate_of_small_shares)
     struct result *result = run(&plan);
     /* 80 rows: the last batch is due at 70 ms, where a full batch a turn would be due at 700 */
     assert_true(result->append_ns >= 70 * MONO_NS_PER_MS);
-    assert_int_equal(result->batches_late, 0);
+    assert_int_equal(result->totals.counters[RECORDER_LATE], 0);
     assert_true(result->totals.histograms[OPERATION_RESPONSE].total == SESSIONS);
     end(result);
 }

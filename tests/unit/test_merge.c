@@ -765,14 +765,12 @@ TEST(test_numbers_of_two_parts)
     all->elapsed_ns = 7;
     all->append_ns = 3;
     all->worst_lag_rows = 5;
-    all->batches_late = 2;
     all->rows = (struct row_ledger){100, 90, 10, 0, 0};
     all->totals.counters[RECORDER_READS] = 8;
     all->stop_reason = STOP_INTERRUPTED;
     *part = (struct rank_result){.elapsed_ns = 5,
                                  .append_ns = 4,
                                  .worst_lag_rows = 9,
-                                 .batches_late = 3,
                                  .rows = {10, 7, 1, 2, 0},
                                  .stop_reason = STOP_RANK};
     part->counters[RECORDER_READS] = 4;
@@ -780,7 +778,6 @@ TEST(test_numbers_of_two_parts)
     assert_int_equal(all->elapsed_ns, 7);
     assert_int_equal(all->append_ns, 4);
     assert_int_equal(all->worst_lag_rows, 9);
-    assert_int_equal(all->batches_late, 5);
     const struct row_ledger rows = {110, 97, 11, 2, 0};
     assert_memory_equal(&all->rows, &rows, sizeof rows);
     assert_int_equal(all->totals.counters[RECORDER_READS], 12);
