@@ -27,14 +27,14 @@ enum {
 
 struct io_meter {
     int proc;
-    int cgroup; /* folder with its I/O, owned; -1: none */
+    int cgroup; /* the folder with its I/O, owned; -1: no cgroup */
     bool is_cgroup_1;
-    uint64_t cgroup_bytes[2], departed_bytes[2]; /* counted last, cgroups that were removed
-                                                    included; of these */
-    bool is_written_trusted;                     /* of processes; see the header */
+    uint64_t cgroup_bytes[2];   /* last counts, including those of removed cgroups */
+    uint64_t departed_bytes[2]; /* of removed cgroups */
+    bool is_written_trusted;    /* of processes; see the header */
     struct io_devices devices;
     struct io_time times[IO_DEVICES_MAX][5];
-    struct buffer text; /* of a file */
+    struct buffer text; /* of the file read last */
     struct io_description about;
 };
 
@@ -61,7 +61,7 @@ double io_figure(const struct io_reading *growth, enum io_figure figure)
 #undef X
     const int64_t of = growth->counts[figures[figure].of], by = growth->counts[figures[figure].by];
     const double value = of < 0 || by <= 0 ? -1 : figures[figure].scale * (double)of / (double)by;
-    /* the kernel books busy time in steps, some of it an interval late */
+    /* the kernel accounts busy time in steps, some of it an interval late */
     return figures[figure].is_percent ? fmin(value, 100) : value;
 }
 
@@ -74,7 +74,7 @@ void io_subtract(const struct io_reading *from, const struct io_reading *to,
     }
 }
 
-/* "254:0" of a file. */
+/* Reads two numbers such as "254:0" from a file. */
 static bool read_number(int blocks, const char *path, unsigned numbers[2])
 {
     char text[32];
@@ -131,7 +131,7 @@ bool io_find_disks(int blocks, unsigned major, unsigned minor, struct io_devices
     return add_disks(blocks, major, minor, devices, 0);
 }
 
-/* Whether the kernel counts what a process makes to be written by pages there. */
+/* Returns whether the kernel counts written bytes of processes by pages on this file system. */
 static bool counts_pages(const char *path)
 {
     struct utsname kernel;
@@ -146,9 +146,10 @@ static bool counts_pages(const char *path)
 }
 
 /*
- * Returns the device on which the files at `path` are. btrfs and overlays have a number that no
- * device has: the mount table of the process `viewer` says what they are made on. *path becomes the
- * folder that an overlay writes to, which the program that made the overlay named (Docker).
+ * Returns the device of the files at `path`; 0 if unknown. btrfs and overlays have a device number
+ * that no device has: the mount table of the process `viewer` shows what they are made on. *path
+ * becomes the folder that an overlay writes to, as named by the program that made the overlay
+ * (Docker).
  */
 static dev_t find_device(struct io_meter *meter, char *path, size_t size, pid_t viewer)
 {
@@ -189,14 +190,14 @@ static void find_devices(struct io_meter *meter, const struct io_place *place)
         about->directory[length > 0 ? length : 0] = '\0';
         if (length <= 0) {
             snprintf(about->note, sizeof about->note,
-                     "where the server's files are cannot be looked up: %s; see --data-directory",
+                     "the folder of the server's files is unknown: %s; give --data-directory",
                      strerror(errno));
             return;
         }
     } else {
         snprintf(about->directory, sizeof about->directory, "%s", place->directory);
     }
-    /* as the server sees it; without the right to look there, as append does */
+    /* as the server sees it; as append sees it if append may not look there */
     snprintf(path, sizeof path, "/proc/%d/root%s", (int)place->pid, about->directory);
     const bool is_own = place->pid <= 0 || about->directory[0] != '/' || stat(path, &at) != 0;
     if (is_own) {
@@ -204,7 +205,7 @@ static void find_devices(struct io_meter *meter, const struct io_place *place)
     }
     if (is_own && stat(path, &at) != 0) {
         snprintf(about->note, sizeof about->note,
-                 "the server's data directory %.150s cannot be looked up: %s; see --data-directory",
+                 "the server's data directory %.150s cannot be accessed: %s; see --data-directory",
                  about->directory, strerror(errno));
         about->directory[0] = '\0';
         return;
@@ -213,7 +214,7 @@ static void find_devices(struct io_meter *meter, const struct io_place *place)
     const int blocks = open(BLOCKS_PATH, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (blocks < 0 || !io_find_disks(blocks, major(device), minor(device), &meter->devices)) {
         snprintf(about->note, sizeof about->note,
-                 "'%.150s' is on a file system without a device of this machine", about->directory);
+                 "'%.150s' is on a file system without a device on this machine", about->directory);
     }
     if (blocks >= 0) {
         close(blocks);
@@ -226,7 +227,8 @@ static void find_devices(struct io_meter *meter, const struct io_place *place)
     meter->is_written_trusted = counts_pages(path);
 }
 
-/* The cgroup's folder with its I/O: the same of version 2, another hierarchy of version 1. */
+/* Finds the folder that has the cgroup's I/O: the same one with version 2, one of another hierarchy
+ * with version 1. */
 static void find_cgroup(struct io_meter *meter, pid_t pid, int cgroup)
 {
     struct cgroup_folder folder;
@@ -256,11 +258,11 @@ struct io_meter *io_meter_create(const struct io_place *place)
         /* a database without files */
     } else if (place->directory == NULL && place->pid <= 0) {
         snprintf(meter->about.note, sizeof meter->about.note,
-                 "the server's process was not found, and with it its disk: run as root, or give "
-                 "--data-directory");
+                 "the disk is unknown because the server's process was not found: run as root, or "
+                 "give --data-directory");
     } else if (place->directory == NULL && !place->is_where_it_works) {
         snprintf(meter->about.note, sizeof meter->about.note,
-                 "the server does not tell where its files are: give --data-directory");
+                 "the server does not report where its files are: give --data-directory");
     } else {
         find_devices(meter, place);
     }
@@ -292,12 +294,12 @@ void io_meter_destroy(struct io_meter *meter)
     }
 }
 
-int64_t io_add_time(struct io_time *time, uint64_t told_ms)
+int64_t io_add_time(struct io_time *time, uint64_t reported_ms)
 {
-    const int32_t more_ms = (int32_t)((uint32_t)told_ms - time->told_ms);
-    time->ns += time->is_told ? more_ms * MONO_NS_PER_MS : 0;
-    time->told_ms = (uint32_t)told_ms;
-    time->is_told = true;
+    const int32_t more_ms = (int32_t)((uint32_t)reported_ms - time->reported_ms);
+    time->ns += time->is_reported ? more_ms * MONO_NS_PER_MS : 0;
+    time->reported_ms = (uint32_t)reported_ms;
+    time->is_reported = true;
     return time->ns;
 }
 
@@ -335,8 +337,8 @@ static void read_devices(struct io_meter *meter, int64_t now_ns, int64_t *counts
     }
 }
 
-/* What the disks did for the cgroup. Version 2 counts always, and has no line for a device that was
- * not touched; version 1 counts on some kernels only. */
+/* Reads the bytes that the disks read and wrote for the cgroup. Version 2 always counts, but has no
+ * line for a device that was not used. Version 1 counts on some kernels only. */
 static bool read_cgroup(struct io_meter *meter, uint64_t bytes[2])
 {
     const char *file = meter->is_cgroup_1 ? "blkio.throttle.io_service_bytes_recursive" : "io.stat";
@@ -356,7 +358,7 @@ static bool read_cgroup(struct io_meter *meter, uint64_t bytes[2])
     return is_counted;
 }
 
-/* What the device was made to do for the server. */
+/* Fills the counts of storage on behalf of the server. */
 static void read_storage(struct io_meter *meter, const struct procfs_io *server, int64_t *counts)
 {
     char *const source = meter->about.storage;
@@ -395,7 +397,7 @@ void io_meter_read(struct io_meter *meter, const struct procfs_cpu *host,
             counts[IO_PRESSURE_IO_NS + i] = (int64_t)us * 1000;
         } else if (meter->about.note[0] == '\0') {
             snprintf(meter->about.note, sizeof meter->about.note,
-                     "/proc/pressure cannot be read here: the kernel may be without it");
+                     "/proc/pressure cannot be read: the kernel may not support it");
         }
     }
 }

@@ -1,54 +1,56 @@
 /*
- * What is read and written, by layer: by the server's processes (/proc/PID/io), from and to storage
- * for them, and at the device below its data directory (/proc/diskstats); and how long somebody
- * waited for it (iowait, /proc/pressure). Needs no privilege beyond seeing the server's processes.
+ * Counts reads and writes by layer: by the server's processes (/proc/PID/io), from and to storage
+ * on their behalf, and at the device below the data directory (/proc/diskstats); also how long
+ * tasks waited for I/O (iowait, /proc/pressure). Needs no privilege beyond seeing the server's
+ * processes.
  *
- * The counts are the kernel's, since boot or since the processes began: figures are differences of
- * two readings. They tell nothing that happened after the second one: what a server writes back
- * later is in no figure of the run.
+ * The counts are the kernel's, since boot or since the processes began. Figures are differences of
+ * two readings. They show nothing that happened after the second reading: data that the server
+ * writes back later is missing from all figures of the run.
  *
- * The device is that of the file system on which the directory is, seen from the server's own root
- * (a container's). A partition stands for its disk; dm and md for the disks below them, whose
- * counts are added up. All programs of the machine share it.
+ * The device is that of the file system that contains the directory, as seen from the server's own
+ * root (which may be a container's). A partition stands for its disk; dm and md stand for the disks
+ * below them, whose counts are added up. All programs of the machine share the device.
  *
- * What the kernel says was made to be written by a process is taken only where it counts pages: on
- * file systems with large folios (XFS since 5.18, ext4 since 6.16, others) each write of a few
- * bytes can count as the whole folio. Of a cgroup it is counted at the device, and always taken.
+ * The kernel's count of bytes that a process caused to be written to storage is used only where the
+ * kernel counts pages. On file systems with large folios (XFS since 5.18, ext4 since 6.16, others)
+ * each write of a few bytes can count as the whole folio. For a cgroup the kernel counts at the
+ * device, so that count is always used.
  */
 #ifndef MEASURE_IO_H
 #define MEASURE_IO_H
 
 #include "measure/procfs.h"
 
-/* Cumulative counts; the first are those of enum procfs_io_count. */
+/* Cumulative counts. The first ones have the order of enum procfs_io_count. */
 enum io_count {
     IO_SERVER_READ_BYTES, /* by its system calls, page cache and sockets included */
     IO_SERVER_WRITTEN_BYTES,
     IO_SERVER_READS,
     IO_SERVER_WRITES,
-    IO_STORAGE_READ_BYTES, /* for the server's processes, or its cgroup */
+    IO_STORAGE_READ_BYTES, /* on behalf of the server's processes, or of its cgroup */
     IO_STORAGE_WRITTEN_BYTES,
     IO_DEVICE_READS,
     IO_DEVICE_READ_BYTES,
-    IO_DEVICE_READ_NS, /* of each request, added up */
+    IO_DEVICE_READ_NS, /* added up over the requests */
     IO_DEVICE_WRITES,
     IO_DEVICE_WRITTEN_BYTES,
     IO_DEVICE_WRITE_NS,
     IO_DEVICE_FLUSHES,
     IO_DEVICE_FLUSH_NS,
-    IO_DEVICE_BUSY_NS,   /* of several devices the sum */
-    IO_DEVICE_QUEUED_NS, /* of each request from the first moment on, added up */
-    IO_DEVICE_NS,        /* the time itself, once for each device */
-    IO_PRESSURE_IO_NS,   /* in which a task of this machine waited for it */
+    IO_DEVICE_BUSY_NS,   /* added up over the devices */
+    IO_DEVICE_QUEUED_NS, /* from submission to completion, added up over the requests */
+    IO_DEVICE_NS,        /* elapsed time, added up over the devices */
+    IO_PRESSURE_IO_NS,   /* time for which some task of this machine waited for I/O */
     IO_PRESSURE_CPU_NS,
     IO_PRESSURE_MEMORY_NS,
-    IO_IOWAIT_TICKS, /* of all CPUs, as the next */
-    IO_HOST_TICKS,
-    IO_NS, /* the time itself */
+    IO_IOWAIT_TICKS, /* of all CPUs */
+    IO_HOST_TICKS,   /* of all CPUs */
+    IO_NS,           /* elapsed time */
     IO_COUNTS,
 };
 
-/* Negative: not known. */
+/* Negative: unknown. */
 struct io_reading {
     int64_t counts[IO_COUNTS];
 };
@@ -92,19 +94,19 @@ enum io_figure {
 };
 #undef X
 
-/* Its value; negative: not known. */
+/* Returns the value of a figure; negative: unknown. */
 double io_figure(const struct io_reading *growth, enum io_figure figure);
 
-/* *growth: what *to counts more than *from. What is not known of either is not known of it, nor
- * what has fallen: the server or a device is another one. */
+/* Sets *growth to *to minus *from. A count is unknown if it is unknown in either, or if it has
+ * fallen, because then it belongs to another server or device. */
 void io_subtract(const struct io_reading *from, const struct io_reading *to,
                  struct io_reading *growth);
 
-/* All not known. */
+/* Returns a reading with all counts unknown. */
 struct io_reading io_nothing(void);
 
 enum {
-    IO_DEVICES_MAX = 16, /* below one file system; further ones are left out */
+    IO_DEVICES_MAX = 16, /* below one file system; more are left out */
 };
 
 struct io_device {
@@ -117,48 +119,50 @@ struct io_devices {
     struct io_device entries[IO_DEVICES_MAX];
 };
 
-/* Adds the disks below a block device, each once; `blocks` is the folder /sys/dev/block. False: it
- * is none. */
+/* Adds the disks below a block device, each once. `blocks` is the folder /sys/dev/block. Returns
+ * false if there is no such device. */
 bool io_find_disks(int blocks, unsigned major, unsigned minor, struct io_devices *devices);
 
-/* A time of a disk. The kernel tells the low 32 bits of its milliseconds, which a disk with many
- * requests at a time fills in days. */
+/* A time of a disk. The kernel reports the low 32 bits of its milliseconds, which wrap around
+ * within days on a disk with many parallel requests. */
 struct io_time {
-    bool is_told;
-    uint32_t told_ms;
-    int64_t ns; /* since it was told first */
+    bool is_reported;
+    uint32_t reported_ms;
+    int64_t ns; /* since the first report */
 };
-int64_t io_add_time(struct io_time *time, uint64_t told_ms);
+/* Adds what the kernel reports now; returns the time since the first report, in ns. */
+int64_t io_add_time(struct io_time *time, uint64_t reported_ms);
 
-/* Where the server keeps its files. */
+/* The place of the server's files. */
 struct io_place {
-    const char *directory;  /* or a file; as the server names it; NULL: not known, unless: */
-    bool is_where_it_works; /* it is the working directory of the server's process */
-    pid_t pid;  /* of the server; 0: not known; that of this program if it is embedded */
-    int cgroup; /* folder that the user named; -1: none */
+    const char *directory;  /* or a file, as the server names it; NULL: unknown, or see the next */
+    bool is_where_it_works; /* the directory is the working directory of the server's process */
+    pid_t pid;  /* of the server, or of this program if the database is embedded; 0: unknown */
+    int cgroup; /* the folder that the user named; -1: not named */
     bool is_remote;
-    bool is_embedded; /* without a directory it has no files */
+    bool is_embedded; /* without a directory the database has no files */
 };
 
-/* What the counts are of. */
+/* A description of what the counts cover. */
 struct io_description {
     char directory[256];
-    char device[128]; /* "vda", "sda + sdb"; "" = not known */
-    char storage[16]; /* "processes", "cgroup"; "" = not known */
-    char note[256];   /* why something is not known; may be "" */
+    char device[128]; /* "vda", "sda + sdb"; "" = unknown */
+    char storage[16]; /* "processes", "cgroup"; "" = unknown */
+    char note[256];   /* why something is unknown; may be "" */
 };
 
 struct io_meter;
 
-/* Looks for the device. Borrows nothing. NULL: out of memory. Takes NULL. */
+/* Looks for the device. Borrows nothing. Returns NULL when out of memory. io_meter_destroy takes
+ * NULL. */
 struct io_meter *io_meter_create(const struct io_place *place);
 void io_meter_destroy(struct io_meter *meter);
 
-/* The server was restarted, in a cgroup that counts from 0: the counts go on. */
+/* Goes on with the counts after the server was restarted in a cgroup that counts from 0. */
 void io_meter_follow(struct io_meter *meter, pid_t pid, int cgroup);
 
-/* Reads all counts but the server's, which come later: they take longer. `host`, `server`: NULL =
- * not known. */
+/* io_meter_read reads all counts but the server's, which take longer and are added by
+ * io_meter_add_server. `host` and `server` are NULL if unknown. */
 void io_meter_read(struct io_meter *meter, const struct procfs_cpu *host,
                    struct io_reading *reading);
 void io_meter_add_server(struct io_meter *meter, const struct procfs_io *server,

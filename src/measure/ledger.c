@@ -79,7 +79,7 @@ bool transactions_balance(const uint64_t counters[RECORDER_COUNTERS])
             due == begun + counters[RECORDER_SKIPPED] + counters[RECORDER_TRANSACTIONS_NOT_BEGUN]);
 }
 
-/* Moves as many as possible of *available to an account that can take `wanted`. */
+/* Moves as many as possible from *available to an account that can take `wanted`. */
 static uint64_t credit(uint64_t *available, uint64_t wanted)
 {
     const uint64_t credited = MIN(*available, wanted);
@@ -148,15 +148,15 @@ void causes_add_cause(struct causes *causes, const struct cause *more)
     pthread_mutex_lock(&causes->lock);
     for (size_t i = 0; i < causes->count; i++) {
         struct cause *cause = &causes->entries[i];
-        /* The status belongs to the key: whether sessions went on or ended is told apart, even when
-         * the database gave both the same code. */
+        /* the status is part of the key: it shows whether sessions went on or ended, even when the
+         * database reported the same code for both */
         const bool is_same_name = cause->name == name || (cause->name != NULL && name != NULL &&
                                                           strcmp(cause->name, name) == 0);
         if (is_same_name && cause->phase == more->phase && cause->status == more->status &&
             cause->error.kind == reason->kind && cause->error.native_code == reason->native_code &&
             strncmp(cause->error.sqlstate, reason->sqlstate, sizeof reason->sqlstate) == 0) {
             cause->count += more->count;
-            /* Threads read the clock before they get the lock, so times may come out of order. */
+            /* threads read the clock before they take the lock, so times may be out of order */
             cause->first_ns = MIN(more->first_ns, cause->first_ns);
             cause->last_ns = MAX(more->last_ns, cause->last_ns);
             goto out;
@@ -246,7 +246,7 @@ enum {
 
 struct row_map {
     size_t count;      /* sessions */
-    uint64_t *words;   /* bits of all sessions, one behind the other */
+    uint64_t *words;   /* the bits of all sessions, one session after the other */
     uint64_t firsts[]; /* bit of each session's first row; `count` + 1 entries */
 };
 
@@ -295,7 +295,7 @@ void row_map_add(struct row_map *map, int64_t session, int64_t row,
     *word |= mask;
 }
 
-/* Bits that are set among `rows` ones from `bit` on. */
+/* Returns the number of bits set among the `rows` bits from `bit` on. */
 static uint64_t count_bits(const struct row_map *map, uint64_t bit, uint64_t rows)
 {
     uint64_t found = 0;

@@ -1,6 +1,7 @@
 /*
- * The accounts of a run: the ledgers, what each session came to, why something failed, and what the
- * table says afterwards.
+ * The accounts of a run: the ledgers, the outcome of each session, the causes of failures, and what
+ * the tables contain afterwards.
+ *
  *
  * The ledgers of sessions, rows and transactions must balance:
  *
@@ -8,10 +9,10 @@
  *             connected = finished + stopped + dropped
  *   rows:     planned   = acknowledged + rejected + in_doubt + not_sent
  *
- * `stopped` sessions ended early because the run was told to end (a signal, or --on-drop stop),
- * were cut because the server did not answer when the run ended, or had no connection then and
- * waited for their next try. In doubt = the connection died between sending and the answer. Ledgers
- * of several machines are merged by addition.
+ * `stopped` sessions ended early because the run was ended (by a signal, or by --on-drop stop),
+ * were cut because the server had not answered when the run ended, or were without a connection
+ * then and waiting for their next try. In doubt = the connection died between sending and the
+ * answer. Ledgers of several machines are merged by addition.
  */
 #ifndef MEASURE_LEDGER_H
 #define MEASURE_LEDGER_H
@@ -26,21 +27,21 @@
 
 /*
  * X(member, FIGURE): an account of a ledger, and the figure that shows it. The accounts of sessions
- * that say how a session ended have two words more: X(member, FIGURE, ID, total), with SESSION_ID
- * the outcome, and `total` the account that they are a part of.
+ * that say how a session ended have two more arguments: X(member, FIGURE, ID, total): SESSION_ID is
+ * the outcome, and `total` the account that contains it.
  *
- * Batches, with --rate: those whose moment came before the run ended. due = sent + not_sent: a
- * batch that a lost connection cuts in two counts as two.
+ * Batches, with --rate: the batches due before the run ended. due = sent + not_sent. A batch that a
+ * lost connection cuts in two counts as two.
  */
 /* clang-format off */
 #define SESSION_OUTCOMES(X) \
-    /* no thread could be had, or the run ended before */ \
+    /* no thread was available, or the run ended first */ \
     X(not_started, SESSIONS_NOT_STARTED, NOT_STARTED, requested) \
-    /* open failed in any way but a timeout */ \
+    /* open failed for any reason but a timeout */ \
     X(refused, SESSIONS_REFUSED, REFUSED, requested) \
     /* open got no answer in time */ \
     X(timed_out, SESSIONS_TIMED_OUT, TIMED_OUT, requested) \
-    /* appended the whole share, or until the time was over */ \
+    /* appended its whole share, or until the time was over */ \
     X(finished, SESSIONS_FINISHED, FINISHED, connected) \
     /* ended early on request, or without answer or connection at the end */ \
     X(stopped, SESSIONS_STOPPED, STOPPED, connected) \
@@ -51,7 +52,7 @@
     X(connected, SESSIONS_CONNECTED) \
     SESSION_OUTCOMES(OUTCOME)
 #define ROW_LEDGER(X) \
-    X(planned, ROWS_PLANNED) /* with a duration: rows that were begun */ \
+    X(planned, ROWS_PLANNED) /* with a duration: rows of batches that were begun */ \
     X(acknowledged, ROWS_ACKNOWLEDGED) \
     X(rejected, ROWS_REJECTED) \
     X(in_doubt, ROWS_IN_DOUBT) \
@@ -81,89 +82,89 @@ struct batch_ledger {
 };
 
 /*
- * A script's transactions are counted in the recorder only (figures/figures.h), once each, however
- * often they were tried; those of the warm-up apart:
+ * A script's transactions are counted in the recorder only (figures/figures.h), each once, however
+ * often it was tried. Those of the warm-up are counted separately:
  *
  *   begun  = committed + rolled back + failed + in doubt + unfinished
  *   tries  = begun + retries
  *   failed = exhausted + refused + lost
  *   due    = begun + skipped + not begun, with --rate
  *
- * In doubt = the connection died between sending COMMIT, or a write that is a transaction of its
- * own, and the answer; one that was lost before that has failed.
+ * In doubt = the connection died between sending COMMIT, or a write that is a transaction by
+ * itself, and the answer. A transaction whose connection died before that has failed.
  */
 bool transactions_balance(const uint64_t counters[RECORDER_COUNTERS]);
 
-/* The same identities of one transaction by its name, and of one statement. */
+/* Checks the same identities for one transaction by name, and for one statement. */
 bool operation_counts_balance(const uint64_t counts[OPERATION_COUNTS]);
 
-/* Tries after the first, whatever made them necessary. */
+/* Returns the number of tries after the first, for any reason. */
 uint64_t transactions_retries(const uint64_t counters[RECORDER_COUNTERS]);
 
-/* What count(*) before and after the run says about a table. */
+/* The state of the counts (count(*) before and after the run) of a table. */
 enum verification_state {
-    VERIFICATION_NONE,   /* not asked for, or the adapter keeps no rows */
-    VERIFICATION_FAILED, /* the count after the run could not be had */
+    VERIFICATION_NONE,   /* not requested, or the adapter keeps no rows */
+    VERIFICATION_FAILED, /* the rows could not be counted after the run */
     VERIFICATION_DONE,
 };
 
 struct verification {
-    enum verification_state state; /* of a script's table also NONE: nothing was to change it */
+    enum verification_state state; /* with a script also NONE: nothing was to change the table */
     uint64_t rows_before;
     uint64_t rows_after;
-    uint64_t lost;    /* acknowledged and not there, were all that are there of this run; of a
-                         script's table, were all in doubt taken and none of them added */
-    uint64_t surplus; /* more than this run can have written: another writer's; of a script's table,
-                         were none in doubt taken and all of them added */
+    uint64_t lost; /* acknowledged rows that are missing even if every row in the table is of this
+                      run; with a script, even if all rows in doubt were taken and none added */
+    uint64_t surplus; /* rows that this run cannot have written; with a script, even if no row in
+                         doubt was taken and all were added */
     char reason[240]; /* VERIFICATION_FAILED: why */
 
-    /* of a run without a script: */
-    uint64_t lost_at_most;     /* were all that were there before still there */
-    uint64_t in_doubt_arrived; /* rows in doubt that are there */
-    uint64_t rejected_arrived; /* rejected rows that are there */
-    bool is_shrunk;            /* fewer rows than before: somebody deleted */
+    /* without a script: */
+    uint64_t lost_at_most;     /* lost if all rows from before the run are still in the table */
+    uint64_t in_doubt_arrived; /* rows in doubt that are in the table */
+    uint64_t rejected_arrived; /* rejected rows that are in the table */
+    bool is_shrunk;            /* fewer rows than before: another client deleted rows */
 
-    /* of a script's table: before + added - taken = after, but for what is in doubt */
-    uint64_t added, taken;                   /* by what was committed, warm-up included */
-    uint64_t added_in_doubt, taken_in_doubt; /* by what may have been */
+    /* with a script: before + added - taken = after, except for rows in doubt */
+    uint64_t added, taken;                   /* by committed statements, warm-up included */
+    uint64_t added_in_doubt, taken_in_doubt; /* by statements that may have been committed */
 };
 
-/* Counts a session that ended so; `connected` is counted when sessions connect. */
+/* Counts a session's outcome; `connected` is counted when sessions connect. */
 void session_ledger_count(struct session_ledger *ledger, enum session_outcome outcome);
 
 bool session_ledger_balances(const struct session_ledger *ledger);
 bool row_ledger_balances(const struct row_ledger *ledger);
 
-/* Adds a ledger to another of its kind, of so many bytes: all members are uint64_t. */
+/* Adds a ledger of `bytes` bytes to another of the same kind; all members are uint64_t. */
 void ledger_add(void *into, const void *from, size_t bytes);
 
-/* Fills the figures from the two counts and the ledger. Rows that came are credited to acknowledged
- * ones first, then to those in doubt, then to rejected ones, the rest is surplus; so one that is
- * lost may hide behind one of another kind or of another writer. */
+/* Computes the figures from the two counts and the ledger. Rows that arrived are credited to
+ * acknowledged rows first, then to rows in doubt, then to rejected rows; the rest is surplus. So a
+ * row of another kind or of another writer can hide a lost row. */
 void verification_settle(struct verification *verification, const struct row_ledger *rows);
 
-/* The same of a script's table: `lost` and `surplus`. */
+/* Computes `lost` and `surplus` of a script's table. */
 void verification_settle_table(struct verification *verification);
 
 enum cause_phase {
     CAUSE_THREAD,    /* the session's thread could not be created */
     CAUSE_CONNECT,   /* open */
-    CAUSE_HOST,      /* open at one of several hosts, before another one was tried */
+    CAUSE_HOST,      /* open at one of several hosts, before another host was tried */
     CAUSE_APPEND,    /* append_open, append_rows, append_close */
-    CAUSE_BUSY,      /* an append that was put off: nothing of it was kept, and it was sent again */
+    CAUSE_BUSY,      /* an append of which nothing was stored, and which was sent again */
     CAUSE_READ,      /* count or query */
     CAUSE_RECONNECT, /* open, after the connection was lost or closed by --churn */
-    CAUSE_IDLE,      /* the proof that an idle session is still connected */
-    CAUSE_STATEMENT, /* of a script, with its name; begin, commit and rollback, too */
-    CAUSE_SCRIPT,    /* a mistake in the script, which ends the run; and checks that failed */
-    CAUSE_PHASES     /* how many there are */
+    CAUSE_IDLE,      /* the check that an idle session is still connected */
+    CAUSE_STATEMENT, /* a script's statement, by name, or begin, commit or rollback */
+    CAUSE_SCRIPT,    /* an error in the script, which ends the run, or a failed check */
+    CAUSE_PHASES     /* their number */
 };
 
 struct cause {
     enum cause_phase phase;
-    enum status status; /* REJECTED: the session went on; else it ended, or had to reconnect */
-    const char *name;   /* of the statement or transaction, borrowed; NULL: none */
-    struct error error; /* of the first one */
+    enum status status; /* REJECTED: the session went on; otherwise it ended or reconnected */
+    const char *name;   /* of the statement or transaction, borrowed; NULL: unnamed */
+    struct error error; /* the first error */
     uint64_t count;
     int64_t first_ns; /* monotonic */
     int64_t last_ns;
@@ -173,10 +174,10 @@ enum {
     CAUSES_MAX = 64
 };
 
-/* Why sessions and batches failed, grouped: an entry for each (where it happened, name, status,
- * kind, native code, SQLSTATE) with a count, the first and the last time and the first text. Any
- * thread may add; a mutex guards the table. When it is full, further causes are counted in
- * `others`. */
+/* The causes of failed sessions and batches, grouped: an entry for each combination of phase, name,
+ * status, kind, native code and SQLSTATE, with a count, the first and last time, and the text of
+ * the first. Any thread may add a cause; a mutex guards the table. Once the table is full, further
+ * causes are counted in `others`. */
 struct causes {
     pthread_mutex_t lock;
     size_t count;
@@ -190,68 +191,71 @@ void causes_add(struct causes *causes, enum cause_phase phase, enum status statu
                 const struct error *error, int64_t now_ns);
 void causes_add_named(struct causes *causes, enum cause_phase phase, const char *name,
                       enum status status, const struct error *error, int64_t now_ns);
-void causes_add_cause(struct causes *causes, const struct cause *more); /* all that it counts */
+/* Adds `more` with its count and times. */
+void causes_add_cause(struct causes *causes, const struct cause *more);
 
-/* Returns the most frequent cause of `phase`, of any phase when it is CAUSE_PHASES; NULL: there is
- * none. No thread may be adding causes. */
+/* Returns the most frequent cause of `phase`, or of any phase for CAUSE_PHASES; NULL without a cause.
+ * No thread may be adding causes meanwhile. */
 const struct cause *causes_most_frequent(const struct causes *causes, enum cause_phase phase);
 
-/* Makes `into`, which is initialised and which no other thread uses, what `from` is at one moment;
- * each keeps its own mutex. */
+/* Copies `from`, as of one moment, into `into`, which must be initialised and unused by other
+ * threads. Each keeps its own mutex. */
 void causes_copy(struct causes *into, struct causes *from);
 
 extern const char *const cause_phase_names[]; /* "connect", "append", ... */
 
-/* Rows first … first+rows-1 that were begun but not all acknowledged. */
+/* A range of rows, first … first+rows-1, that were begun but not all acknowledged. */
 struct row_exception {
     uint64_t first;
     uint64_t rows;
-    uint64_t accepted; /* of these, acknowledged; the server did not say which */
-    bool is_in_doubt;  /* the connection died before the answer; else they were rejected */
+    uint64_t accepted; /* rows acknowledged without the server saying which */
+    bool is_in_doubt;  /* the connection died before the answer; false: the rows were rejected */
 };
 
-/* What one session came to: a row of sessions.csv. Its rows are numbered from 0. Every row of a
- * batch that was begun was acknowledged but for those in `exceptions`. */
+/* The result of one session: a row of sessions.csv. Its rows are numbered from 0. Every row of a
+ * begun batch was acknowledged, except for those in `exceptions`. */
 struct session_summary {
-    unsigned index; /* n2 of syslog_table */
+    unsigned index; /* the column n2 of syslog_table */
     bool is_idle;
     enum session_outcome outcome;
     struct row_ledger rows;
-    uint64_t begun; /* rows of batches that were begun; of one that a lost connection cut, those
-                       that were handed over */
+    uint64_t begun; /* rows of begun batches; of a batch cut by a lost connection, the rows handed
+                       over */
     uint64_t batches;
     uint64_t drops;       /* times that the connection was lost */
     uint64_t reconnects;  /* times that it reconnected after a loss */
     uint64_t churns;      /* times that it reconnected for --churn */
-    int64_t first_ack_ns; /* since the gate opened; negative = none */
+    int64_t first_ack_ns; /* since the gate opened; negative = no acknowledgement */
     int64_t last_ack_ns;
-    int64_t worked_ns;      /* gate opened -> its last answer; 0 = it did not work */
-    int64_t longest_gap_ns; /* between two acknowledged appends, the gate and the first, or the last
-                               and the end of a session that ended before its share was done */
+    int64_t worked_ns;      /* from the gate's opening to its last answer; 0 = it did not work */
+    int64_t longest_gap_ns; /* the longest of: gate to first acknowledged append, between two
+                               acknowledged appends, and last one to the end of a session that ended
+                               before its share was done */
     size_t exception_count;
     struct row_exception *exceptions; /* owned */
-    bool lacks_exceptions;            /* memory ran out for one */
+    bool lacks_exceptions;            /* an exception is missing: out of memory */
 
-    /* With --verify rows, when `is_verified`. */
+    /* With --verify rows, if is_verified. */
     bool is_verified;
-    uint64_t present;                /* acknowledged rows that are there */
-    uint64_t lost;                   /* acknowledged rows that are not */
-    uint64_t unacknowledged_present; /* rows in doubt or rejected that are there */
-    uint64_t duplicates;             /* further rows of an identity that is there already */
+    uint64_t present;                /* acknowledged rows found in the table */
+    uint64_t lost;                   /* acknowledged rows not found */
+    uint64_t unacknowledged_present; /* rows in doubt or rejected found in the table */
+    uint64_t duplicates;             /* further copies of rows already found */
 };
 
 extern const char *const session_outcome_names[]; /* "finished", ... */
 
-/* Acknowledged rows a second of its own working time; negative = it did not work. */
+/* Returns acknowledged rows per second of the session's working time; negative = it did not work.
+ */
 double session_rows_per_s(const struct session_summary *session);
 
-/* Frees a list with what its entries own; takes NULL. */
+/* Frees a list and what its entries own; takes NULL. */
 void session_list_free(struct session_summary *list, size_t count);
 
-/* How evenly the server treated the sessions: who was slowest and fastest, and who stood still.
- * Idle sessions do not count, nor do those that did not come to work. */
+/* How evenly the server treated the sessions: the slowest, the fastest, and the longest pause.
+ * Excluded are idle sessions and sessions that never began to work. */
 struct fairness {
-    uint64_t sessions; /* that worked; the rest is known when there is one */
+    uint64_t sessions; /* that worked; the other members are known if this is not 0 */
     unsigned slowest_session;
     unsigned fastest_session;
     double slowest_rows_per_s; /* acknowledged, each over its own working time */
@@ -262,34 +266,35 @@ struct fairness {
 
 void fairness_find(struct fairness *fairness, const struct session_summary *list, size_t count);
 
-/* What reading every row of a run back says about each: --verify rows. acknowledged = present +
- * lost. Where the server acknowledged some rows of a batch without saying which, as many of those
- * that are there are taken for the acknowledged ones. */
+/* The result of reading back every row of a run (--verify rows). acknowledged = present + lost.
+ * Where the server acknowledged some rows of a batch without saying which, the rows found are
+ * counted as acknowledged first. */
 struct row_verification {
-    enum verification_state state; /* NONE: not asked for; FAILED: the rows could not be read */
+    enum verification_state state; /* NONE: not requested; FAILED: the rows could not be read */
     uint64_t read;                 /* rows with this run's tag */
-    uint64_t present;              /* acknowledged rows that are there */
-    uint64_t lost;                 /* acknowledged rows that are not */
-    uint64_t sessions_lost;        /* sessions that have lost some */
-    uint64_t in_doubt_present;     /* rows in doubt that are there */
-    uint64_t rejected_present;     /* rows that were refused, and are there */
-    uint64_t duplicates;           /* further rows of an identity that is there already */
-    uint64_t foreign;              /* rows with this run's tag that it did not send */
+    uint64_t present;              /* acknowledged rows found in the table */
+    uint64_t lost;                 /* acknowledged rows not found */
+    uint64_t sessions_lost;        /* sessions with lost rows */
+    uint64_t in_doubt_present;     /* rows in doubt found in the table */
+    uint64_t rejected_present;     /* rejected rows found in the table */
+    uint64_t duplicates;           /* further copies of rows already found */
+    uint64_t foreign;              /* rows with this run's tag that this run did not send */
     char reason[240];              /* FAILED: why */
 };
 
-/* Which rows of all sessions were found; one bit each. */
+/* The rows of all sessions that were found, one bit each. */
 struct row_map;
 
-/* For the rows that the sessions began. NULL: no memory. */
+/* Creates a map for the rows that the sessions began. Returns NULL when out of memory. */
 struct row_map *row_map_create(const struct session_summary *sessions, size_t count);
 void row_map_destroy(struct row_map *map); /* takes NULL */
-/* Notes one row that was read; sessions[i].duplicates and *verification count what has no bit. */
+/* Notes one row that was read. Rows without a free bit are counted in sessions[i].duplicates and in
+ * *verification. */
 void row_map_add(struct row_map *map, int64_t session, int64_t row,
                  struct session_summary *sessions, struct row_verification *verification);
 
-/* Settles what was found against what was acknowledged: fills the rest of every session and of
- * *verification. */
+/* Compares the rows found with the acknowledged rows: fills the other members of every session and
+ * of *verification. */
 void row_map_settle(const struct row_map *map, struct session_summary *sessions,
                     struct row_verification *verification);
 

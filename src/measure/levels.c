@@ -6,7 +6,7 @@
 
 struct level *search_add_level(struct search *search)
 {
-    /* one more than there are each time: a search has few levels */
+    /* grows by one each time: a search has few levels */
     struct level *levels = realloc(search->levels, (search->count + 1) * sizeof *levels);
     if (levels == NULL) {
         return NULL;
@@ -67,7 +67,7 @@ void search_note_level(struct search *search)
         search->failed = level->sessions;
         search->failure = last;
     }
-    /* what has held since did not fail for good */
+    /* a number that failed once and holds later counts as held */
     if (search->failed != 0 && search->failed <= search->held) {
         search->failed = 0;
     }

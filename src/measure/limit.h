@@ -1,6 +1,6 @@
 /*
- * What limits the number of sessions: what is known before a run, and what was found to have
- * stopped one. Filled by src/limits, shown by the reports.
+ * Limits on the number of sessions: those known before a run, and those that a run hit. Filled by
+ * src/limits, shown by the reports.
  */
 #ifndef MEASURE_LIMIT_H
 #define MEASURE_LIMIT_H
@@ -15,9 +15,9 @@ enum {
     LIMIT_WHERE_BYTES = 544, /* the path of a cgroup's file fits */
     LIMIT_FIX_BYTES = 600
 };
-#define LIMIT_NONE UINT64_MAX /* no limit, or one that does not depend on the sessions */
+#define LIMIT_NONE UINT64_MAX /* no limit, or a limit that does not depend on the sessions */
 
-/* Whose it is. */
+/* The side that sets a limit. */
 enum limit_side {
     LIMIT_CLIENT,   /* this program, its user, the machine it runs on */
     LIMIT_SERVER,   /* the server's process, its user, its machine */
@@ -38,32 +38,32 @@ enum limit_id {
     LIMIT_PORTS,         /* ephemeral ports towards one address */
     LIMIT_SESSIONS,      /* a setting of the database: max_connections and the like */
     LIMIT_BACKLOG,       /* findings only: connections that wait to be accepted */
-    LIMIT_GONE,          /* findings only: the server's process ended, or was ended for memory */
+    LIMIT_GONE,          /* findings only: the server's process ended or was killed for memory */
     LIMIT_IDS,
 };
 
 enum limit_grade {
     LIMIT_PASS,
-    LIMIT_WARN, /* not enough by an estimate, or a risk that no number tells */
-    LIMIT_FAIL, /* not enough: the sessions asked for cannot all be held */
+    LIMIT_WARN, /* too low by an estimate, or a risk that cannot be put in numbers */
+    LIMIT_FAIL, /* too low: not all requested sessions can be held */
 };
 
 struct limit {
     enum limit_id id;
     enum limit_side side;
     enum limit_grade grade;
-    char name[64]; /* as a user would look it up: "RLIMIT_NPROC", "max_connections" */
-    char where[LIMIT_WHERE_BYTES]; /* where it is set or read */
+    char name[64];                 /* as in manuals: "RLIMIT_NPROC", "max_connections" */
+    char where[LIMIT_WHERE_BYTES]; /* the place where it is set or read */
     const char *unit;              /* static: "threads", "files", "bytes", ... */
     uint64_t allowed;              /* LIMIT_NONE: no limit */
-    uint64_t used;                 /* of it, before the run */
-    uint64_t needed;               /* beside `used`, by all sessions asked for */
-    uint64_t each;                 /* of `needed`: by one session */
-    uint64_t sessions;             /* the most sessions that fit; LIMIT_NONE: does not bind */
-    bool is_estimate;              /* `needed` is: never certain to end a run */
-    bool is_unknown;               /* what is allowed cannot be told */
+    uint64_t used;                 /* of `allowed`, before the run */
+    uint64_t needed;               /* by all requested sessions, in addition to `used` */
+    uint64_t each;                 /* by one session, part of `needed` */
+    uint64_t sessions;             /* the most sessions that fit; LIMIT_NONE: any number */
+    bool is_estimate;              /* `needed` is an estimate, so the limit may not be hit */
+    bool is_unknown;               /* `allowed` is unknown */
     char note[160];                /* may be empty */
-    char fix[LIMIT_FIX_BYTES];     /* exact command or line of a file; empty when it is a PASS */
+    char fix[LIMIT_FIX_BYTES];     /* command or line of a file that raises it; empty for a PASS */
 };
 
 struct limit_list {
@@ -71,13 +71,13 @@ struct limit_list {
     struct limit entries[LIMITS_MAX];
 };
 
-/* A limit that was hit, with what shows it. */
+/* A limit that was hit, with the evidence. */
 struct finding {
     enum limit_id id;
     enum limit_side side;
     char name[64];
-    uint64_t sessions; /* that it cost: not started, refused, timed out or dropped */
-    uint64_t tries;    /* to connect again that it cost, of sessions that may have got in at last */
+    uint64_t sessions; /* lost to it: not started, refused, timed out or dropped */
+    uint64_t tries;    /* failed tries to reconnect, also of sessions that succeeded later */
     char evidence[300];
     char fix[LIMIT_FIX_BYTES];
 };

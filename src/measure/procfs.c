@@ -18,7 +18,7 @@
 /* PF_EXITING of the kernel, in the flags of /proc/PID/stat. */
 #define FLAG_EXITING 4
 
-/* What is left to read of a text with a hard end. */
+/* The rest of a text that is not terminated. */
 struct text {
     const char *at;
     const char *end;
@@ -34,7 +34,7 @@ static size_t remaining(struct text text)
     return (size_t)(text.end - text.at);
 }
 
-/* Takes the text before `mark`, and the mark. False: there is none. */
+/* Takes the text up to `mark`, and skips the mark. Returns false if `mark` is missing. */
 static bool take_until(struct text *text, char mark, struct text *part)
 {
     const char *end = remaining(*text) == 0 ? NULL : memchr(text->at, mark, remaining(*text));
@@ -46,7 +46,7 @@ static bool take_until(struct text *text, char mark, struct text *part)
     return true;
 }
 
-/* False at the end, and when the rest has no line break. */
+/* Takes a line. Returns false at the end, and if the rest has no line break. */
 static bool take_line(struct text *text, struct text *line)
 {
     return take_until(text, '\n', line);
@@ -76,7 +76,7 @@ static bool equals(struct text word, const char *expected)
     return remaining(word) == length && memcmp(word.at, expected, length) == 0;
 }
 
-/* The whole of `word`. False: other characters, or too large. */
+/* Parses the whole of `word`. Returns false if it has other characters or is too large. */
 static bool to_number(struct text word, unsigned base, uint64_t *value)
 {
     static const char digits[] = "0123456789abcdef";
@@ -93,9 +93,9 @@ static bool to_number(struct text word, unsigned base, uint64_t *value)
     return remaining(word) > 0;
 }
 
-/* Takes words by a form, a letter each, and puts the numbers that they are behind one another:
- *   .  any word               d  a decimal number         x  a hexadecimal one
- *   t  a decimal number, of which one below 0 is 0        k  "N kB", in bytes
+/* Takes words by a form, one letter per word, and appends their numbers to `values`:
+ *   .  any word               d  a decimal number         x  a hexadecimal number
+ *   t  a decimal number, negative ones as 0               k  "N kB", in bytes
  *   l  a decimal number, or a word for no limit = UINT64_MAX
  *   :  two hexadecimal numbers "A:B", of A the last 8 digits */
 static bool take(struct text *line, const char *form, uint64_t *values)
@@ -103,31 +103,31 @@ static bool take(struct text *line, const char *form, uint64_t *values)
     for (; *form != '\0'; form++) {
         struct text word;
         struct text left;
-        bool is_good = take_word(line, &word);
-        if (is_good && *form == ':') {
-            is_good = take_until(&word, ':', &left) && remaining(left) > 0;
-            left.at = is_good && remaining(left) > 8 ? left.end - 8 : left.at;
-            is_good = is_good && to_number(left, 16, values++) && to_number(word, 16, values++);
-        } else if (is_good && *form != '.') {
+        bool is_valid = take_word(line, &word);
+        if (is_valid && *form == ':') {
+            is_valid = take_until(&word, ':', &left) && remaining(left) > 0;
+            left.at = is_valid && remaining(left) > 8 ? left.end - 8 : left.at;
+            is_valid = is_valid && to_number(left, 16, values++) && to_number(word, 16, values++);
+        } else if (is_valid && *form != '.') {
             const bool is_unlimited = equals(word, "unlimited") || equals(word, "max");
             *values = *form == 'l' ? UINT64_MAX : 0;
-            is_good = (*form == 'l' && is_unlimited) || (*form == 't' && *word.at == '-') ||
-                      to_number(word, *form == 'x' ? 16 : 10, values);
+            is_valid = (*form == 'l' && is_unlimited) || (*form == 't' && *word.at == '-') ||
+                       to_number(word, *form == 'x' ? 16 : 10, values);
             if (*form == 'k') {
-                is_good = is_good && take_word(line, &word) && equals(word, "kB") &&
-                          *values <= UINT64_MAX / 1024;
+                is_valid = is_valid && take_word(line, &word) && equals(word, "kB") &&
+                           *values <= UINT64_MAX / 1024;
                 *values *= 1024;
             }
             values++;
         }
-        if (!is_good) {
+        if (!is_valid) {
             return false;
         }
     }
     return true;
 }
 
-/* The numbers that begin the first line. */
+/* Takes the numbers at the beginning of the first line. */
 static bool take_first_line(const char *text, size_t length, const char *form, uint64_t *values)
 {
     struct text rest = text_of(text, length);
@@ -135,15 +135,15 @@ static bool take_first_line(const char *text, size_t length, const char *form, u
     return take_line(&rest, &line) && take(&line, form, values);
 }
 
-/* Numbers that are looked for by what their line begins with. */
+/* Numbers found by the beginning of their line. */
 struct value {
     const char *key; /* with its colon, if it has one */
     const char *form;
-    size_t offset; /* of a uint64_t, or of as many as the form has */
+    size_t offset; /* of a uint64_t, or of as many as the form yields */
 };
 
-/* Fills what was found into `out`, and returns a bit for each: 1 the first, 2 the second, ... 0 too
- * when a line that is looked for is malformed or the text ends within a line. */
+/* Fills the values that were found into `out`. Returns a bit for each: 1 the first, 2 the second,
+ * ... Returns 0 if a wanted line is malformed or the text ends within a line. */
 static unsigned find_values(const char *text, size_t length, const struct value *values,
                             size_t count, void *out)
 {
@@ -170,7 +170,7 @@ static unsigned find_values(const char *text, size_t length, const struct value 
 
 bool procfs_parse_cpu(const char *text, size_t length, struct procfs_cpu *out)
 {
-    /* user nice system idle iowait irq softirq steal; older kernels leave the last ones out */
+    /* user nice system idle iowait irq softirq steal; older kernels lack the last ones */
     enum {
         FIELDS_MIN = 4,
         IDLE = 3,
@@ -224,7 +224,7 @@ bool procfs_parse_process(const char *text, size_t length, struct procfs_process
         remaining(line) < 2 || memcmp(line.at, " (", 2) != 0) {
         return false;
     }
-    /* The name may hold blanks and parentheses; the fields behind it may not. */
+    /* the name may contain blanks and parentheses; the fields after it may not */
     const char *name = line.at + 2;
     const char *close = memrchr(name, ')', (size_t)(line.end - name));
     if (close == NULL) {
@@ -256,7 +256,7 @@ bool procfs_parse_process(const char *text, size_t length, struct procfs_process
 
 bool procfs_parse_rollup(const char *text, size_t length, struct procfs_rollup *out)
 {
-    /* All but the first are missing in older kernels, or those built without huge pages. */
+    /* only the first exists in older kernels and in those built without huge pages */
     static const struct value values[] = {
         {"Pss:", "k", offsetof(struct procfs_rollup, pss_bytes)},
         {"Pss_Anon:", "k", offsetof(struct procfs_rollup, pss_anon_bytes)},
@@ -272,17 +272,17 @@ bool procfs_parse_rollup(const char *text, size_t length, struct procfs_rollup *
 bool procfs_parse_statm(const char *text, size_t length, struct procfs_statm *out)
 {
     uint64_t pages[4] = {0}; /* size, resident, shared, program */
-    const bool is_good = take_first_line(text, length, "dddd", pages);
+    const bool is_valid = take_first_line(text, length, "dddd", pages);
     *out = (struct procfs_statm){.resident_pages = pages[1], .shared_pages = pages[2]};
-    return is_good;
+    return is_valid;
 }
 
 bool procfs_parse_schedstat(const char *text, size_t length, struct procfs_schedstat *out)
 {
     uint64_t values[3] = {0}; /* the last: time slices */
-    const bool is_good = take_first_line(text, length, "ddd", values);
+    const bool is_valid = take_first_line(text, length, "ddd", values);
     *out = (struct procfs_schedstat){.on_cpu_ns = values[0], .run_queue_ns = values[1]};
-    return is_good;
+    return is_valid;
 }
 
 bool procfs_parse_status(const char *text, size_t length, struct procfs_status *out)
@@ -312,9 +312,9 @@ bool procfs_parse_rlimits(const char *text, size_t length, struct procfs_rlimits
 bool procfs_parse_uid_map(const char *text, size_t length, bool *is_initial)
 {
     uint64_t values[3] = {0}; /* inside, outside, how many */
-    const bool is_good = take_first_line(text, length, "ddd", values);
+    const bool is_valid = take_first_line(text, length, "ddd", values);
     *is_initial = values[0] == 0 && values[1] == 0 && values[2] == UINT32_MAX;
-    return is_good;
+    return is_valid;
 }
 
 bool procfs_parse_tasks(const char *text, size_t length, uint64_t *tasks)
@@ -372,7 +372,7 @@ bool procfs_parse_disk(const char *text, size_t length, unsigned major, unsigned
     struct text line;
     while (take_line(&rest, &line)) {
         uint64_t number[2];
-        uint64_t fields[10]; /* without merged ones, and those under way */
+        uint64_t fields[10]; /* without merged requests and requests in flight */
         if (!take(&line, "dd.", number) || number[0] != major || number[1] != minor) {
             continue;
         }
@@ -470,13 +470,13 @@ bool procfs_count_lines(const char *text, size_t length, uint64_t *lines)
     return rest.at == rest.end;
 }
 
-/* The numbers of a row of /proc/net/tcp, of which these matter. */
+/* The numbers taken from a row of /proc/net/tcp. Only the named ones are used. */
 enum socket_field {
     LOCAL_PORT = 1,
-    PEER_ADDRESS, /* IPv4, or the end of an IPv6 one, which is all of an IPv4 one in it */
+    PEER_ADDRESS, /* IPv4, or the last part of an IPv6 address, which holds a mapped IPv4 address */
     PEER_PORT,
     SOCKET_STATE,
-    SOCKET_TIMER = 6, /* ticks of 1/100 s until it runs out: of TIME_WAIT its end */
+    SOCKET_TIMER = 6, /* ticks of 1/100 s until it expires; in TIME_WAIT until its end */
     SOCKET_INODE,
     SOCKET_FIELDS,
 };
@@ -494,18 +494,18 @@ static bool skip_heading(struct text *rest, const char *first)
     return take_line(rest, &line) && take_word(&line, &word) && equals(word, first);
 }
 
-/* "0: 0100007F:1538 0100007F:8000 06 00000000:00000000 03:00001756 00000000 0 0 4711 ..." False at
- * the end and when a row is malformed; then *is_good is false, too. */
-static bool take_row(struct text *rest, uint64_t row[SOCKET_FIELDS], bool *is_good)
+/* Takes a row: "0: 0100007F:1538 0100007F:8000 06 00000000:00000000 03:00001756 00000000 0 0 4711
+ * ...". Returns false at the end and if a row is malformed; then *is_valid is also false. */
+static bool take_row(struct text *rest, uint64_t row[SOCKET_FIELDS], bool *is_valid)
 {
     struct text line;
     if (!take_line(rest, &line)) {
-        *is_good &= rest->at == rest->end;
+        *is_valid &= rest->at == rest->end;
         return false;
     }
-    *is_good = take(&line, ".::x.:...d", row) && row[LOCAL_PORT] <= UINT16_MAX &&
-               row[PEER_PORT] <= UINT16_MAX;
-    return *is_good;
+    *is_valid = take(&line, ".::x.:...d", row) && row[LOCAL_PORT] <= UINT16_MAX &&
+                row[PEER_PORT] <= UINT16_MAX;
+    return *is_valid;
 }
 
 bool procfs_parse_listeners(const char *text, size_t length, uint16_t port,
@@ -513,17 +513,17 @@ bool procfs_parse_listeners(const char *text, size_t length, uint16_t port,
 {
     struct text rest = text_of(text, length);
     uint64_t row[SOCKET_FIELDS];
-    bool is_good = skip_heading(&rest, "sl");
-    while (is_good && take_row(&rest, row, &is_good)) {
+    bool is_valid = skip_heading(&rest, "sl");
+    while (is_valid && take_row(&rest, row, &is_valid)) {
         if (row[SOCKET_STATE] == TCP_LISTEN && row[LOCAL_PORT] == port &&
             found->count < PROCFS_INODES_MAX) {
             found->inodes[found->count++] = row[SOCKET_INODE];
         }
     }
-    return is_good;
+    return is_valid;
 }
 
-/* Whether a socket's path is the one that is looked for, or lies in that folder for the port. */
+/* Returns whether a socket's path is `path`, or lies in the folder `path` and is for the port. */
 static bool is_unix_path(struct text socket, const char *path, uint16_t port)
 {
     const size_t length = strlen(path);
@@ -551,18 +551,18 @@ bool procfs_parse_unix_listeners(const char *text, size_t length, const char *pa
     struct text rest = text_of(text, length);
     struct text line;
     struct text word;
-    bool is_good = skip_heading(&rest, "Num");
-    while (is_good && take_line(&rest, &line)) {
+    bool is_valid = skip_heading(&rest, "Num");
+    while (is_valid && take_line(&rest, &line)) {
         uint64_t fields[FIELDS] = {0};
         /* number, references, protocol, flags, type, state, inode, path */
-        is_good = take(&line, "...x..d", fields);
-        if (is_good && (fields[FLAGS] & ACCEPTS) != 0 && take_word(&line, &word) &&
+        is_valid = take(&line, "...x..d", fields);
+        if (is_valid && (fields[FLAGS] & ACCEPTS) != 0 && take_word(&line, &word) &&
             is_unix_path((struct text){.at = word.at, .end = line.end}, path, port) &&
             found->count < PROCFS_INODES_MAX) {
             found->inodes[found->count++] = fields[INODE];
         }
     }
-    return is_good && rest.at == rest.end;
+    return is_valid && rest.at == rest.end;
 }
 
 static void add_port(struct procfs_ports *ports, uint64_t port)
@@ -596,7 +596,7 @@ bool procfs_parse_reserved(const char *text, size_t length, struct procfs_ports 
     while (is_more) {
         struct text last = line;
         is_more = take_until(&line, ',', &last);
-        struct text first = last; /* "8080" is as "8080-8080" */
+        struct text first = last; /* "8080" means "8080-8080" */
         uint64_t low;
         uint64_t high;
         if (!take_until(&last, '-', &first)) {
@@ -622,9 +622,9 @@ bool procfs_parse_sockets(const char *text, size_t length,
     };
     struct text rest = text_of(text, length);
     uint64_t row[SOCKET_FIELDS];
-    bool is_good = skip_heading(&rest, "sl");
+    bool is_valid = skip_heading(&rest, "sl");
     *waiting = 0;
-    while (is_good && take_row(&rest, row, &is_good)) {
+    while (is_valid && take_row(&rest, row, &is_valid)) {
         const bool is_there =
             row[PEER_PORT] == destination->port &&
             (destination->address == 0 || destination->address == row[PEER_ADDRESS]);
@@ -636,12 +636,12 @@ bool procfs_parse_sockets(const char *text, size_t length,
             add_port(ports, row[LOCAL_PORT]);
         }
     }
-    return is_good;
+    return is_valid;
 }
 
 bool procfs_parse_cgroup_memory(const char *text, size_t length, uint64_t *bytes)
 {
-    /* Version 1 has a plain "shmem" too, without the cgroups below: its totals come first. */
+    /* version 1 also has a plain "shmem", without the cgroups below: its totals come first */
     static const struct value values[] = {
         {"total_rss", "d", 0}, {"total_shmem", "d", 8}, {"anon", "d", 16}, {"shmem", "d", 24}};
     uint64_t found[4];
@@ -662,12 +662,12 @@ bool procfs_parse_cgroup_cache(const char *text, size_t length, uint64_t *bytes)
     };
     uint64_t found[2] = {0};
     const unsigned bits = find_values(text, length, values, 2, found);
-    /* version 1 has both, and its plain figure is without the cgroups below */
+    /* version 1 has both; its plain figure excludes the cgroups below */
     *bytes = (bits & 2U) != 0 ? found[1] : found[0];
     return bits != 0;
 }
 
-/* True when the comma-separated list holds the word. */
+/* Returns whether the comma-separated list contains the word. */
 static bool list_holds(struct text list, const char *word)
 {
     struct text part;
@@ -713,7 +713,7 @@ bool procfs_parse_cgroup(const char *text, size_t length, const char *controller
     return is_found && rest.at == rest.end;
 }
 
-/* As copy_path; blanks and the like are \040 in mountinfo. */
+/* Copies a path as copy_path does; in mountinfo a blank is written as \040. */
 static bool copy_escaped(struct text from, char path[PROCFS_PATH_BYTES])
 {
     if (!copy_path(from, path)) {
@@ -735,7 +735,7 @@ static bool copy_escaped(struct text from, char path[PROCFS_PATH_BYTES])
     return true;
 }
 
-/* Takes what stands behind the " - " of a line of mountinfo: 36 35 98:0 /root /point options
+/* Skips to the text after the " - " of a line of mountinfo: 36 35 98:0 /root /point options
  * [optional ...] - type source super-options */
 static bool take_file_system(struct text *line)
 {
@@ -747,7 +747,7 @@ static bool take_file_system(struct text *line)
     return is_whole;
 }
 
-/* The value of "name=" among options that are set apart by commas. */
+/* Finds the value of "name=" in a comma-separated list of options. */
 static bool find_option(struct text options, const char *name, struct text *value)
 {
     const size_t length = strlen(name);
@@ -772,10 +772,11 @@ bool procfs_parse_source(const char *text, size_t length, uint64_t mount,
     while (take_line(&rest, &line)) {
         if (take(&line, "d", &number) && number == mount && take_file_system(&line) &&
             take_word(&line, &type) && take_word(&line, &source)) {
-            return !equals(type, "overlay")
-                       ? copy_escaped(source, path)
-                       : take_word(&line, &options) && find_option(options, "upperdir=", &source) &&
-                             copy_escaped(source, path);
+            if (equals(type, "overlay")) {
+                return take_word(&line, &options) && find_option(options, "upperdir=", &source) &&
+                       copy_escaped(source, path);
+            }
+            return copy_escaped(source, path);
         }
     }
     return false;
@@ -819,7 +820,7 @@ DIR *procfs_open_folder(int directory, const char *path)
     return folder;
 }
 
-/* Closes the file, and keeps errno. */
+/* Closes a file without changing errno. */
 static void close_after(int file)
 {
     const int reason = errno;
@@ -877,7 +878,7 @@ bool procfs_read_listeners(int proc, uint16_t port, struct procfs_inodes *found)
     if (is_read) {
         procfs_parse_listeners(buffer_text(&text), text.length, port, found);
     }
-    /* A machine without IPv6 has no tcp6. */
+    /* a machine without IPv6 has no tcp6 */
     if (procfs_load(proc, "net/tcp6", &text)) {
         is_read = true;
         procfs_parse_listeners(buffer_text(&text), text.length, port, found);
@@ -888,7 +889,7 @@ bool procfs_read_listeners(int proc, uint16_t port, struct procfs_inodes *found)
 
 struct procfs_status procfs_read_own(int proc)
 {
-    struct buffer text = {0}; /* its line of groups can be longer than all others */
+    struct buffer text = {0}; /* the line of groups may be longer than any fixed buffer */
     struct procfs_status status;
     const bool is_read = procfs_load(proc, "self/status", &text) &&
                          procfs_parse_status(buffer_text(&text), text.length, &status);
@@ -938,8 +939,9 @@ bool cgroup_name(const char *name, struct cgroup_folder *folder)
     return true;
 }
 
-/* The path of a cgroup is as seen from the root of the hierarchy, of which a container may have
- * mounted only a part. False: it is not even in what this program's namespace has. */
+/* Joins a mount and a cgroup's path. The path is relative to the root of the hierarchy, of which a
+ * container may have mounted only a part. Returns false if the path is outside of this program's
+ * namespace. */
 static bool join(const struct procfs_mount *mount, const char *path, struct cgroup_folder *folder)
 {
     const size_t root = strcmp(mount->root, "/") == 0 ? 0 : strlen(mount->root);
@@ -993,7 +995,7 @@ bool cgroup_read_number(const struct cgroup_folder *folder, const char *file, ui
     return length > 0 && procfs_parse_number(text, (size_t)length, value);
 }
 
-/* One figure of a file of statistics; -1 = not known. */
+/* Reads one figure of a file of statistics; -1 = unknown. */
 static int64_t read_statistic(int folder, const char *file,
                               bool (*parse)(const char *, size_t, uint64_t *))
 {
@@ -1029,7 +1031,7 @@ bool cgroup_walk(int folder, bool (*add)(void *context, pid_t pid), void *contex
         if (end == at || *end != '\n') {
             break;
         }
-        /* 0 stands for a process of a namespace that is not visible here. */
+        /* 0 stands for a process of a namespace that is not visible here */
         is_done = pid <= 0 || add(context, (pid_t)pid);
     }
     buffer_fini(&text);
@@ -1071,7 +1073,7 @@ int64_t cgroup_cpu_ns(int folder)
     return usage_us >= 0 && usage_us <= INT64_MAX / 1000 ? usage_us * 1000 : -1;
 }
 
-/* Reads up to two numbers from a file of one line; returns how many there are. */
+/* Reads up to two numbers from a file of one line; returns how many were read. */
 static int read_numbers(const char *folder, const char *name, double values[2])
 {
     char path[PATH_MAX], line[64] = "";
@@ -1090,7 +1092,8 @@ static int read_numbers(const char *folder, const char *name, double values[2])
     return count;
 }
 
-/* CPUs that a cgroup of version 2 ("cpu.max": quota and period) or 1 grants; 0: no bound. */
+/* Returns the CPUs that a cgroup of version 2 ("cpu.max": quota and period) or 1 grants; 0: no
+ * limit. */
 static double read_quota(const char *folder)
 {
     double quota[2] = {0, 0}, period[2] = {0, 0};
@@ -1103,7 +1106,7 @@ static double read_quota(const char *folder)
     return quota[0] > 0 && period[0] > 0 ? quota[0] / period[0] : 0;
 }
 
-/* The least that the cgroups of this program, and those around them, grant; 0: no bound. */
+/* Returns the fewest CPUs that the cgroups of this program and those above grant; 0: no limit. */
 static double own_quota(void)
 {
     double least = 0;
@@ -1147,7 +1150,7 @@ void procfs_describe_bound(unsigned cpus, char *text, size_t size)
     const int niceness = getpriority(PRIO_PROCESS, 0);
     text[0] = '\0';
     if (quota > 0 && quota < MIN((double)cpus, (double)allowed)) {
-        snprintf(text, size, "its cgroup grants append %.3g of %u CPUs", quota, cpus);
+        snprintf(text, size, "append's cgroup grants it %.3g of %u CPUs", quota, cpus);
     } else if (allowed < (int)cpus) {
         snprintf(text, size, "append may use %d of %u CPUs (affinity)", allowed, cpus);
     } else if (niceness > 0) {

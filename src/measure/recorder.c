@@ -62,8 +62,8 @@ void histogram_subtract(const struct histogram *later, const struct histogram *e
     difference->max_ns = is_beyond ? later->max_ns : max_ns;
 }
 
-/* Smallest whole number that is at least share × total. Products such as 0.07 × 100 come out a
- * rounding error above the whole number that is meant, and must not be taken for one more. */
+/* Returns the smallest whole number that is at least share × total. Products like 0.07 × 100 have a
+ * rounding error above the whole number that is meant; it must not add one. */
 static uint64_t rank_of(double share, uint64_t total)
 {
     const double exact = share * (double)total;
@@ -78,8 +78,8 @@ int64_t histogram_quantile_ns(const struct histogram *histogram, double quantile
     if (histogram->total == 0) {
         return 0;
     }
-    /* Written so that a NaN becomes 0. */
-    const double share = quantile > 0 ? (quantile < 1 ? quantile : 1) : 0;
+    double share = quantile > 0 ? quantile : 0; /* a NaN becomes 0 */
+    share = share < 1 ? share : 1;
     const uint64_t rank = rank_of(share, histogram->total);
     uint64_t seen = 0;
     for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
@@ -100,27 +100,28 @@ double histogram_mean_ns(const struct histogram *histogram)
 #define GET(atomic) atomic_load_explicit(&(atomic), memory_order_relaxed)
 #define SET(atomic, value) atomic_store_explicit(&(atomic), (value), memory_order_relaxed)
 
-/* The buckets of an operation, which sessions share. */
+/* The buckets of an operation, shared by sessions. */
 struct shard {
     alignas(CACHE_LINE_BYTES) _Atomic uint64_t counts[HISTOGRAM_BUCKETS];
     _Atomic uint64_t overflow;
 };
 
-/* What else a session says of an operation. There is no total: a snapshot sums the buckets, so the
- * total agrees with them. */
+/* The part of an operation's histogram that each session has of its own. It has no total: a
+ * snapshot sums the buckets, so the total agrees with them. */
 struct own_operation {
     _Atomic uint64_t sum_ns;
     _Atomic int64_t max_ns;
 };
 
-/* Of one session; written by it alone, so that adding needs no locked instruction. */
+/* The part of a session, written by this session only, so that adding needs no locked
+ * instruction. */
 struct own {
-    alignas(CACHE_LINE_BYTES) _Atomic int64_t working_ns; /* since then; 0 = it does not work */
+    alignas(CACHE_LINE_BYTES) _Atomic int64_t working_ns; /* since then; 0 = not working */
     _Atomic int64_t progress_ns;                          /* latest acknowledged append */
     atomic_bool is_reading;
     _Atomic unsigned host;
-    /* by host, then those of the warm-up; then a struct own_operation for each operation, then the
-     * counts of the script's operations */
+    /* counters of each host, then of the warm-up; after them a struct own_operation for each
+     * operation, then the counts of the script's operations */
     _Atomic uint64_t counters[][RECORDER_COUNTERS];
 };
 
@@ -136,9 +137,9 @@ struct recorder {
     size_t own_bytes;
 };
 
-/* Zeroed elements from a cache line's beginning on; *allocation is what has to be freed. NULL: out
- * of memory. calloc and not aligned_alloc: large zeroed memory comes from the kernel untouched, so
- * that buckets which nobody uses cost nothing. */
+/* Allocates zeroed elements at the beginning of a cache line. The caller frees *allocation. Returns
+ * NULL when out of memory. calloc, not aligned_alloc: the kernel gives no memory to pages of a
+ * large calloc that are never written, so unused buckets cost nothing. */
 static void *allocate_lines(size_t count, size_t size, void **allocation)
 {
     if (count > (SIZE_MAX - CACHE_LINE_BYTES) / size) {
@@ -153,7 +154,7 @@ static void *allocate_lines(size_t count, size_t size, void **allocation)
     return (char *)*allocation + gap;
 }
 
-/* Operations of a script: those that have counts. */
+/* Returns the number of scripted operations, which have counts. */
 static size_t count_scripted(const struct recorder *recorder)
 {
     return recorder->operations > OPERATIONS ? recorder->operations - OPERATIONS : 0;
@@ -518,7 +519,7 @@ bool intervals_take(struct intervals *intervals, struct interval *interval)
     if (later->taken_ns <= earlier->taken_ns) {
         return false;
     }
-    /* The two are read at different moments while sessions come and go. */
+    /* the two counters are read at different moments, so `closed` may exceed `opened` */
     const uint64_t opened = later->counters[RECORDER_CONNECTIONS_OPENED];
     const uint64_t closed = later->counters[RECORDER_CONNECTIONS_CLOSED];
     uint64_t reading;

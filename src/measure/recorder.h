@@ -1,11 +1,12 @@
 /*
- * What sessions count while they run.
+ * Counts what sessions do while they run.
  *
- * Each session has cache lines of its own, which only it writes: counters, counts, sums, its latest
- * progress. The buckets of the histograms it shares with others, in a few shards (a histogram for
- * each of 14,000 sessions would take hundreds of MiB). Any thread may take a snapshot at any time.
- * Snapshots are cumulative; an interval is the difference of two. A snapshot taken during the run
- * may be torn between two counters of one batch; after the sessions are joined it is exact.
+ * Each session has its own cache lines, written by this session only: counters, counts, sums and
+ * its last progress. The buckets of the histograms are shared by many sessions, in a few shards: a
+ * histogram for each of 14,000 sessions would take hundreds of MiB. Any thread may take a snapshot
+ * at any time. Snapshots are cumulative; an interval is the difference of two. A snapshot taken
+ * during the run may have only some of the counters of a batch; after the sessions are joined
+ * snapshots are exact.
  */
 #ifndef MEASURE_RECORDER_H
 #define MEASURE_RECORDER_H
@@ -22,7 +23,7 @@
  * http://hdrhistogram.org) with a unit of 1 ns. Values from HISTOGRAM_LIMIT_NS (73 minutes) are
  * counted in `overflow`, not in a bucket, and still make up `total`, `sum` and `max`.
  *
- * A struct histogram is plain data of one thread; merging adds, so the order does not matter.
+ * A struct histogram is plain data of one thread. Merging adds, so the order does not matter.
  */
 enum {
     HISTOGRAM_BUCKETS = 2368
@@ -33,85 +34,88 @@ struct histogram {
     uint64_t counts[HISTOGRAM_BUCKETS];
     uint64_t overflow; /* values of HISTOGRAM_LIMIT_NS and more */
     uint64_t total;    /* all values, overflow included */
-    uint64_t sum_ns;   /* stops at UINT64_MAX, 584 years: batches that are never sent add up */
+    uint64_t sum_ns;   /* stops at UINT64_MAX, 584 years: waits of many unsent batches add up */
     int64_t max_ns;    /* exact; 0 when empty */
 };
 
-/* Bucket of a value. `ns` is taken as 0 when negative and must be below HISTOGRAM_LIMIT_NS. */
+/* Returns the bucket of a value. A negative `ns` counts as 0; `ns` must be below
+ * HISTOGRAM_LIMIT_NS. */
 size_t histogram_bucket(int64_t ns);
 
-/* Lowest and highest value that a bucket holds. */
+/* Return the lowest and the highest value of a bucket. */
 int64_t histogram_bucket_low_ns(size_t bucket);
 int64_t histogram_bucket_high_ns(size_t bucket);
-
+/* Adds two sums; stops at UINT64_MAX. */
 uint64_t histogram_sum_ns(uint64_t a_ns, uint64_t b_ns);
 
-/* What `later` has and `earlier`, an older state of it, has not. The maximum of the difference is
- * the high end of its highest bucket, or later's exact maximum where that is lower. */
+/* Subtracts `earlier`, an older state of the same histogram, from `later`. The maximum of the
+ * difference is the high end of its highest bucket, or later's exact maximum if that is lower. */
 void histogram_subtract(const struct histogram *later, const struct histogram *earlier,
                         struct histogram *difference);
 
-/* Smallest recorded value v such that at least quantile × total values are ≤ v, up to the bucket
- * width; `quantile` in 0 … 1. Never above max_ns. 0 when empty. */
+/* Returns the smallest recorded value v such that at least quantile × total values are ≤ v, up to
+ * the width of a bucket. `quantile`: 0 … 1. Never above max_ns; 0 when empty. */
 int64_t histogram_quantile_ns(const struct histogram *histogram, double quantile);
 
-/* Arithmetic mean, exact. 0 when empty. */
+/* Returns the exact arithmetic mean; 0 when empty. */
 double histogram_mean_ns(const struct histogram *histogram);
 
-/* A cumulative state of all shards. */
+/* The cumulative state of all sessions at one moment. */
 struct recorder_snapshot {
     int64_t taken_ns; /* monotonic */
     uint64_t counters[RECORDER_COUNTERS];
-    uint64_t warm_up[RECORDER_COUNTERS];  /* the same of the warm-up, which is in no figure */
-    size_t operations;                    /* that have a histogram; 0: none has */
+    uint64_t warm_up[RECORDER_COUNTERS];  /* of the warm-up, which is excluded from all figures */
+    size_t operations;                    /* operations with a histogram */
     struct histogram *histograms;         /* owned, by number of the operation; 19 KiB each */
-    uint64_t (*counts)[OPERATION_COUNTS]; /* owned, the same; all 0 where no script names them */
-    size_t hosts;                         /* with several: */
-    uint64_t (*hosts_counters)[RECORDER_COUNTERS]; /* owned: what of `counters` is of each */
+    uint64_t (*counts)[OPERATION_COUNTS]; /* owned, likewise; 0 unless an operation is scripted */
+    size_t hosts;                         /* 0 with one host */
+    uint64_t (*hosts_counters)[RECORDER_COUNTERS]; /* owned; `counters` by host */
 };
 
-/* An empty state. False: out of memory. fini takes a zeroed one, too. */
+/* Makes an empty state. Returns false when out of memory. fini also takes a zeroed snapshot. */
 bool recorder_snapshot_init(struct recorder_snapshot *snapshot, size_t operations);
 void recorder_snapshot_fini(struct recorder_snapshot *snapshot);
 
-/* Makes room for the counters of each of several hosts. False: out of memory. */
+/* Makes room for the counters of several hosts. Returns false when out of memory. */
 bool recorder_snapshot_add_hosts(struct recorder_snapshot *snapshot, size_t hosts);
 
-/* The histogram of an operation; of one that the snapshot does not have, an empty one. */
+/* Returns the histogram of an operation; an empty one when the snapshot does not have it. */
 const struct histogram *recorder_histogram(const struct recorder_snapshot *snapshot,
                                            size_t operation);
 
-/* The same of a count. */
+/* Returns a count of an operation; 0 when the snapshot does not have it. */
 uint64_t recorder_count_of(const struct recorder_snapshot *snapshot, size_t operation,
                            enum operation_count count);
 
-/* What an operation took between two snapshots; `count` 0: there was none, and the rest is 0. */
+/* The latency of an operation. With `count` 0 the other members are 0. */
 struct recorder_latency {
     uint64_t count;
     int64_t p50_ns;
     int64_t p99_ns;
     int64_t max_ns;
 };
+/* Returns the latency of an operation between two snapshots. */
 struct recorder_latency recorder_latency_between(const struct recorder_snapshot *earlier,
                                                  const struct recorder_snapshot *later,
                                                  size_t operation);
 
+/* Returns the latency of a histogram. */
 struct recorder_latency histogram_latency(const struct histogram *histogram);
 
 struct recorder;
 
-/* For sessions 0 … sessions-1 and so many operations. `shards` is rounded up to a power of two.
- * NULL: out of memory. With several hosts what a session does is counted for the one that it is at,
- * too: each session has counters for every host, each host has shards of its own. */
+/* Creates a recorder for sessions 0 … sessions-1 and operations 0 … operations-1. `shards` is
+ * rounded up to a power of two. With several hosts each session has counters for every host, and
+ * each host has its own shards. Returns NULL when out of memory. */
 struct recorder *recorder_create(unsigned sessions, unsigned shards, size_t operations);
 struct recorder *recorder_create_for_hosts(unsigned sessions, unsigned shards, size_t operations,
                                            size_t hosts);
 void recorder_destroy(struct recorder *recorder);
 size_t recorder_operations(const struct recorder *recorder);
 
-/* Called by the session's thread; by the main thread once that has ended or was left behind. What
- * belongs to the warm-up is added to a bank of its own. What is counted is an operation of a
- * script, from OPERATIONS on. */
+/* Add to a session's counters and histograms. Called by the session's thread, or by the main thread
+ * after the session's thread has ended or was abandoned. Counts of the warm-up are kept apart.
+ * recorder_count takes scripted operations: from OPERATIONS on. */
 void recorder_add(struct recorder *recorder, unsigned session, enum recorder_counter counter,
                   uint64_t n);
 void recorder_add_warm_up(struct recorder *recorder, unsigned session,
@@ -122,69 +126,71 @@ void recorder_record(struct recorder *recorder, unsigned session, size_t operati
 void recorder_record_times(struct recorder *recorder, unsigned session, size_t operation,
                            int64_t ns, uint64_t times);
 
-/* Called by the session itself: what follows is of this host. It is at host 0 first. */
+/* Sets the host that the session's next counts belong to, at first host 0. Called by the session.
+ */
 void recorder_set_host(struct recorder *recorder, unsigned session, unsigned host);
 
-/* What an operation took at one host; the maximum is the high end of its bucket. */
+/* Return the latency and the histogram of an operation at one host. The maximum is the high end of
+ * its bucket. */
 struct recorder_latency recorder_latency_at(struct recorder *recorder, unsigned host,
                                             size_t operation);
 void recorder_histogram_at(struct recorder *recorder, unsigned host, size_t operation,
                            struct histogram *histogram);
 
-/* Called by the session itself: it works since then (0: it has done its share or given up), had an
- * acknowledged append, is in a read. */
+/* Note that the session has worked since since_ns (0: it has finished or given up), that an append
+ * was acknowledged, and whether the session is in a read. Called by the session. */
 void recorder_set_working(struct recorder *recorder, unsigned session, int64_t since_ns);
 void recorder_note_progress(struct recorder *recorder, unsigned session, int64_t now_ns);
 void recorder_note_reading(struct recorder *recorder, unsigned session, bool is_reading);
 
-/* Sessions that work, did so at since_ns already, and had no acknowledged append since then;
- * *reading: those of them that are in a read. */
+/* Returns the number of sessions that have worked since since_ns or earlier and had no append
+ * acknowledged since then. *reading: how many of them are in a read. */
 uint64_t recorder_count_stalled(struct recorder *recorder, int64_t since_ns, uint64_t *reading);
 
-/* One counter summed over the sessions. */
+/* Returns one counter summed over the sessions. */
 uint64_t recorder_read(struct recorder *recorder, enum recorder_counter counter);
 
-/* All counters, each summed over the sessions. */
+/* Returns all counters, each summed over the sessions. */
 void recorder_read_all(struct recorder *recorder, uint64_t counters[RECORDER_COUNTERS]);
 
-/* Sums everything into *snapshot, taken_ns included; it was made for as many operations. */
+/* Sums everything into *snapshot, which must have been made for the same number of operations. */
 void recorder_take_snapshot(struct recorder *recorder, struct recorder_snapshot *snapshot);
 
-/* One row of intervals.csv: what happened in one second (the last one is cut at the end). */
+/* One row of intervals.csv: one second of the run; the last interval ends with the run. */
 struct interval {
     int64_t start_ns; /* since the start of the run */
     int64_t end_ns;
     uint64_t sessions_alive;            /* connected at end_ns */
     uint64_t rows_held;                 /* as in struct sample */
     uint64_t sessions_working;          /* have begun and not ended their work, at end_ns */
-    uint64_t sessions_without_progress; /* worked all the time, no append was acknowledged, and they
-                                           do not read */
-    uint64_t sessions_reading;          /* as these, but are in a read at end_ns */
+    uint64_t sessions_without_progress; /* worked for the whole interval without an acknowledged
+                                           append, and are not in a read */
+    uint64_t sessions_reading;          /* likewise, but are in a read at end_ns */
     uint64_t counters[RECORDER_COUNTERS];
     struct recorder_latency latencies[OPERATIONS_MAX]; /* by number of the operation */
-    const struct recorder_snapshot *from, *to; /* between which it lies; borrowed, until the next */
-    size_t hosts;                              /* 0: one, or */
-    const uint64_t (*hosts_counters)[RECORDER_COUNTERS]; /* of each; borrowed */
+    const struct recorder_snapshot *from, *to; /* its ends; borrowed, until the next interval */
+    size_t hosts;                              /* 0 with one host */
+    const uint64_t (*hosts_counters)[RECORDER_COUNTERS]; /* `counters` by host; borrowed */
 };
 
-/* Intervals: what happened between two snapshots. One thread. The first begins with the run and an
- * empty state, so the counters of all add up to those of the last snapshot. */
+/* Takes intervals: the differences of consecutive snapshots. One thread. The first interval begins
+ * with the run and an empty state, so all intervals add up to the last snapshot. */
 struct intervals {
     struct recorder *recorder; /* borrowed */
     int64_t run_start_ns;
     struct recorder_snapshot snapshots[2];         /* owned */
-    unsigned later;                                /* the one to be taken next */
-    uint64_t (*hosts_counters)[RECORDER_COUNTERS]; /* owned; of the interval; NULL: one host */
+    unsigned later;                                /* index of the snapshot to take next */
+    uint64_t (*hosts_counters)[RECORDER_COUNTERS]; /* owned; of the interval; NULL with one host */
 };
 
-/* False: out of memory. */
+/* Returns false when out of memory. */
 bool intervals_init(struct intervals *intervals, struct recorder *recorder, int64_t run_start_ns);
 void intervals_fini(struct intervals *intervals);
 
-/* Ends an interval now. False: no time has passed since the last one, and nothing was done. */
+/* Ends an interval now. Returns false, without an interval, when no time has passed. */
 bool intervals_take(struct intervals *intervals, struct interval *interval);
 
-/* The state at the end of the last interval. */
+/* Returns the state at the end of the last interval. */
 const struct recorder_snapshot *intervals_total(const struct intervals *intervals);
 
 #endif

@@ -18,7 +18,7 @@ const char *const stop_reason_names[] = {
 const char *const verdict_names[] = {
     [VERDICT_VALID] = "VALID", [VERDICT_DEGRADED] = "DEGRADED", [VERDICT_INVALID] = "INVALID"};
 
-/* How the numbers of two parts make one. */
+/* How the values of two parts are joined. */
 enum rule {
     RULE_SUM,
     RULE_MAX,
@@ -26,7 +26,7 @@ enum rule {
 };
 
 static const struct {
-    size_t whole, part, bytes; /* where the number is, and how long */
+    size_t whole, part, bytes; /* offsets in struct result and struct rank_result, and the size */
     enum rule rule;
 } parts[] = {
 #define AS_ROW(type, name, rule)                                                                   \
@@ -46,7 +46,8 @@ void result_take_part(const struct result *result, struct rank_result *part)
     part->start_mono_ns = result->start_mono_ns;
 }
 
-/* What ended a run early anywhere ended it, most of all a lost rank; then the end of its time. */
+/* Joins the reasons why two parts ended: a lost rank, then any other early end, then the end of the
+ * duration. */
 static enum stop_reason join_reasons(enum stop_reason a, enum stop_reason b)
 {
     const bool is_weaker = a == STOP_COMPLETED || (a == STOP_DURATION && b != STOP_COMPLETED);
@@ -120,7 +121,7 @@ void result_join_hosts(struct result *result, size_t table, uint64_t least, uint
     }
     const bool is_one = first.is_counted && is_same_before &&
                         ((is_same_after && largest >= least) || changes > most);
-    if (most > 0) { /* a table that the run left alone shows nothing */
+    if (most > 0) { /* a table that the run did not change shows nothing about the hosts */
         result->are_hosts_one = is_one;
     }
     verification->state = VERIFICATION_DONE;
@@ -173,8 +174,9 @@ void result_add_problem(struct result *result, enum problem_kind kind, enum exit
     va_end(arguments);
 }
 
-/* The first problem says what the run itself came to, where that is not said by its kind. A search
- * can have rows that were not acknowledged, and still be a good one. */
+/* Writes the exit line. Its first problem sets the exit code; "all rows were acknowledged, but"
+ * precedes a first problem that has nothing to do with rows. Rows of a search may be unacknowledged
+ * although the search succeeded. */
 void result_conclude(struct result *result)
 {
     const struct row_ledger *rows = &result->rows;
@@ -199,9 +201,10 @@ void result_conclude(struct result *result)
         const bool is_first = result->exit_code == EXIT_CODE_OK;
         const bool is_rest =
             kind >= PROBLEM_FILES && rows->planned > 0 && rows->acknowledged == rows->planned;
-        const char *before = !is_first ? "; also "
-                             : is_rest ? "all rows were acknowledged, but "
-                                       : "";
+        const char *before = "; also ";
+        if (is_first) {
+            before = is_rest ? "all rows were acknowledged, but " : "";
+        }
         used += (size_t)snprintf(line + used, bytes - used, "%s%s", before, problem->text);
         result->exit_code = is_first ? problem->code : result->exit_code;
     }
@@ -225,11 +228,13 @@ const char *result_describe_lost(const struct result *result, char text[RESULT_L
 {
     const uint64_t most = result_lost_at_most(result);
     const uint64_t least = result_is_read_back(result) ? most : result->verification.lost;
-    snprintf(text, RESULT_LOST_BYTES, "%s%s%s",
-             least == most ? ""
-             : least == 0  ? "up to "
-                           : UNITS_COUNT(least),
-             least == most || least == 0 ? "" : " to ", UNITS_COUNT(most));
+    if (least == most) {
+        snprintf(text, RESULT_LOST_BYTES, "%s", UNITS_COUNT(most));
+    } else if (least == 0) {
+        snprintf(text, RESULT_LOST_BYTES, "up to %s", UNITS_COUNT(most));
+    } else {
+        snprintf(text, RESULT_LOST_BYTES, "%s to %s", UNITS_COUNT(least), UNITS_COUNT(most));
+    }
     return text;
 }
 
@@ -264,8 +269,8 @@ const char *result_describe_change(const struct result *result, char text[RESULT
         const struct server_setting *is = &host->settings_changed.entries[0];
         const char *was = server_setting(&host->settings, is->name);
         snprintf(text, RESULT_CHANGE_BYTES,
-                 "changed at %s%.60s during the run: %.64s: %.40s before, %.40s after",
-                 result->host_count == 1 ? "the server" : "host ", host->name, is->name,
+                 "%.64s changed%s%.60s during the run: %.40s before, %.40s after", is->name,
+                 result->host_count == 1 ? "" : " at host ", host->name,
                  was == NULL ? "not set" : was, is->value[0] == '\0' ? "not set" : is->value);
     }
     return text;
@@ -274,7 +279,7 @@ const char *result_describe_change(const struct result *result, char text[RESULT
 bool event_list_add(struct event_list *list, int64_t at_ns, const char *text)
 {
     if (list->entries == NULL) {
-        /* room for all: memory that nobody writes to costs nothing */
+        /* all entries at once: the kernel gives no memory to pages that are never written */
         list->entries = calloc(EVENTS_MAX, sizeof *list->entries);
     }
     if (list->entries == NULL || list->count == EVENTS_MAX) {
@@ -288,7 +293,7 @@ bool event_list_add(struct event_list *list, int64_t at_ns, const char *text)
     *event = (struct event){.at_ns = at_ns};
     size_t length = strnlen(text, EVENT_TEXT_BYTES);
     if (length == EVENT_TEXT_BYTES) {
-        /* UTF-8 continues a character with 10xxxxxx */
+        /* go back to the beginning of a UTF-8 character: 10xxxxxx continues one */
         do {
             length--;
         } while (length > 0 && ((unsigned char)text[length] & 0xC0U) == 0x80U);

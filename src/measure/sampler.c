@@ -21,12 +21,12 @@ enum {
 #define INTERVAL_NS MONO_NS_PER_S
 #define SAMPLE_DEFAULT_NS (3 * MONO_NS_PER_S)
 
-/* No sleep is longer than that, so that little can have happened in one but the sleep. */
+/* The longest sleep. It is short, so that little else can delay its end. */
 #define SLEEP_NS (200 * MONO_NS_PER_MS)
 
 static const struct cpu_shares unknown_shares = {-1, -1, -1};
 
-/* Cumulative figures at a moment. */
+/* Cumulative figures at one moment. */
 struct reading {
     int64_t taken_ns;
     bool is_host_known;
@@ -36,11 +36,11 @@ struct reading {
     struct io_reading io;
 };
 
-/* What the samples of a hold add up to. */
+/* The sums over the samples of a hold. */
 struct hold {
     bool is_on;
     int64_t start_ns;
-    struct cpu_shares percent_ns; /* added up over the time in which they are known */
+    struct cpu_shares percent_ns; /* share × time, summed over the time for which it is known */
     struct cpu_shares known_ns;
     int64_t server_memory_bytes; /* highest; -1 = unknown */
     int64_t client_memory_bytes;
@@ -48,33 +48,33 @@ struct hold {
 
 struct sampler {
     struct sampler_config config;
-    pthread_mutex_t lock; /* guards events and hold; the rest is the measuring thread's own */
+    pthread_mutex_t lock; /* guards events and hold; only the measuring thread uses the rest */
     pthread_cond_t wake;
     unsigned events; /* enum sampler_event */
     struct hold hold;
     struct intervals intervals;
-    struct server_process *server; /* owned, as the next */
-    struct io_meter *io;
-    unsigned restarts; /* of the server, that `io` knows */
-    int proc;          /* owned, as the next two */
-    int stat_file; /* /proc/stat, kept open: sessions may have taken all descriptors meanwhile */
-    int schedstat; /* of the thread, likewise */
-    int64_t last_read_ns; /* when the server was read last; 0 = never */
+    struct server_process *server; /* owned */
+    struct io_meter *io;           /* owned */
+    unsigned restarts;             /* of the server, as far as `io` knows */
+    int proc;                      /* owned */
+    int stat_file; /* /proc/stat, owned; kept open: sessions may have taken all descriptors */
+    int schedstat; /* of the measuring thread, likewise */
+    int64_t last_read_ns; /* when the server was last read; 0 = never */
     struct reading first;
-    struct reading work;                /* when the sessions began to work; first before that */
-    struct reading last;                /* where the current sample began */
+    struct reading work;                /* when the sessions began to work; at first as `first` */
+    struct reading last;                /* at the start of the current sample */
     int64_t work_start_ns;              /* as in struct sampler_turn */
-    struct server_reading first_server; /* first (of the work) and last with a known CPU time */
-    struct server_reading last_server;
-    struct io_reading work_end; /* as of the last answer; until then the latest */
+    struct server_reading first_server; /* first reading of the work with a known CPU time */
+    struct server_reading last_server;  /* last reading of the work with a known CPU time */
+    struct io_reading work_end;         /* at the last answer; before that the latest reading */
     bool is_work_done;
-    bool has_begun;           /* the measuring thread has taken a turn */
-    int64_t next_interval_ns; /* when it is due, as the next */
-    int64_t next_sample_ns;
-    struct sample peaks;         /* of the current sample the gauges, at their highest */
-    struct cpu_shares short_max; /* of samples that are too short to set a maximum */
+    bool has_begun;              /* the measuring thread has taken a turn */
+    int64_t next_interval_ns;    /* when the next interval is due */
+    int64_t next_sample_ns;      /* when the next sample is due */
+    struct sample peaks;         /* highest values of the gauges in the current sample */
+    struct cpu_shares short_max; /* of samples too short to set a maximum */
     struct cpu_shares short_at_max;
-    int64_t asleep_ns;               /* what the machine had slept before */
+    int64_t asleep_ns;               /* how long the machine had slept before the run */
     struct resource_summary summary; /* so far */
 };
 
@@ -94,10 +94,11 @@ static void summarise_nothing(struct resource_summary *summary)
     };
 }
 
-/* Folds the sessions alive into the current sample. */
+/* Updates the highest number of sessions in the current sample. */
 static void note_sessions(struct sampler *sampler)
 {
-    /* Closed first: a session that ends in between must not make the difference negative. */
+    /* `closed` is read first, so that a session ending in between cannot make the difference
+     * negative */
     const uint64_t closed = recorder_read(sampler->config.recorder, RECORDER_CONNECTIONS_CLOSED);
     const uint64_t opened = recorder_read(sampler->config.recorder, RECORDER_CONNECTIONS_OPENED);
     const uint64_t alive = opened - MIN(opened, closed);
@@ -110,14 +111,14 @@ static uint64_t rows_held(const struct sampler *sampler)
            recorder_read(sampler->config.recorder, RECORDER_ROWS_ACKNOWLEDGED);
 }
 
-/* Reads the server, memory and sessions, for the current sample. */
+/* Reads the server, memory and sessions for the current sample. */
 static void read_gauges(struct sampler *sampler, struct server_reading *server)
 {
     struct sample *const peaks = &sampler->peaks;
     note_sessions(sampler);
     const struct procfs_status own = procfs_read_own(sampler->proc);
     peaks->client_memory_bytes = MAX(peaks->client_memory_bytes, own.resident_bytes);
-    /* readings between samples share the interval's budget with those */
+    /* readings between samples share the interval's budget with the samples */
     const int64_t now_ns = mono_now_ns();
     server_process_read(sampler->server,
                         MIN(now_ns - sampler->last_read_ns, sampler->config.sample_interval_ns),
@@ -141,31 +142,33 @@ static void read_gauges(struct sampler *sampler, struct server_reading *server)
 
 static void read_all(struct sampler *sampler, struct reading *reading)
 {
-    /* Only the head of the file matters, and the rest grows with the number of interrupts. */
+    /* only the head of the file matters; the rest grows with the number of interrupts */
     char text[65536];
     reading->taken_ns = mono_now_ns();
     const ssize_t length =
         sampler->stat_file < 0 ? -1 : pread(sampler->stat_file, text, sizeof text, 0);
     reading->is_host_known = length > 0 && procfs_parse_cpu(text, (size_t)length, &reading->host);
     reading->client_cpu_ns = mono_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-    /* memory takes long: what the disk did by now comes before it */
+    /* read before memory, which takes long */
     io_meter_read(sampler->io, reading->is_host_known ? &reading->host : NULL, &reading->io);
     read_gauges(sampler, &reading->server);
-    /* an embedded database without files is none that reads or writes any */
+    /* an embedded database without files does no I/O of its own */
     const bool has_io = reading->server.has_io &&
                         (!sampler->config.server.is_embedded || sampler->config.directory != NULL);
     io_meter_add_server(sampler->io, has_io ? &reading->server.io : NULL, &reading->io);
     sampler->work_end = sampler->is_work_done ? sampler->work_end : reading->io;
 }
 
-/* Clocks of different fineness are compared here, so a little more than all is all. */
+/* Returns a percentage. Limited to 100, because the two times come from clocks of different
+ * precision. */
 static double percent_of(double part, double whole)
 {
     return whole <= 0 ? -1 : fmin(fmax(100 * part / whole, 0), 100);
 }
 
-/* The kernel may count the host's time in ticks, and that of processes exactly: the whole is no
- * less than its parts. A cgroup that the user named may have append in it. */
+/* Returns the CPU shares between two readings. The kernel may count the host's time in ticks and
+ * that of processes exactly, so the host's share is raised to the sum of the others. A cgroup that
+ * the user named may contain append. */
 static struct cpu_shares shares_of(const struct sampler *sampler, const struct reading *from,
                                    const struct reading *to)
 {
@@ -179,11 +182,11 @@ static struct cpu_shares shares_of(const struct sampler *sampler, const struct r
                                    (double)(to->server.taken_ns - from->server.taken_ns) * cpus);
     }
     if (!is_cgroup && shares.server + shares.client > 100) {
-        shares.server = 100 - shares.client; /* read a moment later, one process after the other */
+        shares.server = 100 - shares.client; /* its processes are read one after the other, later */
     }
     const double parts = is_cgroup ? fmax(shares.server, shares.client)
                                    : fmax(shares.server, 0) + fmax(shares.client, 0);
-    /* The kernel lets the count of iowait fall at times, and with it the sum. */
+    /* the kernel sometimes lets the count of iowait fall, and with it the sum */
     if (from->is_host_known && to->is_host_known && to->host.total_ticks > from->host.total_ticks) {
         const double busy = (double)to->host.busy_ticks - (double)from->host.busy_ticks;
         const double total = (double)(to->host.total_ticks - from->host.total_ticks);
@@ -197,13 +200,14 @@ double cpu_others(const struct cpu_shares *shares, bool has_server)
     if (shares->host < 0 || shares->client < 0) {
         return -1;
     }
-    const double server = !has_server           ? 0
-                          : shares->server >= 0 ? shares->server
-                                                : shares->host - shares->client;
+    double server = 0;
+    if (has_server) {
+        server = shares->server >= 0 ? shares->server : shares->host - shares->client;
+    }
     return fmax(shares->host - shares->client - server, 0);
 }
 
-/* Of samples in which the machine was busy alike, the one in which the server had more. */
+/* Samples whose host shares differ by less count as equally busy; the server's share decides. */
 #define SAME_PERCENT 0.5
 
 void cpu_shares_raise(struct cpu_shares *max, struct cpu_shares *at_max,
@@ -265,7 +269,7 @@ bool sampler_has_held(struct sampler *sampler)
         return true;
     }
     pthread_mutex_lock(&sampler->lock);
-    const bool has_sample = sampler->hold.known_ns.client > 0; /* which every sample knows */
+    const bool has_sample = sampler->hold.known_ns.client > 0; /* known in every sample */
     pthread_mutex_unlock(&sampler->lock);
     return has_sample;
 }
@@ -288,14 +292,14 @@ void sampler_end_hold(struct sampler *sampler, struct level *level)
     level->client_memory_bytes = hold.client_memory_bytes;
 }
 
-/* CLOCK_MONOTONIC stands still while the machine sleeps. */
+/* Returns how long the machine has slept since boot: CLOCK_MONOTONIC stands still meanwhile. */
 static int64_t machine_asleep_ns(void)
 {
     const int64_t awake_ns = mono_now_ns();
     return mono_clock_ns(CLOCK_BOOTTIME) - awake_ns;
 }
 
-/* The last reading was taken; the thread has ended. */
+/* Completes the summary after the last reading, when the measuring thread has ended. */
 static void summarise(struct sampler *sampler)
 {
     struct resource_summary *const summary = &sampler->summary;
@@ -315,10 +319,10 @@ static void summarise(struct sampler *sampler)
         !sampler->config.server.is_embedded || sampler->config.directory != NULL;
     if (summary->io.counts[IO_SERVER_READS] < 0 && has_server && summary->io_of.note[0] == '\0') {
         snprintf(summary->io_of.note, sizeof summary->io_of.note,
-                 "what the server's processes read and write is not known: they were not found, "
-                 "were gone at the end, or are another user's (run as root)");
+                 "the reads and writes of the server's processes are unknown: the processes were "
+                 "not found, had ended, or belong to another user (run as root)");
     }
-    /* The work of a short run is all in one sample, diluted by connecting and leaving. */
+    /* the work of a short run lies in one sample, diluted by connecting and disconnecting */
     cpu_shares_raise(&summary->max_cpu, &summary->cpu_at_max, &summary->mean_cpu);
     summary->client_cpu_s =
         (double)(sampler->last.client_cpu_ns - sampler->first.client_cpu_ns) / MONO_NS_PER_S;
@@ -333,11 +337,12 @@ static void summarise(struct sampler *sampler)
     summary->suspended_ns += asleep_ns >= SAMPLER_SUSPENDED_NS ? asleep_ns : 0;
 }
 
-/* Sleeps until the moment, or until it is woken, SLEEP_NS at most; under the lock.
+/* Sleeps until the moment or until woken, at most for SLEEP_NS; under the lock. Adds to
+ * suspended_ns if the process did not run.
  *
- * A thread that wakes up late has waited for a CPU, which the kernel counts, or was not let run at
- * all: stopped by a signal or a debugger, frozen, or its virtual machine was paused. In the latter
- * case the other threads have not run either, beyond the sleep and the wait for a CPU. */
+ * A thread that wakes up late either waited for a CPU, which the kernel counts, or was not run at
+ * all: stopped by a signal or a debugger, frozen, or in a virtual machine that was paused. In the
+ * latter case the other threads have not run either, beyond the sleep and the wait for a CPU. */
 static void nap(struct sampler *sampler, int64_t moment_ns)
 {
     const int64_t longest_ns = mono_now_ns() + SLEEP_NS;
@@ -361,7 +366,7 @@ static void nap(struct sampler *sampler, int64_t moment_ns)
     }
 }
 
-/* The next multiple of the period after now; periods that have passed are left out. */
+/* Returns the next multiple of the period after now; periods that have passed are skipped. */
 static int64_t next_tick(const struct sampler *sampler, int64_t period_ns)
 {
     const int64_t start_ns = sampler->config.run_start_ns;
@@ -369,8 +374,8 @@ static int64_t next_tick(const struct sampler *sampler, int64_t period_ns)
     return start_ns + (MAX(now_ns - start_ns, 0) / period_ns + 1) * period_ns;
 }
 
-/* The first turn. Thousands of runnable sessions would make readings late and long. On Linux this
- * is the thread's own priority; an account that may not raise it goes without. */
+/* Prepares the first turn. Raises the thread's own priority, because thousands of runnable sessions
+ * would make readings late and long. Without the privilege to raise it, the priority stays. */
 static void begin_turns(struct sampler *sampler)
 {
     (void)setpriority(PRIO_PROCESS, 0, SAMPLER_NICE);
@@ -380,8 +385,8 @@ static void begin_turns(struct sampler *sampler)
     sampler->has_begun = true;
 }
 
-/* The work has begun, and is over already where both were told at once: then what was read before
- * it began has to do. */
+/* Begins the work. If the work is over already, because both events came at once, the readings from
+ * before the work have to do. */
 static void begin_work(struct sampler *sampler, unsigned events)
 {
     const bool is_over = (events & SAMPLER_WORK_DONE) != 0 && sampler->work_start_ns < 0;
@@ -406,7 +411,8 @@ static void end_work(struct sampler *sampler)
     }
 }
 
-/* The interval comes first: it is quick to take, and a sample of many processes is not. */
+/* Takes the interval before the sample: an interval is quick to take, a sample of many processes is
+ * not. */
 void sampler_wait(struct sampler *sampler, struct sampler_turn *turn)
 {
     if (!sampler->has_begun) {
@@ -421,7 +427,7 @@ void sampler_wait(struct sampler *sampler, struct sampler_turn *turn)
     sampler->events = 0;
     pthread_mutex_unlock(&sampler->lock);
     const bool is_work_begun = (events & SAMPLER_WORK_BEGUN) != 0;
-    if ((events & SAMPLER_WORK_DONE) != 0 && !is_work_begun) { /* else it was missed */
+    if ((events & SAMPLER_WORK_DONE) != 0 && !is_work_begun) { /* else the work was missed */
         end_work(sampler);
     }
     turn->is_last = (events & SAMPLER_STOP) != 0;
@@ -443,7 +449,7 @@ void sampler_wait(struct sampler *sampler, struct sampler_turn *turn)
     if (is_interval_due) {
         sampler->next_interval_ns = next_tick(sampler, INTERVAL_NS);
     }
-    /* A sample reads all that SAMPLER_READ asks for. */
+    /* a sample includes all that SAMPLER_READ asks for */
     if ((events & SAMPLER_READ) != 0 && !turn->is_sample_due) {
         struct server_reading server;
         read_gauges(sampler, &server);
@@ -490,7 +496,7 @@ bool sampler_read(struct sampler *sampler, struct sample *taken)
     return true;
 }
 
-/* Of one that is half made, too. */
+/* Frees a sampler, also one that is only partly made. */
 static void destroy(struct sampler *sampler)
 {
     server_process_destroy(sampler->server);

@@ -17,20 +17,21 @@ enum {
     HOLDERS_MAX = 64,
     DEPTH_MAX = 64,
     INIT_PID = 1,
-    MISSING_MAX = 2,  /* a parent that has not reaped a child by then never will: in walks */
-    REFRESH_MIN = 16, /* of a group: fewer make no estimate, whatever the budget */
+    MISSING_MAX = 2,  /* walks after which a parent will no longer reap a child */
+    REFRESH_MIN = 16, /* processes of a group read whatever the budget: fewer allow no estimate */
 };
 
-/* The processes that hold the sockets which are looked for. */
-struct search {
+/* A search for the processes that hold the listening sockets. */
+struct socket_search {
     int proc;
     struct procfs_inodes sockets;
     struct procfs_process holders[HOLDERS_MAX];
     size_t count;
-    bool is_denied; /* there are processes whose descriptors may not be seen */
+    bool is_denied; /* the descriptors of some processes may not be read */
 };
 
-/* Programs that only pass connections on: measuring them as the database would be wrong. */
+/* Returns whether a program only forwards connections and so must not be measured as the
+ * database. */
 static bool is_forwarder(const char *name)
 {
     static const char *const forwarders[] = {
@@ -44,7 +45,7 @@ static bool is_forwarder(const char *name)
     return false;
 }
 
-static bool holds_socket(struct search *search, pid_t pid)
+static bool holds_socket(struct socket_search *search, pid_t pid)
 {
     char path[64];
     snprintf(path, sizeof(path), "%d/fd", (int)pid);
@@ -71,7 +72,7 @@ static bool holds_socket(struct search *search, pid_t pid)
     return is_holder;
 }
 
-static bool find_holders(struct search *search)
+static bool find_holders(struct socket_search *search)
 {
     DIR *processes = procfs_open_folder(search->proc, ".");
     if (processes == NULL) {
@@ -90,7 +91,7 @@ static bool find_holders(struct search *search)
     return true;
 }
 
-static bool is_ancestor(const struct search *search, pid_t ancestor, pid_t pid)
+static bool is_ancestor(const struct socket_search *search, pid_t ancestor, pid_t pid)
 {
     struct procfs_process process = {.parent = pid};
     for (unsigned depth = 0; depth < DEPTH_MAX && process.parent > 0; depth++) {
@@ -104,15 +105,16 @@ static bool is_ancestor(const struct search *search, pid_t ancestor, pid_t pid)
     return false;
 }
 
-/* The holder with the most descendants among the holders; the oldest of equals. NULL: none. */
-static const struct procfs_process *pick(const struct search *search, size_t *others)
+/* Returns the holder with the most descendants among the holders, the oldest among equals; NULL
+ * without holders. *others: holders that do not descend from it. */
+static const struct procfs_process *pick(const struct socket_search *search, size_t *others)
 {
     const struct procfs_process *best = NULL;
     size_t best_descendants = 0;
     *others = 0;
     for (size_t i = 0; i < search->count; i++) {
         const struct procfs_process *holder = &search->holders[i];
-        /* Init holds the sockets that it opened for its services, and is everybody's ancestor. */
+        /* init holds the sockets that it opened for its services, and is an ancestor of all */
         if (holder->pid == INIT_PID && search->count > 1) {
             continue;
         }
@@ -134,7 +136,7 @@ static const struct procfs_process *pick(const struct search *search, size_t *ot
 bool server_find(int proc, uint16_t port, const char *path, struct procfs_process *found,
                  char *note, size_t note_bytes)
 {
-    struct search search = {.proc = proc};
+    struct socket_search search = {.proc = proc};
     char place[128];
     bool has_table = false;
     snprintf(place, sizeof place, "TCP port %u", (unsigned)port);
@@ -154,8 +156,8 @@ bool server_find(int proc, uint16_t port, const char *path, struct procfs_proces
         search.sockets.count > 0 && find_holders(&search) ? pick(&search, &others) : NULL;
     note[0] = '\0';
     if (!has_table) {
-        snprintf(note, note_bytes, "/proc cannot be read here: the process behind %s is not known",
-                 place);
+        snprintf(note, note_bytes,
+                 "/proc cannot be read here: the server's process is unknown (%s)", place);
     } else if (search.sockets.count == 0) {
         snprintf(note, note_bytes,
                  "nothing on this machine listens on %s (a container?): give --container, "
@@ -163,12 +165,12 @@ bool server_find(int proc, uint16_t port, const char *path, struct procfs_proces
                  place);
     } else if (best == NULL && search.is_denied) {
         snprintf(note, note_bytes,
-                 "the process behind %s belongs to another user and cannot be seen: run as "
-                 "root, or give --server-pid or --server-cgroup",
+                 "the process that listens on %s belongs to another user: run as root, or give "
+                 "--server-pid or --server-cgroup",
                  place);
     } else if (best == NULL) {
         snprintf(note, note_bytes,
-                 "no process that this program can see holds %s (another container?): give "
+                 "no process that append can see listens on %s (another container?): give "
                  "--container, --server-pid or --server-cgroup",
                  place);
     } else if (is_forwarder(best->name)) {
@@ -183,9 +185,9 @@ bool server_find(int proc, uint16_t port, const char *path, struct procfs_proces
     } else {
         if (others > 0) {
             snprintf(note, note_bytes,
-                     "%s is held by %zu more processes that do not descend from process %d and are "
-                     "not measured; --server-cgroup would",
-                     place, others, (int)best->pid);
+                     "%zu more processes listen on %s without descending from process %d, and are "
+                     "not measured: give --server-cgroup to measure all",
+                     others, place, (int)best->pid);
         }
         *found = *best;
         return true;
@@ -193,7 +195,7 @@ bool server_find(int proc, uint16_t port, const char *path, struct procfs_proces
     return false;
 }
 
-/* Whether `pid` is `from` or one of its ancestors, init left out. */
+/* Returns whether `pid` is `from` or one of its ancestors, except init. */
 static bool is_above(int proc, pid_t pid, pid_t from)
 {
     struct procfs_process process = {.parent = from};
@@ -215,7 +217,7 @@ void process_table_fini(struct process_table *table)
     memset(table, 0, sizeof(*table));
 }
 
-struct process *process_table_see(struct process_table *table)
+struct process *process_table_add(struct process_table *table)
 {
     struct process_list *list = &table->seen;
     if (list->count == list->capacity) {
@@ -239,7 +241,7 @@ static int compare_pids(const void *left, const void *right)
     return (a->seen.pid > b->seen.pid) - (a->seen.pid < b->seen.pid);
 }
 
-/* Of a pid that was used again, the process that has ended comes first. */
+/* Compares by pid; where a pid was used again, the ended process comes first. */
 static int compare_processes(const void *left, const void *right)
 {
     const struct process *a = left;
@@ -257,7 +259,7 @@ static void sort(struct process_list *list)
     }
 }
 
-/* The process with that pid; of several the one that began first. */
+/* Returns the process with the pid, the oldest of several; NULL if there is no such process. */
 static struct process *find_process(const struct process_list *list, pid_t pid)
 {
     const struct process key = {.seen = {.pid = pid}};
@@ -270,7 +272,7 @@ static struct process *find_process(const struct process_list *list, pid_t pid)
     return found;
 }
 
-/* The same process, and not another that has its pid. */
+/* Returns the same process in `list`, not another process with its pid; NULL if it is missing. */
 static struct process *find_again(const struct process_list *list, const struct process *process)
 {
     struct process *found = find_process(list, process->seen.pid);
@@ -292,8 +294,8 @@ bool process_table_mark_tree(struct process_table *table, pid_t root, uint64_t r
             again->is_member = true;
         }
     }
-    /* Children mostly have higher pids than their parents, so one pass does nearly all of it; the
-     * others are for pids that wrapped around. */
+    /* Children mostly have higher pids than their parents, so one pass marks nearly all of them;
+     * more passes are needed where pids have wrapped around. */
     for (bool is_changed = true; is_changed;) {
         is_changed = false;
         for (size_t i = 0; i < seen->count; i++) {
@@ -314,8 +316,8 @@ static int64_t time_of(const struct process *process)
     return process->seen.own_ns + process->seen.reaped_ns;
 }
 
-/* True when an ancestor that still runs has got the time of the ended process. Parents that ended
- * as well pass on what they reaped. */
+/* Returns whether a running ancestor has taken over the time of the ended process, and uses up that
+ * growth. Ancestors that ended as well pass on what they reaped. */
 static bool is_reaped(const struct process_table *table, const struct process *ended)
 {
     struct process *parent = find_process(&table->known, ended->seen.parent);
@@ -350,14 +352,14 @@ bool process_table_update(struct process_table *table)
         const struct process_list now = {.entries = seen->entries, .count = kept};
         struct process *process = find_again(&now, old);
         if (process != NULL) {
-            /* Two files of the kernel tell a process's time, and they are not quite of one mind. */
+            /* the time comes from two files of the kernel that differ slightly */
             process->seen.own_ns = MAX(process->seen.own_ns, old->seen.own_ns);
             process->old_credit_ns = old->credit_ns;
             process->credit_ns = MAX(process->seen.reaped_ns - old->seen.reaped_ns, 0);
             process->memory = old->memory;
             continue;
         }
-        process = process_table_see(table);
+        process = process_table_add(table);
         if (process == NULL) {
             return false;
         }
@@ -370,20 +372,20 @@ bool process_table_update(struct process_table *table)
     table->seen = before;
     for (size_t i = 0; i < table->known.count; i++) {
         struct process *process = &table->known.entries[i];
-        process->is_settled = process->missing > 0 && is_reaped(table, process);
-        if (!process->is_settled && process->missing >= MISSING_MAX) {
+        process->is_accounted = process->missing > 0 && is_reaped(table, process);
+        if (!process->is_accounted && process->missing >= MISSING_MAX) {
             table->departed_ns += time_of(process);
-            process->is_settled = true;
+            process->is_accounted = true;
         }
     }
-    /* Only now: the search for parents needs them all. */
+    /* removed only here: the search for parents needs all of them */
     int64_t total_ns = table->departed_ns;
     kept = 0;
     table->processes = 0;
     table->threads = 0;
     for (size_t i = 0; i < table->known.count; i++) {
         const struct process *process = &table->known.entries[i];
-        if (process->is_settled) {
+        if (process->is_accounted) {
             continue;
         }
         total_ns += time_of(process);
@@ -407,74 +409,72 @@ void process_table_forget(struct process_table *table)
 }
 
 /*
- * What memory the processes of a server take together.
+ * The memory that the processes of a server take together.
  *
  * The sum of the proportional set sizes (PSS) counts private memory of every process and shared
- * memory once. Reading one takes tens of microseconds to milliseconds, as the kernel walks the page
- * tables, so a reading takes the PSS of only as many processes as its time budget allows, from all
- * over the table, different ones each time.
+ * memory once. Reading one PSS takes tens of microseconds to milliseconds, because the kernel walks
+ * the page tables. So a reading takes the PSS of only as many processes as its time budget allows,
+ * spread over the table, different ones each time.
  *
- * For the rest it is estimated from their resident memory, which is cheap to read. Let A and S be
- * the resident anonymous and shared memory of a process, a and s what PSS counts of them. Over the
- * processes that were read the ratios are
- *     ra = sum(a) / sum(A)     rs = sum(s) / sum(S)
- * and a process that was not read counts as ra A + rs S. The ratios are taken apart for processes
- * that were there at the first reading (the server's own, unlike the others) and those that came
- * later (the sessions, much alike). This is the separate ratio estimator of stratified survey
- * sampling (W. Cochran, Sampling Techniques, ch. 6): its error is that of the ratios, which hardly
- * differ within a group, not that of the sizes, which do. It is exact when all are read. Pages of
- * hugetlbfs, which are no part of PSS, are not scaled: when not all are read, the most that one
- * process maps stands for them.
+ * The PSS of the others is estimated from their resident memory, which is cheap to read. Let A and
+ * S be the resident anonymous and shared memory of a process, a and s the parts of its PSS. Over
+ * the processes that were read the ratios are ra = sum(a) / sum(A)     rs = sum(s) / sum(S) and a
+ * process that was not read counts as ra A + rs S. The ratios are computed separately for processes
+ * that ran at the first reading (the server's own, which differ from each other) and those that
+ * came later (the sessions, which are much alike). This is the separate ratio estimator of
+ * stratified survey sampling (W. Cochran, Sampling Techniques, ch. 6): its error depends on how the
+ * ratios vary within a group, which is little, not on how the sizes vary. It is exact when all
+ * processes are read. Pages of hugetlbfs are not part of PSS and are not scaled: when not all
+ * processes are read, the largest mapping of one process stands for them.
  *
- * Where the kernel does not let this user read PSS, the figure is what can be had from resident
- * set sizes: the private part of each plus the largest shared part once. That counts memory which
- * a parent and its children share copy-on-write once for each of them.
+ * Where the kernel does not let this user read PSS, the figure comes from resident set sizes: the
+ * private part of each plus the largest shared part once. Memory that a parent and its children
+ * share copy-on-write then counts once for each of them.
  */
 struct memory_reader {
     uint64_t round;              /* readings so far */
-    size_t cursors[2];           /* of each group: index behind the process read last */
+    size_t cursors[2];           /* of each group: index after the process read last */
     bool is_rss;                 /* PSS cannot be read */
     size_t refreshed;            /* processes whose PSS was read in the last reading */
-    uint64_t private_huge_bytes; /* of these: pages of hugetlbfs that one alone maps, summed */
-    uint64_t shared_huge_bytes;  /* the largest that one of these shares */
-    uint64_t most_huge_bytes;    /* the most that one of these maps in all */
-    /* The smallest share of processes that any reading took the PSS of, when not all. */
+    uint64_t private_huge_bytes; /* of these: hugetlbfs pages mapped by one process only, summed */
+    uint64_t shared_huge_bytes;  /* of these: the largest shared mapping of one process */
+    uint64_t most_huge_bytes;    /* of these: the largest total of one process */
+    /* Of the reading with the smallest share of processes, unless all were always read. */
     size_t fewest_refreshed;
     size_t fewest_of;
 };
 
-/* A tree of processes, and where it listens. */
+/* A tree of processes, and the place where it listens. */
 struct server_tree {
     struct server_place place;
-    struct procfs_process root; /* pid 0: not known */
+    struct procfs_process root; /* pid 0: unknown */
     bool is_attached;           /* it runs, as far as is known */
-    bool was_attached;          /* it did since the beginning */
+    bool was_attached;          /* it ran at some time */
     char note[200];             /* about finding it */
 };
 
 struct server_process {
     struct server_selector selector;
     int proc;
-    DIR *processes;    /* of proc, kept open: a walk needs no descriptor that might be lacking */
-    int cgroup;        /* folder; -1 = none */
+    DIR *processes;    /* of proc, kept open: a walk must not fail for lack of a descriptor */
+    int cgroup;        /* folder; -1 = no cgroup */
     bool is_attached;  /* there is a server to read */
-    bool was_attached; /* there was one since the beginning */
+    bool was_attached; /* there was a server to read at some time */
     unsigned restarts;
-    struct server_tree *trees; /* owned; the first stands for all by name; a cgroup's is never
-                                  attached */
+    struct server_tree *trees; /* owned; the first gives the name; never attached with a cgroup */
     size_t tree_count;
-    int64_t last_cpu_ns;          /* the highest that was given out */
+    int64_t last_cpu_ns;          /* the highest that was reported */
     int64_t departed_cpu_ns;      /* of cgroups that were removed */
-    struct procfs_io last_io;     /* likewise */
+    struct procfs_io last_io;     /* the highest counts that were reported */
     struct procfs_io departed_io; /* of servers that have ended */
-    unsigned io_restarts;         /* that it has */
+    unsigned io_restarts;         /* restarts included in departed_io */
     enum memory_source source;
     struct process_table table;
     struct memory_reader memory;
-    char note[200]; /* why none was looked for */
+    char note[200]; /* why the server was not looked for */
 };
 
-/* Finds the process of the user's pid, or those that listen. */
+/* Finds the process of the user's pid, or the listening processes. */
 static void attach(struct server_process *server)
 {
     const struct server_selector *selector = &server->selector;
@@ -487,7 +487,7 @@ static void attach(struct server_process *server)
         }
         if (selector->pid > 0 && !procfs_read_process(server->proc, selector->pid, &root)) {
             snprintf(tree->note, sizeof tree->note,
-                     "there is no process %d to be seen: check --server-pid, or give "
+                     "process %d does not exist or cannot be seen: check --server-pid, or give "
                      "--server-cgroup",
                      (int)selector->pid);
         } else if (selector->pid > 0 || server_find(server->proc, place->port, place->socket, &root,
@@ -506,7 +506,7 @@ static void attach_cgroup(struct server_process *server)
     server->is_attached = server->cgroup >= 0 && cgroup_memory(server->cgroup) >= 0;
 }
 
-/* Whether the cgroup was removed. Another one may have its name by now. */
+/* Returns whether the cgroup was removed; another cgroup may have its name now. */
 static bool is_cgroup_gone(const struct server_process *server)
 {
     struct cgroup_folder folder;
@@ -532,9 +532,10 @@ static void find(struct server_process *server)
     const size_t size = sizeof server->note;
     if (selector->is_embedded) {
         server->source = MEMORY_SELF;
-        snprintf(note, size,
-                 "the database runs inside this program: its memory and CPU are not told apart "
-                 "from the client's");
+        snprintf(
+            note, size,
+            "the database runs inside append: its memory and CPU time cannot be separated from "
+            "the client's");
     } else if (selector->cgroup != NULL) {
         attach_cgroup(server);
         server->was_attached = server->is_attached;
@@ -545,8 +546,8 @@ static void find(struct server_process *server)
                      strerror(errno));
         } else if (!server->is_attached) {
             snprintf(note, size,
-                     "the cgroup folder has no memory.stat that can be read: give the folder of "
-                     "the memory controller to --server-cgroup, or --server-pid");
+                     "the cgroup folder has no readable memory.stat: give --server-cgroup the "
+                     "folder of the memory controller, or give --server-pid");
         }
     } else if (selector->pid == 0 && selector->is_remote) {
         snprintf(note, size, "the server is not on this machine");
@@ -555,8 +556,7 @@ static void find(struct server_process *server)
         attach(server);
     } else {
         snprintf(note, size,
-                 "nothing says which process is the server: give --server-pid or "
-                 "--server-cgroup");
+                 "the server's process is unknown: give --server-pid or --server-cgroup");
     }
 }
 
@@ -608,10 +608,10 @@ void server_process_destroy(struct server_process *server)
     free(server);
 }
 
-/* False: nothing can be said about who is there. */
-static bool see(struct server_process *server, pid_t pid, bool is_member)
+/* Adds a process to the walk. Returns false if the walk is no longer complete. */
+static bool add_process(struct server_process *server, pid_t pid, bool is_member)
 {
-    struct process *process = process_table_see(&server->table);
+    struct process *process = process_table_add(&server->table);
     if (process == NULL) {
         return false;
     }
@@ -620,14 +620,14 @@ static bool see(struct server_process *server, pid_t pid, bool is_member)
         return true;
     }
     server->table.seen.count--;
-    /* It ended since it was listed, or is hidden from this user (hidepid), as the server then is
-     * too; anything else leaves a hole in what was seen. */
+    /* It has ended since it was listed, or it is hidden from this user (hidepid), in which case the
+     * server is hidden as well. Any other error leaves a gap in the walk. */
     return errno == ENOENT || errno == ESRCH || errno == EACCES || errno == EPERM;
 }
 
-static bool see_member(void *context, pid_t pid)
+static bool add_member(void *context, pid_t pid)
 {
-    return see(context, pid, true);
+    return add_process(context, pid, true);
 }
 
 static bool is_root(const struct server_process *server, pid_t pid)
@@ -639,15 +639,16 @@ static bool is_root(const struct server_process *server, pid_t pid)
     return is;
 }
 
-/* All processes but this program: it may have thousands of threads, and the kernel visits each for
- * the sum. The roots of the server's trees come first: a child that ends during the walk is then
- * missing for a moment. The other way round it would be seen itself and in its parent's time of
- * reaped children, and the total, which never falls, would keep both. */
+/* Walks all processes but this program, which may have thousands of threads that the kernel visits
+ * for the sum. The roots of the server's trees come first: a child that ends during the walk is
+ * then missing for a moment. In the other order the child would be counted both by itself and in
+ * its parent's time of reaped children, and the total, which never falls, would keep both. */
 static bool walk_all(struct server_process *server)
 {
     const pid_t self = getpid();
     for (size_t i = 0; i < server->tree_count; i++) {
-        if (server->trees[i].root.pid > 0 && !see(server, server->trees[i].root.pid, false)) {
+        if (server->trees[i].root.pid > 0 &&
+            !add_process(server, server->trees[i].root.pid, false)) {
             return false;
         }
     }
@@ -659,15 +660,15 @@ static bool walk_all(struct server_process *server)
             return errno == 0;
         }
         const pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-        if (pid > 0 && pid != self && !is_root(server, pid) && !see(server, pid, false)) {
+        if (pid > 0 && pid != self && !is_root(server, pid) && !add_process(server, pid, false)) {
             return false;
         }
     }
 }
 
-/* Replaces the CPU time of members, which so far is of whole clock ticks, by the scheduler's own
- * figure. With a process for each session the ticks would hide most of a short run: a thousand
- * sessions of 9 ms each are nothing in ticks of 10 ms. */
+/* Replaces the CPU time of members, read in whole clock ticks, by the scheduler's own figure. With
+ * a process for each session the ticks would hide most of a short run: a thousand sessions of 9 ms
+ * each are 0 in ticks of 10 ms. */
 static void refine(struct server_process *server)
 {
     for (size_t i = 0; i < server->table.seen.count; i++) {
@@ -675,7 +676,7 @@ static void refine(struct server_process *server)
         char path[64];
         char text[128];
         struct procfs_schedstat time;
-        /* The file is of one thread. Of many threads the ticks are fine enough. */
+        /* the file covers one thread; for many threads the ticks are fine enough */
         if (!process->is_member || process->seen.threads != 1) {
             continue;
         }
@@ -688,12 +689,12 @@ static void refine(struct server_process *server)
     }
 }
 
-/* Finds out who belongs to the server now. False: nothing is known this time. */
+/* Finds out which processes belong to the server now. Returns false if that is unknown. */
 static bool update(struct server_process *server)
 {
     struct process_table *table = &server->table;
     table->seen.count = 0;
-    if (!(server->cgroup >= 0 ? cgroup_walk(server->cgroup, see_member, server)
+    if (!(server->cgroup >= 0 ? cgroup_walk(server->cgroup, add_member, server)
                               : walk_all(server))) {
         return false;
     }
@@ -714,8 +715,8 @@ static bool update(struct server_process *server)
     if (!process_table_update(table)) {
         return false;
     }
-    /* The oldest process of the cgroup stands for it by name, which a program that it becomes later
-     * changes. */
+    /* the oldest process gives the cgroup its name, which changes when the process executes another
+     * program */
     const struct procfs_process *oldest = NULL;
     for (size_t i = 0; server->cgroup >= 0 && i < table->known.count; i++) {
         const struct process *process = &table->known.entries[i];
@@ -735,8 +736,8 @@ static bool has_memory(const struct process *process)
     return process->missing == 0 && !process->seen.has_ended;
 }
 
-/* False: PSS cannot be read, and will not for ever. A process that has ended has no memory; a
- * shortage of descriptors passes. */
+/* Reads the PSS of a process. Returns false if PSS can never be read. A process that has ended has
+ * no memory, and a lack of descriptors passes: both return true. */
 static bool read_pss(struct server_process *server, struct process *process)
 {
     struct memory_reader *reader = &server->memory;
@@ -752,14 +753,14 @@ static bool read_pss(struct server_process *server, struct process *process)
     if (length < 0 && errno == ENOENT) {
         snprintf(path, sizeof(path), "%d", (int)process->seen.pid);
         if (faccessat(server->proc, path, F_OK, 0) == 0) {
-            return false; /* a kernel without that file */
+            return false; /* the kernel does not have the file */
         }
     }
     if (length > 0 && !procfs_parse_rollup(text, (size_t)length, &rollup)) {
         return false;
     }
     if (!rollup.has_pss_anon) {
-        /* then anonymous memory is taken as private, which it is but for copy-on-write */
+        /* treat anonymous memory as private, which it is except for copy-on-write */
         rollup.pss_anon_bytes = MIN(memory->resident_anon_bytes, rollup.pss_bytes);
     }
     memory->pss_round = reader->round;
@@ -773,7 +774,7 @@ static bool read_pss(struct server_process *server, struct process *process)
     return true;
 }
 
-/* Resident memory of every process; the number of those that could be read. */
+/* Reads the resident memory of every process; returns how many could be read. */
 static size_t read_resident(struct server_process *server)
 {
     const uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -802,8 +803,9 @@ static size_t read_resident(struct server_process *server)
     return known;
 }
 
-/* A step that visits each of `count` entries once, far apart from one another: neighbours in the
- * table were started together and are alike, so taking them in order would make a poor sample. */
+/* Returns a step that visits each of `count` entries once, far apart from one another. Neighbours
+ * in the table were started together and are alike, so taking them in order would make a poor
+ * sample. */
 static size_t scattered_step(size_t count)
 {
     for (size_t step = count * 5 / 8 + 1;; step++) {
@@ -820,15 +822,14 @@ static size_t scattered_step(size_t count)
     }
 }
 
-/* The group that a process is estimated in: 0 of those that were there at first, 1 of the others.
- */
+/* Returns the group for estimates: 0 for processes of the first reading, 1 for later ones. */
 static size_t group_of(const struct process *process)
 {
     return process->memory.first_round == 1 ? 0 : 1;
 }
 
-/* PSS of processes of a group, REFRESH_MIN of them whatever the budget. Each reading goes on where
- * the one before has ended. False: PSS cannot be read. */
+/* Reads the PSS of processes of a group, at least REFRESH_MIN whatever the budget. Each reading
+ * goes on where the previous one ended. Returns false if PSS can never be read. */
 static bool read_group(struct server_process *server, size_t group, int64_t cpu_deadline_ns,
                        int64_t wall_deadline_ns)
 {
@@ -854,13 +855,13 @@ static bool read_group(struct server_process *server, size_t group, int64_t cpu_
     return true;
 }
 
-/* What PSS counts of memory that was not read, by the ratio found where it was. */
+/* Estimates the PSS of memory that was not read, by the ratio found where it was read. */
 static double estimate(double unread, double pss, double resident)
 {
     return resident > 0 ? unread * pss / resident : 0;
 }
 
-/* Sums what was read over the processes, and the estimates. */
+/* Sums up the memory that was read, and the estimates. */
 static int64_t sum_memory(const struct server_process *server)
 {
     const struct memory_reader *reader = &server->memory;
@@ -903,9 +904,9 @@ static int64_t sum_memory(const struct server_process *server)
                                           : reader->most_huge_bytes);
 }
 
-/* Memory of all processes of the table in bytes; -1 = unknown. CPU time is what a reading costs;
- * wall time is bounded too, as a busy machine can let a reading of a few milliseconds take seconds.
- */
+/* Returns the memory of all processes of the table in bytes; -1 = unknown. cpu_ns limits the cost
+ * of the reading; wall_ns limits its duration, because on a busy machine a reading of a few
+ * milliseconds of CPU time can take seconds. */
 static int64_t read_memory(struct server_process *server, int64_t cpu_ns, int64_t wall_ns)
 {
     struct memory_reader *reader = &server->memory;
@@ -933,7 +934,7 @@ static int64_t read_memory(struct server_process *server, int64_t cpu_ns, int64_
     return sum_memory(server);
 }
 
-/* False: it cannot be read. A process that has ended is no failure. */
+/* Reads the I/O of a process, 0 for a process that has ended. Returns false if it is unreadable. */
 static bool read_io(int proc, const char *pid, struct procfs_io *io)
 {
     char path[64];
@@ -947,8 +948,9 @@ static bool read_io(int proc, const char *pid, struct procfs_io *io)
     return errno == ENOENT || errno == ESRCH;
 }
 
-/* A process that ends takes its counts with it; the kernel adds them to its parent's when that has
- * waited for it. Parents come first here, so what is missed is in the next reading. */
+/* Sums the I/O of all processes. The counts of a process disappear when it ends; the kernel adds
+ * them to its parent's when the parent has waited for it. Parents are read first here, so what is
+ * missed appears in the next reading. */
 static bool sum_io(struct server_process *server, struct procfs_io *total)
 {
     struct procfs_io io, sum = server->departed_io;
@@ -1003,8 +1005,8 @@ unsigned server_process_restarts(const struct server_process *server)
     return server->restarts;
 }
 
-/* A server that was restarted listens where it did, and its container's cgroup has the same name.
- */
+/* Looks for a restarted server: it listens in the same place, and its container's cgroup has the
+ * same name. */
 static void attach_again(struct server_process *server)
 {
     if (!server->was_attached) {
@@ -1035,7 +1037,7 @@ bool server_process_runs(const struct server_process *server, pid_t pid)
 }
 
 void server_process_walk(struct server_process *server,
-                         void (*tell)(void *context, pid_t pid, bool is_root), void *context)
+                         void (*report)(void *context, pid_t pid, bool is_root), void *context)
 {
     attach_again(server);
     if (!server->is_attached || !update(server)) {
@@ -1048,7 +1050,7 @@ void server_process_walk(struct server_process *server,
             is_root |= server->trees[k].root.pid == process->seen.pid;
         }
         if (process->missing == 0 && !process->seen.has_ended) {
-            tell(context, process->seen.pid, is_root);
+            report(context, process->seen.pid, is_root);
         }
     }
 }
@@ -1082,8 +1084,8 @@ void server_process_read(struct server_process *server, int64_t interval_ns,
             }
         }
     } else if (server->is_attached && update(server)) {
-        /* Of the interval: 4 % in all, of this 1 to 2 % for memory, whatever the walk has taken:
-         * the sampler must not take the CPUs that it measures. */
+        /* 4 % of the interval in all, of this 1 to 2 % for memory, however long the walk took: the
+         * sampler must not use up the CPUs that it measures */
         const int64_t walk_ns = mono_clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
         const int64_t percent_ns = interval_ns / 100;
         const int64_t budget_ns = MAX(MIN(4 * percent_ns - walk_ns, 2 * percent_ns), percent_ns);
@@ -1128,7 +1130,7 @@ void server_process_describe(const struct server_process *server, struct resourc
         snprintf(note, size, "the server's process ended during the run");
     } else if (server->restarts > 0) {
         snprintf(note, size,
-                 "the server was restarted during the run: what it used meanwhile is "
+                 "the server was restarted during the run: what it used during the restart is "
                  "not in the figures");
     } else if (missing > 0 && server->was_attached && server->cgroup < 0) {
         snprintf(note, size, "%zu of %zu servers not found: %.115s", missing, server->tree_count,
@@ -1136,7 +1138,7 @@ void server_process_describe(const struct server_process *server, struct resourc
     } else if (note[0] == '\0' && server->source == MEMORY_RSS) {
         snprintf(note, size,
                  "PSS of the server's processes cannot be read (run as root): memory that they "
-                 "share copy-on-write is counted once for each");
+                 "share copy-on-write is counted once per process");
     } else if (note[0] == '\0' && server->memory.fewest_of > 0) {
         snprintf(note, size, "PSS of %zu of %zu processes read per sample, the others estimated",
                  server->memory.fewest_refreshed, server->memory.fewest_of);

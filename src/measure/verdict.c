@@ -1,32 +1,32 @@
 /*
- * Whether a result can be trusted, and the exit code.
+ * Decides whether a result can be trusted, and the exit code.
  *
- * INVALID: this program stood still for a time (see sampler.h), or it was the bottleneck: the
- * figures are not the server's. The latter is so when
- *   - the server is elsewhere and this program kept the machine's CPUs over BUSY_PERCENT busy;
- *   - the server is on this machine, the CPUs were over BUSY_PERCENT busy, and this program had
- *     more of them than the server, and more than all other programs;
- *   - the server is on this machine but cannot be seen, the CPUs were over BUSY_PERCENT busy, and
- *     this program had more than half of what was busy;
- *   - session threads spent over half of their time waiting for a CPU, and that was this program's
- *     own doing: something keeps it alone from the CPUs (affinity, a cgroup's quota, niceness), or
- *     not all CPUs were busy, and the server, on this machine, had less than half of them.
- * Of several ranks each judges its own machine: one that was INVALID makes all so, as does a clock
- * that moved by over CLOCK_MOVED_NS against that of rank 0.
+ * INVALID: the figures do not describe the server, because append stood still for a time (see
+ * sampler.h) or was the bottleneck. append was the bottleneck when
+ *   - the server is on another machine and append kept the CPUs of this one over BUSY_PERCENT busy;
+ *   - the server is on this machine, the CPUs were over BUSY_PERCENT busy, and append used more of
+ *     them than the server and more than all other programs;
+ *   - the server is on this machine but its CPU time is unknown, the CPUs were over BUSY_PERCENT
+ *     busy, and append used more than half of the busy time;
+ *   - session threads spent over half of their time waiting for a CPU, and either something keeps
+ *     append alone from the CPUs (affinity, the quota of a cgroup, niceness), or the CPUs were not
+ *     all busy and the server, on this machine, used less than half of them.
+ * With several ranks each machine is judged by its own CPUs. A run is also INVALID when one rank
+ * is, or when a rank's clock moved by over CLOCK_MOVED_NS against the clock of rank 0.
  *
- * A run shorter than SHORTEST_NS is not judged by these: there is too little to go by.
+ * These rules do not apply to runs shorter than SHORTEST_NS: the readings would be too few.
  *
- * DEGRADED: sessions or rows are short, nothing was acknowledged, connections were lost, the server
- * was read-only for a time, rows were not verified, a count did not show acknowledged rows, the
- * rate asked for was not reached, a setting of the server or an index of the table was changed,
- * another writer was active in the table, files of the run are short or gone, or this machine's
- * CPUs were busy and other programs had most of them, or kept sessions from them while they had
- * more than this program.
+ * DEGRADED: sessions or rows are missing, nothing was acknowledged, connections were lost, the
+ * server was read-only for a time, rows were not verified, a count did not show acknowledged rows,
+ * the requested rate was not reached, a setting of the server or an index of the table changed,
+ * another writer was active in the table, files of the run are incomplete or missing, or this
+ * machine's CPUs were busy and other programs used most of them, or kept sessions from the CPUs
+ * while they used more than append.
  *
- * With a script transactions take the place of rows: DEGRADED, too, when some failed or are in
- * doubt, a check failed, its tables have too few or too many rows, or the script's own code took
- * over SCRIPT_PERCENT of the transactions' time; over half of it is INVALID. Transactions that
- * are unfinished when the run ends have not failed.
+ * With a script, transactions take the place of rows. A run is then also DEGRADED when
+ * transactions failed or are in doubt, a check failed, its tables have too few or too many rows, or
+ * the script's own code took over SCRIPT_PERCENT of the transactions' time; over half of that time
+ * makes the run INVALID. Transactions still running at the end of the run do not count as failed.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -45,33 +45,34 @@
 #define CLOCK_MOVED_NS INT64_C(100000000)
 
 /*
- * What decides the exit code, heaviest first. Of all reasons that hold the heaviest decides, of
- * those of one weight the first in the list.
+ * The reasons that decide the exit code, heaviest first. The heaviest reason that holds decides;
+ * among reasons of the same weight, the first in the list.
  */
 enum weight {
-    WEIGHT_WISH,       /* the user ended the run */
-    WEIGHT_DEFECT,     /* append is wrong */
-    WEIGHT_MISTAKE,    /* the script is wrong */
-    WEIGHT_LOST,       /* acknowledged rows are lost */
-    WEIGHT_TOO_FEW,    /* fewer sessions than --min-sessions requires */
-    WEIGHT_LIMIT,      /* a limit kept sessions from starting */
-    WEIGHT_UNDONE,     /* transactions failed or are in doubt, sessions were cut */
-    WEIGHT_SHORT,      /* sessions, transactions or rows are missing */
-    WEIGHT_UNVERIFIED, /* what the table has is unknown */
-    WEIGHT_FOREIGN,    /* rows of others are missing */
-    WEIGHT_READS,      /* reads failed */
-    WEIGHT_INVALID,    /* the figures are not the server's */
+    WEIGHT_INTERRUPTED, /* the user ended the run */
+    WEIGHT_DEFECT,      /* append has a bug */
+    WEIGHT_SCRIPT,      /* the script has an error */
+    WEIGHT_LOST,        /* acknowledged rows are lost */
+    WEIGHT_TOO_FEW,     /* fewer sessions than --min-sessions requires */
+    WEIGHT_LIMIT,       /* a limit kept sessions from starting */
+    WEIGHT_INCOMPLETE,  /* transactions failed or are in doubt, or connections were cut */
+    WEIGHT_SHORT,       /* sessions, transactions or rows are missing */
+    WEIGHT_UNVERIFIED,  /* the contents of the table are unknown */
+    WEIGHT_FOREIGN,     /* rows of other clients are missing */
+    WEIGHT_READS,       /* reads failed */
+    WEIGHT_INVALID,     /* the figures do not describe the server */
     WEIGHT_NONE,
 };
 
 /*
- * One list of reasons makes the verdict and the exit code: judge_run for a run, search_judge for a
- * search. The first reason that holds decides the verdict; a reason's weight decides the exit code.
+ * The state of a judgement. One list of reasons makes the verdict and the exit code: judge_run for
+ * a run, search_judge for a search. The first reason that holds decides the verdict; the heaviest
+ * one decides the exit code.
  */
 struct judge {
     struct result *result;
-    const struct judge_context *context; /* NULL: of a search */
-    enum weight weight;                  /* of the reason that decided the exit code so far */
+    const struct judge_context *context; /* NULL for a search */
+    enum weight weight;                  /* of the reason that has decided the exit code so far */
 };
 
 static struct judge judge_begin(struct result *result, const struct judge_context *context)
@@ -81,7 +82,7 @@ static struct judge judge_begin(struct result *result, const struct judge_contex
     return (struct judge){result, context, WEIGHT_NONE};
 }
 
-/* Offers a reason for the verdict alone. */
+/* Gives a reason for the verdict only. */
 __attribute__((format(printf, 4, 5))) static void
 verdict_if(struct judge *judge, bool holds, enum verdict verdict, const char *format, ...)
 {
@@ -97,7 +98,7 @@ verdict_if(struct judge *judge, bool holds, enum verdict verdict, const char *fo
 
 #define DEGRADED_IF(judge, holds, ...) verdict_if((judge), (holds), VERDICT_DEGRADED, __VA_ARGS__)
 
-/* Offers a reason for the exit code alone. */
+/* Gives a reason for the exit code only. */
 __attribute__((format(printf, 5, 6))) static void exit_if(struct judge *judge, bool holds,
                                                           enum weight weight, enum exit_code code,
                                                           const char *format, ...)
@@ -113,13 +114,13 @@ __attribute__((format(printf, 5, 6))) static void exit_if(struct judge *judge, b
     va_end(arguments);
 }
 
-/* What stands between a problem and its reason, when there is one. */
+/* Returns the separator before the reason `why`, "" when `why` is empty. */
 static const char *colon(const char *why)
 {
     return why[0] == '\0' ? "" : ": ";
 }
 
-/* Offers a reason for both; the exit line says `why` after it, unless `why` is "". */
+/* Gives a reason for the verdict and the exit code. The exit line appends `why` unless it is "". */
 __attribute__((format(printf, 6, 7))) static void end_if(struct judge *judge, bool holds,
                                                          enum weight weight, enum exit_code code,
                                                          const char *why, const char *format, ...)
@@ -129,15 +130,17 @@ __attribute__((format(printf, 6, 7))) static void end_if(struct judge *judge, bo
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    verdict_if(judge, holds,
-               code == EXIT_CODE_OK        ? VERDICT_VALID
-               : code == EXIT_CODE_INVALID ? VERDICT_INVALID
-                                           : VERDICT_DEGRADED,
-               "%s", text);
+    enum verdict verdict = VERDICT_DEGRADED;
+    if (code == EXIT_CODE_OK) {
+        verdict = VERDICT_VALID;
+    } else if (code == EXIT_CODE_INVALID) {
+        verdict = VERDICT_INVALID;
+    }
+    verdict_if(judge, holds, verdict, "%s", text);
     exit_if(judge, holds, weight, code, "%s%s%.200s", text, colon(why), why);
 }
 
-/* A percentage in words, until the end of the block. */
+/* Formats a percentage into an array that lives until the end of the enclosing block. */
 static const char *format_percent(double percent, char text[16])
 {
     snprintf(text, 16, "%.0f", percent);
@@ -154,8 +157,8 @@ enum {
     LIMIT_BYTES = sizeof(struct finding)
 };
 
-/* True when this program was not let run for a time, which `text` says: its figures are not the
- * server's. */
+/* Returns whether append itself did not run for a time, which makes the run INVALID; `text` says
+ * for how long and, with several ranks, where. */
 static bool has_stood_still(const struct result *result, char text[STILL_BYTES])
 {
     const int64_t still_ns = result->resources.suspended_ns;
@@ -166,22 +169,24 @@ static bool has_stood_still(const struct result *result, char text[STILL_BYTES])
             snprintf(who, sizeof who, "machine %.60s, rank %zu: ", rank->machine, i);
         }
     }
-    snprintf(text, STILL_BYTES,
-             "%sappend itself stood still for %.1f s: it was stopped, or its machine slept or was "
-             "paused",
-             who, (double)still_ns / 1e9);
+    snprintf(
+        text, STILL_BYTES,
+        "%sappend itself stood still for %.1f s: the process was stopped, or the machine slept "
+        "or was paused",
+        who, (double)still_ns / 1e9);
     return still_ns > 0;
 }
 
-/* Sessions that the server left without an answer when the run ended. */
+/* Describes the sessions that still waited for an answer when the run ended. */
 static const char *describe_cut(const struct result *result, char text[CUT_BYTES])
 {
-    snprintf(text, CUT_BYTES, "%s of %s sessions had no answer when the run ended and were cut",
+    snprintf(text, CUT_BYTES,
+             "%s of %s sessions had no answer when the run ended, and their connections were cut",
              UNITS_COUNT(result->sessions_cut), UNITS_COUNT(result->sessions.requested));
     return text;
 }
 
-/* Acknowledged rows that are lost, for sure or as far as is known; "" when there are none. */
+/* Describes the acknowledged rows that are lost, as far as is known; "" when no row is lost. */
 static const char *describe_loss(const struct result *result, char text[LOSS_BYTES])
 {
     char lost[RESULT_LOST_BYTES];
@@ -192,7 +197,7 @@ static const char *describe_loss(const struct result *result, char text[LOSS_BYT
                      result_describe_lost(result, lost));
         }
     } else if (result->verification.lost > 0) {
-        /* more may be lost: what is left is no more this run's than another writer's */
+        /* the rows that are left may belong to another writer, so more may be lost */
         snprintf(text, LOSS_BYTES,
                  "at least %s acknowledged rows are lost, and the table has fewer rows than before "
                  "the run: another client deleted rows",
@@ -205,14 +210,15 @@ static const char *describe_loss(const struct result *result, char text[LOSS_BYT
     return text;
 }
 
-/* Rows of this run are all there, and still the table has fewer than it should. */
+/* Returns whether all rows of this run are present and the table still has too few rows. */
 static bool has_foreign_loss(const struct result *result)
 {
     return result_is_read_back(result) && result_lost_at_most(result) == 0 &&
            result->verification.lost_at_most > 0;
 }
 
-/* Of the tables of a script together. */
+/* Sums up the verification of all tables that a script uses. *failure: why the first uncounted
+ * table was not counted; NULL when all were counted. */
 static void sum_tables(const struct result *result, uint64_t *lost, uint64_t *surplus,
                        const char **failure)
 {
@@ -229,7 +235,7 @@ static void sum_tables(const struct result *result, uint64_t *lost, uint64_t *su
     }
 }
 
-/* Whether the ledgers of transactions and statements balance, in all and by name. */
+/* Returns whether the ledgers of transactions and statements balance, in total and by name. */
 static bool script_balances(const struct result *result)
 {
     const struct recorder_snapshot *totals = &result->totals;
@@ -241,7 +247,7 @@ static bool script_balances(const struct result *result)
             sums[count] += totals->counts[i][count];
         }
     }
-    for (size_t i = 0; i < result->rank_count; i++) { /* a lost rank does not say them by name */
+    for (size_t i = 0; i < result->rank_count; i++) { /* a lost rank has no counts by name */
         const struct rank_result *rank = &result->ranks[i];
         for (size_t count = COUNTS_OF_TRANSACTIONS; count < OPERATION_COUNTS; count++) {
             sums[count] += rank->is_known ? 0 : rank->counters[operation_count_sums[count]];
@@ -260,21 +266,21 @@ static double script_percent(const struct result *result)
     return tried_ns > 0 ? 100 * (double)counters[RECORDER_SCRIPT_NS] / tried_ns : 0;
 }
 
-/* Transactions that ended as the script wanted. */
+/* Returns the transactions that ended as the script intended. */
 static uint64_t transactions_done(const uint64_t counters[RECORDER_COUNTERS])
 {
     return counters[RECORDER_TRANSACTIONS_COMMITTED] + counters[RECORDER_TRANSACTIONS_ROLLED_BACK];
 }
 
-/* The text of the most frequent cause of a phase; "" when there is none. */
+/* Returns the text of the most frequent cause of a phase; "" when the phase has no cause. */
 static const char *main_cause(const struct causes *causes, enum cause_phase phase)
 {
     const struct cause *const most = causes_most_frequent(causes, phase);
     return most == NULL ? "" : most->error.text;
 }
 
-/* The mistake in the script that ended the run. */
-static const char *mistake(const struct causes *causes)
+/* Returns the error in the script that ended the run. */
+static const char *script_error(const struct causes *causes)
 {
     for (size_t i = 0; i < causes->count; i++) {
         const struct cause *cause = &causes->entries[i];
@@ -282,10 +288,10 @@ static const char *mistake(const struct causes *causes)
             return cause->error.text;
         }
     }
-    return "the script has a mistake"; /* the list of causes was full */
+    return "the script has an error"; /* the list of causes was full */
 }
 
-/* Why sessions or rows that had connected were lost; "" when nothing is known. */
+/* Returns why connected sessions or their rows were lost; "" when that is unknown. */
 static const char *main_loss(const struct causes *causes)
 {
     static const enum cause_phase phases[] = {CAUSE_STATEMENT, CAUSE_APPEND, CAUSE_READ,
@@ -295,14 +301,14 @@ static const char *main_loss(const struct causes *causes)
         why = main_cause(causes, phases[i]);
     }
     for (size_t i = 0; i < causes->count && why[0] == '\0'; i++) {
-        const struct cause *cause = &causes->entries[i]; /* a mistake, not a check that failed */
+        const struct cause *cause = &causes->entries[i]; /* an error, not a failed check */
         why =
             cause->phase == CAUSE_SCRIPT && cause->status == STATUS_FATAL ? cause->error.text : why;
     }
     return why;
 }
 
-/* A limit with what shows it; `otherwise` when there is none. */
+/* Describes a limit and its evidence; returns `otherwise` when `finding` is NULL. */
 static const char *describe_limit(const struct finding *finding, char text[LIMIT_BYTES],
                                   const char *otherwise)
 {
@@ -314,13 +320,14 @@ static const char *describe_limit(const struct finding *finding, char text[LIMIT
     return text;
 }
 
-/* The limit that cost the most sessions. */
+/* Returns the limit that cost the most sessions; NULL when no limit was found. */
 static const struct finding *first_finding(const struct result *result)
 {
     return result->findings.count > 0 ? &result->findings.entries[0] : NULL;
 }
 
-/* Why sessions or rows were lost: the first limit where sessions are gone, else the main cause. */
+/* Returns why sessions or rows were lost: the first limit when sessions are missing, else the main
+ * cause. */
 static const char *loss_reason(const struct result *result, char text[LIMIT_BYTES])
 {
     const char *why = main_loss(&result->causes);
@@ -329,7 +336,8 @@ static const char *loss_reason(const struct result *result, char text[LIMIT_BYTE
                : why;
 }
 
-/* The rows could not be counted or read back; `reason` NULL: they could. */
+/* Gives the reasons when rows could not be counted or read back; `reason` is NULL when they
+ * could. */
 static void judge_unverified(struct judge *judge, const char *reason, const char *what,
                              const char *when)
 {
@@ -337,27 +345,27 @@ static void judge_unverified(struct judge *judge, const char *reason, const char
     const char *why = reason == NULL ? "" : reason;
     DEGRADED_IF(judge, reason != NULL, "the rows were not %s%s: %.150s", what, when, why);
     exit_if(judge, reason != NULL && was_interrupted, WEIGHT_UNVERIFIED, EXIT_CODE_INTERRUPTED,
-            "interrupted while the rows were %s", what);
+            "interrupted while the rows were being %s", what);
     exit_if(judge, reason != NULL, WEIGHT_UNVERIFIED, EXIT_CODE_SHORT,
             "the rows were not %s%s: %.200s", what, when, why);
 }
 
-/* A machine on which this program ran, in one process or several. */
+/* A machine that runs append, in one process or several. */
 struct client_machine {
-    const char *name;  /* NULL: there is one */
+    const char *name;  /* NULL without ranks */
     const char *bound; /* as in resource_summary.client_bound */
     struct cpu_shares mean;
     bool has_server;
     double time_ns, run_queue_ns; /* of session threads */
 };
 
-/* The share of their time in which session threads waited for a CPU. */
+/* Returns the share of their time that session threads waited for a CPU. */
 static double starved_share(const struct client_machine *machine)
 {
     return machine->time_ns > 0 ? machine->run_queue_ns / machine->time_ns : 0;
 }
 
-/* Whether it was the bottleneck, while it worked for long enough to tell. */
+/* Gives the reasons when this machine was the bottleneck. */
 static void judge_machine(struct judge *judge, const struct client_machine *machine)
 {
     const double host = machine->mean.host, client = machine->mean.client;
@@ -387,8 +395,8 @@ static void judge_machine(struct judge *judge, const struct client_machine *mach
                place, 100 * starved);
 }
 
-/* Other programs had the CPUs: the load of theirs makes the figures of neither the client nor the
- * server. */
+/* Returns whether other programs used the CPUs so much that the figures describe neither the client
+ * nor the server. */
 static bool is_disturbed(const struct client_machine *machine)
 {
     const double others = cpu_others(&machine->mean, machine->has_server);
@@ -397,7 +405,7 @@ static bool is_disturbed(const struct client_machine *machine)
             (starved_share(machine) > STARVED_SHARE && others > machine->mean.client));
 }
 
-/* What the ranks on the machine of the first of them have together. */
+/* Adds up the ranks that run on the same machine as rank `first`. */
 static struct client_machine join_machine(const struct result *result, size_t first)
 {
     struct client_machine all = {.name = result->ranks[first].machine, .mean = {-1, -1, -1}};
@@ -417,7 +425,7 @@ static struct client_machine join_machine(const struct result *result, size_t fi
     return all;
 }
 
-/* One machine that was the bottleneck spoils the figures of all. */
+/* Judges the machines and clocks of all ranks; one bad machine makes the whole run INVALID. */
 static void judge_ranks(struct judge *judge, bool is_long)
 {
     struct result *result = judge->result;
@@ -434,17 +442,16 @@ static void judge_ranks(struct judge *judge, bool is_long)
             judge_machine(judge, &machine);
         }
         result_add_problem(result, PROBLEM_RANK, rank->is_known ? EXIT_CODE_OK : EXIT_CODE_SHORT,
-                           "rank %zu on machine %.60s was lost%s: of its sessions there is what it "
-                           "told last; its seconds until then are there, intervals.csv in "
+                           "rank %zu on machine %.60s was lost%s: its sessions count as last "
+                           "reported; its seconds up to then are included, its intervals.csv is in "
                            "%.150s.rank%zu",
-                           i, rank->machine,
-                           judge->context->was_signalled ? ", and a signal came" : "",
+                           i, rank->machine, judge->context->was_signalled ? " after a signal" : "",
                            judge->context->out_folder, i);
         verdict_if(judge, rank->is_known && rank->verdict == VERDICT_INVALID, VERDICT_INVALID,
                    "machine %.60s, rank %zu: %.150s", rank->machine, i, rank->verdict_reason);
         verdict_if(judge, moved_ns > rank->clock_drift_error_ns + CLOCK_MOVED_NS, VERDICT_INVALID,
-                   "the clock of machine %.60s, rank %zu, moved by %s against that of rank 0: its "
-                   "intervals are not those of the others",
+                   "the clock of machine %.60s, rank %zu, moved by %s against the clock of rank 0: "
+                   "its intervals do not match those of the other ranks",
                    rank->machine, i, UNITS_NS(moved_ns));
     }
 }
@@ -456,10 +463,11 @@ static void judge_ledgers(struct judge *judge)
     end_if(judge,
            !session_ledger_balances(&result->sessions) || !row_ledger_balances(&result->rows) ||
                (has_script && !script_balances(result)),
-           WEIGHT_DEFECT, EXIT_CODE_INTERNAL, "", "a ledger does not balance: a defect of append");
+           WEIGHT_DEFECT, EXIT_CODE_INTERNAL, "", "a ledger does not balance: a bug in append");
 }
 
-/* --min-sessions: before the gate was opened the first limit counts, later that sessions went. */
+/* Gives the reasons of --min-sessions. Before the gate opened, the first limit is to blame; after
+ * it, the loss of sessions. */
 static void judge_too_few(struct judge *judge)
 {
     const struct result *result = judge->result;
@@ -476,27 +484,27 @@ static void judge_too_few(struct judge *judge)
         code = EXIT_CODE_SERVER;
         why = main_cause(&result->causes, CAUSE_CONNECT);
     }
-    DEGRADED_IF(judge, is_too_few, "only %s of %s sessions were up, and --min-sessions requires %s",
+    DEGRADED_IF(judge, is_too_few, "only %s of %s sessions were up, but --min-sessions requires %s",
                 UNITS_COUNT(result->sessions_up), UNITS_COUNT(s->requested),
                 UNITS_COUNT(result->least_sessions));
     exit_if(judge, is_too_few, WEIGHT_TOO_FEW, code,
-            "%s%s of %s sessions %s up, --min-sessions requires %s%s%.150s",
+            "%s%s of %s sessions %s up, but --min-sessions requires %s%s%.150s",
             has_worked ? "stopped: only " : "not started: only ", UNITS_COUNT(result->sessions_up),
             UNITS_COUNT(s->requested), result->sessions_up == 1 ? "was" : "were",
             UNITS_COUNT(result->least_sessions), colon(why), why);
 }
 
-/* The run ended early. */
+/* Gives the reasons when the run ended early. */
 static void judge_end(struct judge *judge, const char *loss)
 {
     const struct result *result = judge->result;
     const struct judge_context *context = judge->context;
     const bool is_interrupted = result->stop_reason == STOP_INTERRUPTED;
     DEGRADED_IF(judge, is_interrupted, "the run was interrupted");
-    exit_if(judge, is_interrupted && context->has_script, WEIGHT_WISH, EXIT_CODE_INTERRUPTED,
+    exit_if(judge, is_interrupted && context->has_script, WEIGHT_INTERRUPTED, EXIT_CODE_INTERRUPTED,
             "interrupted: %s transactions committed",
             UNITS_COUNT(result->totals.counters[RECORDER_TRANSACTIONS_COMMITTED]));
-    exit_if(judge, is_interrupted, WEIGHT_WISH, EXIT_CODE_INTERRUPTED,
+    exit_if(judge, is_interrupted, WEIGHT_INTERRUPTED, EXIT_CODE_INTERRUPTED,
             "interrupted: %s of %s rows acknowledged", UNITS_COUNT(result->rows.acknowledged),
             UNITS_COUNT(result->rows.planned));
     judge_ledgers(judge);
@@ -504,12 +512,12 @@ static void judge_end(struct judge *judge, const char *loss)
     end_if(judge, loss[0] != '\0', WEIGHT_LOST, EXIT_CODE_SHORT, "", "%s", loss);
     DEGRADED_IF(judge, result->stop_reason == STOP_RANK, "a rank was lost");
     DEGRADED_IF(judge, context->untraced > 0,
-                "the server counted %s writes and syncs, and none was traced: --server-pid, "
-                "--server-cgroup or --container names another process",
+                "the server counted %s writes and syncs, but none was traced: --server-pid, "
+                "--server-cgroup or --container must name the server's process",
                 UNITS_COUNT(context->untraced));
 }
 
-/* The client was the bottleneck, or did not run at all for a time. */
+/* Gives the reasons when the client was the bottleneck or stood still. */
 static void judge_client(struct judge *judge, const struct client_machine *machine)
 {
     const struct result *result = judge->result;
@@ -522,7 +530,8 @@ static void judge_client(struct judge *judge, const struct client_machine *machi
     }
 }
 
-/* Sessions that did not start, were refused, or did not finish. `why`: see loss_reason. */
+/* Gives the reasons when sessions did not start, were refused or did not finish. `why`: see
+ * loss_reason. */
 static void judge_sessions(struct judge *judge, const char *why)
 {
     const struct result *result = judge->result;
@@ -549,14 +558,14 @@ static void judge_sessions(struct judge *judge, const char *why)
             UNITS_COUNT(s->requested), UNITS_COUNT(s->timed_out),
             describe_limit(first, limit, main_cause(&result->causes, CAUSE_CONNECT)));
     DEGRADED_IF(judge, result->sessions_cut > 0, "%s", cut);
-    DEGRADED_IF(judge, s->finished < s->requested, "%s of %s sessions finished",
+    DEGRADED_IF(judge, s->finished < s->requested, "only %s of %s sessions finished",
                 UNITS_COUNT(s->finished), UNITS_COUNT(s->requested));
     if (has_script) {
         const char *loss = main_loss(&result->causes);
-        exit_if(judge, result->sessions_cut > 0 && s->dropped == 0, WEIGHT_UNDONE, EXIT_CODE_SHORT,
-                "%s%s%.150s", cut, colon(loss), loss);
+        exit_if(judge, result->sessions_cut > 0 && s->dropped == 0, WEIGHT_INCOMPLETE,
+                EXIT_CODE_SHORT, "%s%s%.150s", cut, colon(loss), loss);
         exit_if(judge, s->finished < s->requested, WEIGHT_SHORT, EXIT_CODE_SHORT,
-                "%s of %s sessions finished, %s dropped%s%.150s", UNITS_COUNT(s->finished),
+                "only %s of %s sessions finished, %s dropped%s%.150s", UNITS_COUNT(s->finished),
                 UNITS_COUNT(s->requested), UNITS_COUNT(s->dropped), colon(why), why);
     }
 }
@@ -578,29 +587,30 @@ static void judge_transactions(struct judge *judge, const char *why)
     uint64_t lost, surplus;
     const char *failure;
     sum_tables(result, &lost, &surplus, &failure);
-    end_if(judge, lost > 0, WEIGHT_LOST, EXIT_CODE_SHORT, "",
-           "%s rows that were committed are lost", UNITS_COUNT(lost));
-    DEGRADED_IF(judge, result->stop_reason == STOP_SCRIPT, "a mistake in the script ended the run");
-    exit_if(judge, result->stop_reason == STOP_SCRIPT, WEIGHT_MISTAKE, EXIT_CODE_USAGE, "%s",
-            mistake(&result->causes));
+    end_if(judge, lost > 0, WEIGHT_LOST, EXIT_CODE_SHORT, "", "%s committed rows are lost",
+           UNITS_COUNT(lost));
+    DEGRADED_IF(judge, result->stop_reason == STOP_SCRIPT, "the run stopped: error in the script");
+    exit_if(judge, result->stop_reason == STOP_SCRIPT, WEIGHT_SCRIPT, EXIT_CODE_USAGE, "%s",
+            script_error(&result->causes));
     verdict_if(judge, script > 100 * STARVED_SHARE, VERDICT_INVALID,
                "client-bound: the script's own code took %.0f %% of the transactions' time",
                script);
-    end_if(judge, in_doubt > 0, WEIGHT_UNDONE, EXIT_CODE_SHORT, why,
+    end_if(judge, in_doubt > 0, WEIGHT_INCOMPLETE, EXIT_CODE_SHORT, why,
            "%s of %s transactions %s in doubt", UNITS_COUNT(in_doubt), UNITS_COUNT(begun),
            units_plural(in_doubt, "is", "are"));
     DEGRADED_IF(judge, failed > 0, "%s of %s transactions failed, %s of them in part",
                 UNITS_COUNT(failed), UNITS_COUNT(begun),
                 UNITS_COUNT(counters[RECORDER_TRANSACTIONS_PARTIAL]));
-    exit_if(judge, !is_excused, WEIGHT_UNDONE, EXIT_CODE_SHORT,
+    exit_if(judge, !is_excused, WEIGHT_INCOMPLETE, EXIT_CODE_SHORT,
             "%s of %s transactions failed%s%.150s", UNITS_COUNT(failed), UNITS_COUNT(begun),
             colon(why), why);
     end_if(judge, transactions_done(counters) == 0 && result->sessions.requested > 0, WEIGHT_SHORT,
            EXIT_CODE_SHORT, why, "no transaction was committed");
-    DEGRADED_IF(judge, surplus > 0,
-                "%s rows more than were committed: another writer was active, or a statement adds "
-                "rows that the script does not declare",
-                UNITS_COUNT(surplus));
+    DEGRADED_IF(
+        judge, surplus > 0,
+        "the tables have %s more rows than the run committed: another writer was active, or "
+        "a statement adds rows that the script does not declare",
+        UNITS_COUNT(surplus));
     judge_unverified(judge, failure, "counted", " after the run");
     DEGRADED_IF(judge, counters[RECORDER_CHECKS_FAILED] > 0, "%s of %s checks failed",
                 UNITS_COUNT(counters[RECORDER_CHECKS_FAILED]),
@@ -609,7 +619,7 @@ static void judge_transactions(struct judge *judge, const char *why)
                 "the script's own code took %.0f %% of the transactions' time", script);
 }
 
-/* The exit line where sessions or rows of appends are missing; `why`: see loss_reason. */
+/* Gives the exit line when sessions or appended rows are missing. `why`: see loss_reason. */
 static void judge_short(struct judge *judge, const char *why)
 {
     const struct result *result = judge->result;
@@ -635,7 +645,7 @@ static void judge_short(struct judge *judge, const char *why)
     if (s->stopped > 0) {
         snprintf(stopped, sizeof stopped, ", %s stopped", UNITS_COUNT(s->stopped));
     }
-    /* With a time, what was not begun is no row of the ledger. */
+    /* with a duration the row ledger does not have rows that were never begun */
     char unsent[UNSENT_BYTES] = "";
     if (r->not_sent == 0 && result->batches.not_sent > 0) {
         snprintf(unsent, sizeof unsent, ", %s batches not sent",
@@ -649,7 +659,7 @@ static void judge_short(struct judge *judge, const char *why)
             unsent, colon(why), why);
 }
 
-/* Rows of appends that are missing, and what the table shows of them. */
+/* Gives the reasons when appended rows are missing, and what the table shows of them. */
 static void judge_rows(struct judge *judge, const char *why)
 {
     const struct result *result = judge->result;
@@ -665,7 +675,7 @@ static void judge_rows(struct judge *judge, const char *why)
         (!has_script && (s->finished < s->requested || r->acknowledged == 0))) {
         judge_short(judge, why);
     }
-    /* also when all rows are in, as the next: there was a time without */
+    /* these two also hold when all rows are acknowledged: the server was away for a time */
     DEGRADED_IF(judge, reconnects > 0 && has_script, "%s connections were lost and re-established",
                 UNITS_COUNT(reconnects));
     DEGRADED_IF(judge, reconnects > 0,
@@ -683,28 +693,30 @@ static void judge_rows(struct judge *judge, const char *why)
                      " after the run");
     judge_unverified(judge, read->state == VERIFICATION_FAILED ? read->reason : NULL, "read back",
                      "");
-    DEGRADED_IF(judge, read->duplicates > 0, "%s rows are there more than once",
+    DEGRADED_IF(judge, read->duplicates > 0, "%s rows are in the table more than once",
                 UNITS_COUNT(read->duplicates));
-    DEGRADED_IF(judge, read->foreign > 0, "%s rows carry this run's tag and were not sent by it",
+    DEGRADED_IF(judge, read->foreign > 0,
+                "%s rows carry this run's tag, but this run did not send them",
                 UNITS_COUNT(read->foreign));
-    DEGRADED_IF(judge, read->rejected_present > 0, "%s rows that were rejected are there",
+    DEGRADED_IF(judge, read->rejected_present > 0, "%s rejected rows are in the table",
                 UNITS_COUNT(read->rejected_present));
     end_if(judge, has_foreign_loss(result), WEIGHT_FOREIGN, EXIT_CODE_SHORT, "",
-           "this run's rows are all there, but the table has fewer than it should: another client "
-           "deleted rows");
+           "all rows of this run are in the table, but the table has fewer rows than it should: "
+           "another client deleted rows");
     DEGRADED_IF(judge, v->rejected_arrived > 0 && !result_is_read_back(result),
-                "%s rows that were rejected are there", UNITS_COUNT(v->rejected_arrived));
+                "%s rejected rows are in the table", UNITS_COUNT(v->rejected_arrived));
     DEGRADED_IF(
         judge, surplus > 0 && counters[RECORDER_BUSY_RETRIES] > 0,
-        "%s rows more than were acknowledged: %s batches were sent again after the database "
-        "had been busy, and it may have kept them twice, or another writer was active",
+        "the table has %s more rows than were acknowledged: %s batches were sent again because the "
+        "database was busy, and may be stored twice; or another writer was active",
         UNITS_COUNT(surplus), UNITS_COUNT(counters[RECORDER_BUSY_RETRIES]));
-    DEGRADED_IF(judge, surplus > 0,
-                "%s rows more than this run can have written: another writer was active",
-                UNITS_COUNT(surplus));
+    DEGRADED_IF(
+        judge, surplus > 0,
+        "the table has %s more rows than this run can have written: another writer was active",
+        UNITS_COUNT(surplus));
 }
 
-/* Reads, the rate, and what was changed around the run. */
+/* Gives the reasons about reads, the rate, and changes on the server or the machine. */
 static void judge_measurement(struct judge *judge, const struct client_machine *machine)
 {
     const struct result *result = judge->result;
@@ -713,7 +725,7 @@ static void judge_measurement(struct judge *judge, const struct client_machine *
     const bool has_ranks = result->rank_count > 0;
     const bool has_server = machine->has_server && mean->server >= 0;
     DEGRADED_IF(judge, counters[RECORDER_FRESH_BEHIND] + counters[RECORDER_FRESH_BACKWARD] > 0,
-                "reads did not show acknowledged rows: %s were behind, %s went backwards",
+                "reads did not show acknowledged rows: %s counts were behind, %s went backwards",
                 UNITS_COUNT(counters[RECORDER_FRESH_BEHIND]),
                 UNITS_COUNT(counters[RECORDER_FRESH_BACKWARD]));
     end_if(judge, counters[RECORDER_READS_FAILED] > 0, WEIGHT_READS, EXIT_CODE_SHORT,
@@ -721,7 +733,7 @@ static void judge_measurement(struct judge *judge, const struct client_machine *
            UNITS_COUNT(counters[RECORDER_READS_FAILED]));
     DEGRADED_IF(judge,
                 result->rate_achieved_percent >= 0 && result->rate_achieved_percent < RATE_PERCENT,
-                "%.0f %% of the rate asked for was reached", result->rate_achieved_percent);
+                "only %.0f %% of the requested rate was reached", result->rate_achieved_percent);
     char change[RESULT_CHANGE_BYTES];
     DEGRADED_IF(judge, result_describe_change(result, change)[0] != '\0', "%s", change);
     DEGRADED_IF(judge,
@@ -734,7 +746,7 @@ static void judge_measurement(struct judge *judge, const struct client_machine *
                 has_server ? " %, " : "", cpu_others(mean, machine->has_server), mean->client);
 }
 
-/* Nothing is wrong. */
+/* Gives the reason of a run without a defect. */
 static void judge_valid(struct judge *judge)
 {
     const struct result *result = judge->result;
@@ -755,7 +767,7 @@ static void judge_valid(struct judge *judge)
                    : "every session finished, every row was acknowledged");
 }
 
-/* The list of reasons of a run. */
+/* Gives all reasons of a run. */
 static void judge_run(struct judge *judge)
 {
     const struct result *result = judge->result;
@@ -806,7 +818,7 @@ void result_judge(struct result *result, const struct judge_context *context)
     }
 }
 
-/* A reason of a search: the first that holds decides both. */
+/* A reason of a search: the first that holds decides the verdict and the exit code. */
 #define SEARCH_IF(holds, code, ...) end_if(&judge, holds, WEIGHT_SHORT, code, "", __VA_ARGS__)
 
 void search_judge(const struct search *search, struct result *result, bool is_local,
@@ -826,7 +838,7 @@ void search_judge(const struct search *search, struct result *result, bool is_lo
     judge_ledgers(&judge);
     SEARCH_IF(search->end == SEARCH_INTERRUPTED || was_interrupted, EXIT_CODE_INTERRUPTED,
               "interrupted: at least %s sessions were held", held);
-    SEARCH_IF(search->end == SEARCH_SCRIPT, EXIT_CODE_USAGE, "%s", mistake(&result->causes));
+    SEARCH_IF(search->end == SEARCH_SCRIPT, EXIT_CODE_USAGE, "%s", script_error(&result->causes));
     for (size_t i = 0; i < result->rank_count; i++) {
         SEARCH_IF(!result->ranks[i].is_known, EXIT_CODE_SHORT,
                   "rank %zu on machine %.60s was lost; %s sessions were held before", i,
@@ -835,7 +847,7 @@ void search_judge(const struct search *search, struct result *result, bool is_lo
     SEARCH_IF(v->lost_at_most > 0 && !v->is_shrunk, EXIT_CODE_SHORT,
               "%s acknowledged rows are lost", result_describe_lost(result, text));
     SEARCH_IF(has_stood_still(result, text), EXIT_CODE_INVALID, "%s", text);
-    /* not even the first level was held */
+    /* not even the first level held */
     SEARCH_IF(search->held == 0 && failure == NULL,
               search->end == SEARCH_MEMORY ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_SHORT,
               "no level was held before the search ended: %s", search_end_names[search->end]);
@@ -850,7 +862,7 @@ void search_judge(const struct search *search, struct result *result, bool is_lo
               "the table has fewer rows than before the search: another client deleted rows");
     SEARCH_IF(search->end == SEARCH_GONE || search->end == SEARCH_STUCK, end_code,
               "%s sessions were held, then %s", held,
-              search->end == SEARCH_GONE ? "the server was gone" : "some did not leave");
+              search->end == SEARCH_GONE ? "the server was gone" : "some sessions did not leave");
     unsigned held_levels = 0, disturbed = 0;
     for (size_t i = 0; i < search->count; i++) {
         const struct client_machine machine = {.mean = search->levels[i].cpu,
@@ -861,14 +873,15 @@ void search_judge(const struct search *search, struct result *result, bool is_lo
     }
     DEGRADED_IF(
         &judge, disturbed > 0,
-        "%s sessions were held, but other programs had most of this machine's CPUs at %u of "
-        "%u levels: rows/s and knee are not the server's",
+        "%s sessions were held, but other programs used most of this machine's CPUs at %u of "
+        "%u levels: rows/s and the knee do not describe the server",
         held, disturbed, held_levels);
-    SEARCH_IF(search->end == SEARCH_FOUND, EXIT_CODE_OK,
-              "%s sessions were held, %s were tried and were not", held, failed);
+    SEARCH_IF(search->end == SEARCH_FOUND, EXIT_CODE_OK, "%s sessions were held; %s were not", held,
+              failed);
     SEARCH_IF(search->failed > 0, EXIT_CODE_OK,
-              "%s sessions were held and %s were not; between them nothing is known", held, failed);
-    SEARCH_IF(true, EXIT_CODE_OK, "%s sessions were held, and no level failed: there may be more",
-              held);
+              "%s sessions were held; %s were not; the numbers in between were not tried", held,
+              failed);
+    SEARCH_IF(true, EXIT_CODE_OK,
+              "%s sessions were held, and no level failed: more may be possible", held);
     result_conclude(result);
 }

@@ -136,8 +136,8 @@ class Faults(harness.Case):
                              if request["kind"] == "insert" and request["number"] in (3, 4) else None)
         _, run = self.run_append(1, 100, server.url, *TSV, code=0)
         self.assertEqual((run.rows["acknowledged"], server.rows), (100, 120))
-        self.assertRegex(run.json["outcome"]["verdict_reason"], "20 rows more than were acknowledged: 2 batches "
-                         "were sent again after the database had been busy")
+        self.assertRegex(run.json["outcome"]["verdict_reason"], "20 more rows than were acknowledged: 2 batches "
+                         "were sent again because the database was busy")
 
     def test_a_server_that_stalls(self):
         """With a rate, response times begin at the due time, so they include the wait of all batches that

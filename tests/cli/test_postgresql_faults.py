@@ -62,7 +62,7 @@ class Restarts(faults.Faults, harness.Case):
         run = self.check_run(out, 1)
         self.assertEqual(run.json["outcome"]["stop_reason"], "too_few_sessions")
         self.assertEqual((run.sessions["dropped"], run.sessions["stopped"]), (1, 19))
-        self.assertRegex(ended.reason, r"only 19 of 20 sessions were up, --min-sessions requires 20")
+        self.assertRegex(ended.reason, r"only 19 of 20 sessions were up, but --min-sessions requires 20")
 
     def test_idle_sessions_that_are_lost(self):
         server = self.SERVER(self)
@@ -85,7 +85,7 @@ class Restarts(faults.Faults, harness.Case):
         self.assertEqual(run.json["outcome"]["stop_reason"], "too_few_sessions")
         self.assertEqual(run.rows["not_sent"], 20000)
         self.assertEqual(run.sessions["stopped"], run.sessions["connected"])
-        self.assertRegex(ended.reason, r"only \d+ of 20 sessions were up, --min-sessions requires 18")
+        self.assertRegex(ended.reason, r"only \d+ of 20 sessions were up, but --min-sessions requires 18")
         self.assertRegex(ended.reason, r"too many clients|remaining connection slots")
         self.assertEqual(harness.psql(server.url, "select count(*) from syslog_table"), "0")
 

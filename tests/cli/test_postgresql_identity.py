@@ -74,7 +74,7 @@ class Settings(harness.Postgresql):
         self.assertEqual(ended.code, 0, ended)
         self.assertEqual(run["server"]["settings_changed"],
                          {"random_page_cost": "1.75", "synchronous_commit": "off"})
-        self.assertIn("DEGRADED changed at the server during the run: random_page_cost: not set before, "
+        self.assertIn("DEGRADED random_page_cost changed during the run: not set before, "
                       "1.75 after", " ".join(ended.out.split()))
         _, run = self.run_append(1, 100, self.url)
         self.assertEqual(run.json["server"]["settings_changed"], {})
@@ -100,7 +100,7 @@ class Settings(harness.Postgresql):
             self.assertEqual(run.json["server"]["settings"][f"indexes of {name}"], f"1: {name}_n1")
             self.assertEqual(run.json["server"]["settings_changed"],
                              {f"indexes of {name}": f"2: {name}_msg, {name}_n1"})
-            self.assertIn(f"changed at the server during the run: indexes of {name}: 1: {name}_n1 before",
+            self.assertIn(f"indexes of {name} changed during the run: 1: {name}_n1 before",
                           " ".join(ended.out.split()))
             ended = self.append("compare", bare.folder, out, code=None)
             self.assertIn(f"server.settings.indexes of {name}: none in A, 1: {name}_n1 in B",

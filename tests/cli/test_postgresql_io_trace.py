@@ -132,7 +132,7 @@ class OfProcess(io_trace.Traced):
                                      "--io-trace")
         self.assertEqual(run.json["outcome"]["verdict"], "DEGRADED", ended)
         self.assertRegex(run.json["outcome"]["verdict_reason"],
-                         r"the server counted [\d,]+ writes and syncs, and none was traced")
+                         r"the server counted [\d,]+ writes and syncs, but none was traced")
 
     def test_dd(self):
         run, rows = self.trace(

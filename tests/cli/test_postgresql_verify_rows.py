@@ -61,7 +61,7 @@ class Rows(VerifyRows, harness.Postgresql):
         self.assertEqual(run.json["row_verification"]["foreign"], 16)
         self.assertEqual(run.json["row_verification"]["lost"], 0)
         self.assertEqual(run.json["outcome"]["verdict_reason"],
-                         "16 rows carry this run's tag and were not sent by it")
+                         "16 rows carry this run's tag, but this run did not send them")
 
 
 SESSIONS_TIMES_THREE = 12

@@ -71,7 +71,7 @@ class Faults(Ranks):
         self.assertEqual((outcome["exit_code"], outcome["stop_reason"]), (1, "rank_lost"))
         # with a duration nothing was planned: the ledger cannot say what the rank did last
         self.assertTrue(run.json["rows"]["are_at_least"])
-        self.assertRegex(err, rf"append: rank 1 on machine {MACHINE} was lost, and a signal came: "
+        self.assertRegex(err, rf"append: rank 1 on machine {MACHINE} was lost after a signal: "
                               r".*; also interrupted\b")
 
     def test_before_its_clock_is_compared(self):

@@ -33,7 +33,8 @@ static int compare(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* The exact quantile by its definition: the smallest value with at least q × count values ≤ it. */
+/* Returns the exact quantile by definition: the smallest value v with at least q × count values ≤
+ * v. */
 static int64_t exact_quantile(unsigned per_mille)
 {
     const uint64_t product = (uint64_t)per_mille * VALUES;
@@ -171,7 +172,7 @@ TEST(negative_values_count_as_zero)
     assert_int_equal(first.max_ns, 0);
 }
 
-TEST(an_empty_histogram_says_zero)
+TEST(an_empty_histogram_gives_zero)
 {
     histogram_clear(&first);
     assert_int_equal(histogram_quantile_ns(&first, 0.99), 0);

@@ -1,5 +1,5 @@
-/* What /proc and /sys say of I/O, from texts and from a folder that imitates /sys/dev/block; and
- * what dd writes, held against what is measured of it. */
+/* I/O counts of /proc and /sys, from texts and from a folder that imitates /sys/dev/block; and the
+ * writes of dd compared with the measured ones. */
 #include "unit/unit.h"
 
 #include <fcntl.h>
@@ -28,7 +28,7 @@ TEST(a_process)
     assert_int_equal(io.counts[PROCFS_IO_STORAGE_WRITTEN_BYTES], 8192);
     for (size_t length = 0; length + 1 + sizeof "cancelled_write_bytes: 0" < sizeof text;
          length++) {
-        assert_false(procfs_parse_io(text, length, &io)); /* cut anywhere */
+        assert_false(procfs_parse_io(text, length, &io)); /* cut off anywhere */
     }
 }
 
@@ -96,11 +96,13 @@ TEST(a_mount)
     char path[PROCFS_PATH_BYTES];
     assert_true(procfs_parse_source(text, sizeof text - 1, 40, path));
     assert_string_equal(path, "/dev/disk one");
-    assert_false(procfs_parse_source(text, sizeof text - 1, 41, path)); /* made on nothing */
+    assert_false(
+        procfs_parse_source(text, sizeof text - 1, 41, path)); /* a file system without a source */
     assert_false(procfs_parse_source(text, sizeof text - 1, 42, path));
     assert_true(procfs_parse_source(text, sizeof text - 1, 43, path));
     assert_string_equal(path, "/var/o x/diff");
-    assert_false(procfs_parse_source(text, sizeof text - 1, 44, path)); /* nothing is written */
+    assert_false(procfs_parse_source(text, sizeof text - 1, 44,
+                                     path)); /* an overlay without an upper folder */
 }
 
 static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *walk)
@@ -111,7 +113,8 @@ static int remove_entry(const char *path, const struct stat *status, int kind, s
     return remove(path);
 }
 
-/* A block device below `root`; `partition_of`, `slaves`: names of others, or NULL. */
+/* Makes a block device below `root`; `partition_of` and `slaves` name other devices, or are NULL.
+ */
 static void make_block(const char *root, const char *name, const char *number,
                        const char *partition_of, const char *const *slaves)
 {
@@ -145,7 +148,7 @@ static void make_block(const char *root, const char *name, const char *number,
     assert_int_equal(symlink(target, path), 0);
 }
 
-/* A volume of dm on a partition and on a RAID of two disks, one of them the partition's. */
+/* A dm volume on a partition and on a RAID of two disks, one of which has the partition. */
 TEST(disks_below)
 {
     char root[] = "/tmp/append-io-XXXXXX", path[64];
@@ -160,7 +163,7 @@ TEST(disks_below)
     make_block(root, "sdb", "8:16", NULL, NULL);
     make_block(root, "md0", "9:0", NULL, (const char *const[]){"x/sda", "x/sdb", NULL});
     make_block(root, "dm-0", "253:0", NULL, (const char *const[]){"x/md0", "x/sda/sda1", NULL});
-    /* links name the folder of their kind: x is devices */
+    /* links go through the folder of their kind; here x is devices */
     snprintf(path, sizeof path, "%s/devices/x", root);
     assert_int_equal(symlink(".", path), 0);
     snprintf(path, sizeof path, "%s/dev/block", root);
@@ -190,11 +193,11 @@ TEST(figures)
     to.counts[IO_DEVICE_WRITE_NS] = 100 * MONO_NS_PER_MS;
     from.counts[IO_DEVICE_WRITTEN_BYTES] = 0;
     to.counts[IO_DEVICE_WRITTEN_BYTES] = 3 << 20;
-    from.counts[IO_SERVER_READS] = 8; /* the server was another one */
+    from.counts[IO_SERVER_READS] = 8; /* another server */
     to.counts[IO_SERVER_READS] = 5;
     from.counts[IO_DEVICE_NS] = from.counts[IO_DEVICE_BUSY_NS] = 0;
     to.counts[IO_DEVICE_NS] = 1000;
-    to.counts[IO_DEVICE_BUSY_NS] = 1004; /* some of it from before */
+    to.counts[IO_DEVICE_BUSY_NS] = 1004; /* part of it belongs to the time before */
     from.counts[IO_DEVICE_READS] = to.counts[IO_DEVICE_READS] = 9;
     from.counts[IO_DEVICE_READ_NS] = to.counts[IO_DEVICE_READ_NS] = 9;
     io_subtract(&from, &to, &growth);
@@ -202,17 +205,17 @@ TEST(figures)
     assert_true(io_figure(&growth, IO_FIGURE_DEVICE_WRITE_MS) == 2);
     assert_true(io_figure(&growth, IO_FIGURE_DEVICE_WRITTEN_MIB_PER_S) == 1.5);
     assert_true(io_figure(&growth, IO_FIGURE_DEVICE_READS_PER_S) == 0);
-    assert_true(io_figure(&growth, IO_FIGURE_DEVICE_READ_MS) < 0); /* of no read */
+    assert_true(io_figure(&growth, IO_FIGURE_DEVICE_READ_MS) < 0); /* without a read */
     assert_int_equal(growth.counts[IO_SERVER_READS], -1);
     assert_true(io_figure(&growth, IO_FIGURE_SERVER_READS_PER_S) < 0);
     assert_true(io_figure(&growth, IO_FIGURE_DEVICE_BUSY_PERCENT) == 100);
     assert_true(io_figure(&growth, IO_FIGURE_STORAGE_READ_MIB_PER_S) < 0);
 }
 
-/* The kernel's count begins again behind 32 bits; one that falls is that of another disk. */
+/* The kernel's count wraps around at 32 bits; a falling count belongs to another disk. */
 TEST(times)
 {
-    struct io_time time = {.is_told = false};
+    struct io_time time = {.is_reported = false};
     assert_int_equal(io_add_time(&time, UINT32_MAX - 5), 0);
     assert_int_equal(io_add_time(&time, UINT32_MAX - 2), 3 * MONO_NS_PER_MS);
     assert_int_equal(io_add_time(&time, 7), 13 * MONO_NS_PER_MS);
@@ -222,7 +225,7 @@ TEST(times)
     assert_int_equal(io_add_time(&time, 90), 96 * MONO_NS_PER_MS);
 }
 
-/* 64 writes of 64 KiB past the page cache: the device did at least these. */
+/* 64 writes of 64 KiB that bypass the page cache: the device made at least these. */
 TEST(what_dd_writes)
 {
     char path[] = "/tmp/append-dd-XXXXXX", of[64];
@@ -247,8 +250,8 @@ TEST(what_dd_writes)
     const bool has_run = result == CHILD_EXITED && child.end.code == 0;
     child_output_fini(&child);
     io_subtract(&before, &after, &growth);
-    if (about.device[0] == '\0' || !has_run) { /* overlay, tmpfs */
-        print_message("no device below /tmp, or none that takes O_DIRECT: %s\n", about.note);
+    if (about.device[0] == '\0' || !has_run) { /* on an overlay or tmpfs */
+        print_message("skipped: no device below /tmp, or one without O_DIRECT: %s\n", about.note);
         assert_true(about.note[0] != '\0' || !has_run);
         assert_true(growth.counts[IO_DEVICE_WRITES] < 0 || !has_run);
         return;

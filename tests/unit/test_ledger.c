@@ -1,4 +1,4 @@
-/* The ledgers, causes, summaries of sessions and rows that were read back. */
+/* The ledgers, causes, session summaries, and the verification of rows that were read back. */
 #include "unit/unit.h"
 
 #include <pthread.h>
@@ -47,7 +47,7 @@ TEST(session_ledgers_balance_or_not)
         (*members[i])--;
     }
     assert_true(session_ledger_balances(&ledger));
-    ledger.requested++; /* a session that connected and did not end */
+    ledger.requested++; /* a session that connected and has no outcome */
     ledger.connected++;
     assert_false(session_ledger_balances(&ledger));
 }
@@ -90,17 +90,17 @@ struct settle_case {
 };
 
 /* 600 acknowledged, 150 in doubt, 200 rejected. */
-TEST(counts_are_held_against_the_ledger)
+TEST(counts_are_compared_with_the_ledger)
 {
     const struct settle_case cases[] = {
         {70, 670, 0, 0, 0, 0, 0, false},      /* exact */
-        {70, 770, 0, 0, 100, 0, 0, false},    /* in doubt, arrived in part */
-        {70, 820, 0, 0, 150, 0, 0, false},    /* in doubt, all arrived */
-        {70, 821, 0, 0, 150, 1, 0, false},    /* one that was rejected */
-        {70, 1021, 0, 0, 150, 200, 1, false}, /* somebody else's row */
-        {70, 669, 0, 1, 0, 0, 0, false},      /* one lost, or one of those before */
-        {70, 70, 530, 600, 0, 0, 0, false},   /* at most 70 of this run are left */
-        {0, 70, 530, 530, 0, 0, 0, false},    /* all that are left are of this run */
+        {70, 770, 0, 0, 100, 0, 0, false},    /* some rows in doubt arrived */
+        {70, 820, 0, 0, 150, 0, 0, false},    /* all rows in doubt arrived */
+        {70, 821, 0, 0, 150, 1, 0, false},    /* a rejected row arrived */
+        {70, 1021, 0, 0, 150, 200, 1, false}, /* a row of another writer */
+        {70, 669, 0, 1, 0, 0, 0, false},      /* a row of this run or an earlier row is lost */
+        {70, 70, 530, 600, 0, 0, 0, false},   /* at most 70 rows of this run are left */
+        {0, 70, 530, 530, 0, 0, 0, false},    /* all rows that are left are of this run */
         {70, 69, 531, 600, 0, 0, 0, true},
         {UINT64_MAX, 0, 600, 600, 0, 0, 0, true},
         {0, UINT64_MAX, 0, 0, 150, 200, UINT64_MAX - 950, false},
@@ -125,7 +125,7 @@ TEST(counts_are_held_against_the_ledger)
     }
 }
 
-/* Each of the identities, broken by one. */
+/* Breaks each of the identities by one. */
 TEST(transactions_balance_or_not)
 {
     static const uint64_t good[RECORDER_COUNTERS] = {
@@ -163,12 +163,12 @@ TEST(transactions_balance_or_not)
     sum[RECORDER_TRANSACTIONS_PARTIAL] = sum[RECORDER_TRANSACTIONS_FAILED] + 1;
     assert_false(transactions_balance(sum));
     memcpy(sum, good, sizeof sum);
-    sum[RECORDER_TRANSACTIONS_FAILED]++; /* for none of the three reasons */
+    sum[RECORDER_TRANSACTIONS_FAILED]++; /* without one of the three reasons */
     sum[RECORDER_TRANSACTIONS_COMMITTED]--;
     assert_false(transactions_balance(sum));
 }
 
-/* The same by name, of a transaction and of a statement. */
+/* The same for a transaction and a statement by name. */
 TEST(operation_counts_balance_or_not)
 {
     static const uint64_t good[OPERATION_COUNTS] = {
@@ -198,7 +198,7 @@ TEST(operation_counts_balance_or_not)
         counts[i]++;
         assert_int_equal(operation_counts_balance(counts),
                          i == COUNT_ROWS || i == COUNT_EMPTY || i == COUNT_PARTIAL);
-        /* more in part than failed */
+        /* more partial transactions than failed ones */
         counts[COUNT_PARTIAL] = counts[COUNT_FAILED] + 1;
         assert_false(operation_counts_balance(counts));
     }
@@ -219,7 +219,7 @@ static struct error make(enum error_kind kind, int code, const char *sqlstate, c
     return error;
 }
 
-TEST(tables_are_held_against_what_was_committed)
+TEST(tables_are_compared_with_what_was_committed)
 {
     const struct {
         uint64_t after, lost, surplus;
@@ -238,7 +238,7 @@ TEST(tables_are_held_against_what_was_committed)
         assert_int_equal(verification.lost, cases[i].lost);
         assert_int_equal(verification.surplus, cases[i].surplus);
     }
-    /* more was taken than can have been there */
+    /* more rows were taken than the table can have had */
     struct verification verification = {.rows_before = 3, .taken = 4, .rows_after = 1};
     verification_settle_table(&verification);
     assert_int_equal(verification.lost, 0);
@@ -263,7 +263,7 @@ TEST(equal_causes_are_one)
     causes_fini(&causes);
 }
 
-/* The copy's mutex is its own: that of the other is locked meanwhile. */
+/* The copy has its own mutex, even while the mutex of the original is locked. */
 TEST(causes_are_copied_without_their_mutex)
 {
     static struct causes copy;
@@ -399,8 +399,8 @@ static void read_rows(struct row_map *map, int64_t session, int64_t first, int64
     }
 }
 
-/* Three sessions whose bits lie across the borders of words, one of them without rows. */
-TEST(test_all_there)
+/* Three sessions whose bits cross the borders of words; one session has no rows. */
+TEST(test_all_rows_present)
 {
     struct session_summary sessions[3] = {{.begun = 100}, {.begun = 0}, {.begun = 333}};
     struct row_verification found = {0};
@@ -446,7 +446,7 @@ TEST(test_lost_doubled_and_foreign)
     assert_int_equal(sessions[1].lost, 0);
 }
 
-/* Rows that were not acknowledged: in doubt, rejected, and some of a batch. */
+/* Rows that were not acknowledged: in doubt, rejected, and part of a batch. */
 TEST(test_exceptions)
 {
     struct row_exception list[] = {exception(10, 10, 0, true), exception(40, 10, 0, false),
@@ -454,13 +454,13 @@ TEST(test_exceptions)
     struct session_summary session = {.begun = 100, .exceptions = list, .exception_count = 4};
     struct row_verification found = {0};
     struct row_map *map = row_map_create(&session, 1);
-    read_rows(map, 0, 0, 13, &session, &found);  /* 3 of those in doubt */
-    read_rows(map, 0, 20, 22, &session, &found); /* 2 of the rejected ones */
-    read_rows(map, 0, 50, 16, &session, &found); /* 6 of the batch of which 4 are acknowledged */
-    read_rows(map, 0, 70, 25, &session, &found); /* 5 of the batch of which 7 are */
+    read_rows(map, 0, 0, 13, &session, &found);  /* 3 rows in doubt */
+    read_rows(map, 0, 20, 22, &session, &found); /* 2 rejected rows */
+    read_rows(map, 0, 50, 16, &session, &found); /* 6 rows of the batch with 4 acknowledged rows */
+    read_rows(map, 0, 70, 25, &session, &found); /* 5 rows of the batch with 7 acknowledged rows */
     row_map_settle(map, &session, &found);
     row_map_destroy(map);
-    /* acknowledged: 60 outside of all exceptions, and 4, and 7 */
+    /* acknowledged: 60 outside of all exceptions, 4 and 7 within */
     assert_int_equal(session.present, 60 + 4 + 5);
     assert_int_equal(session.lost, 2);
     assert_int_equal(session.unacknowledged_present, 3 + 2 + 2);

@@ -45,7 +45,7 @@ static bool walk(const struct procfs_process *list, size_t count)
 {
     table.seen.count = 0;
     for (size_t i = 0; i < count; i++) {
-        struct process *process = process_table_see(&table);
+        struct process *process = process_table_add(&table);
         assert_non_null(process);
         process->seen = list[i];
     }
@@ -77,7 +77,7 @@ TEST_BETWEEN(a_root_that_is_gone_is_no_tree, set_up, tear_down)
     list[1].has_ended = true;
     assert_false(walk(list, 2));
     list[1].has_ended = false;
-    list[1].start_ticks = 6; /* the pid was used again */
+    list[1].start_ticks = 6; /* the pid was reused */
     assert_false(walk(list, 2));
 }
 
@@ -92,7 +92,7 @@ TEST_BETWEEN(a_reaped_child_counts_once, set_up, tear_down)
     assert_int_equal(table.known.count, 1);
 }
 
-/* The walk read the parent before, and the child after the reaping. */
+/* The walk read the parent before and the child after the reaping. */
 TEST_BETWEEN(a_child_that_falls_between_two_reads_is_not_lost, set_up, tear_down)
 {
     struct procfs_process before[] = {seen(ROOT, 1, 10, 0), seen(101, ROOT, 50, 0)};
@@ -105,7 +105,7 @@ TEST_BETWEEN(a_child_that_falls_between_two_reads_is_not_lost, set_up, tear_down
     assert_int_equal(table.total_ns, 62);
 }
 
-/* The walk read the child before, and the parent after the reaping. */
+/* The walk read the child before and the parent after the reaping. */
 TEST_BETWEEN(a_child_that_was_read_twice_counts_once, set_up, tear_down)
 {
     struct procfs_process before[] = {seen(50, ROOT, 50, 0), seen(ROOT, 1, 10, 0)};
@@ -131,7 +131,7 @@ TEST_BETWEEN(a_child_that_nobody_reaps_keeps_its_time, set_up, tear_down)
     assert_int_equal(table.departed_ns, 50);
 }
 
-/* The parent shows whole ticks of user and of system time, the child showed nanoseconds. */
+/* The parent's time is in whole ticks of user and system time; the child's was in nanoseconds. */
 TEST_BETWEEN(rounding_to_ticks_is_forgiven_once, set_up, tear_down)
 {
     process_table_fini(&table);
@@ -142,7 +142,7 @@ TEST_BETWEEN(rounding_to_ticks_is_forgiven_once, set_up, tear_down)
     assert_true(walk(before, 4));
     assert_int_equal(table.total_ns, 1104);
     assert_true(walk(after, 1));
-    /* 101 and 102 are paid for by 70 and the rounding; 103 was not reaped and stays. */
+    /* the growth of 70 plus the rounding covers 101 and 102; 103 was not reaped and stays */
     assert_int_equal(table.known.count, 2);
     assert_true(walk(after, 1));
     assert_true(walk(after, 1));

@@ -20,7 +20,8 @@ struct text {
     size_t length;
 };
 
-/* Exactly as large as its content, so that the address sanitizer and valgrind see a read beyond. */
+/* Copies text into memory of exactly its size, so that the address sanitizer and valgrind notice a
+ * read past the end. */
 static struct text exact_copy(const char *bytes, size_t length)
 {
     struct text text = {.bytes = malloc(length > 0 ? length : 1), .length = length};
@@ -42,7 +43,7 @@ static struct text load(const char *path)
     return exact_copy(bytes, length);
 }
 
-/* One call for all parsers, so that the hostile input below goes through each of them. */
+/* One signature for all parsers, so that the hostile input below goes through each of them. */
 typedef bool (*parser)(const char *text, size_t length);
 
 static bool cpu(const char *text, size_t length)
@@ -137,7 +138,7 @@ TEST(cpu_times)
     assert_int_equal(out.total_ticks, 32953 + 22972 + 396040 + 991 + 2648 + 19);
     assert_int_equal(out.busy_ticks, 32953 + 22972 + 2648 + 19);
     assert_int_equal(out.cpus, 2);
-    /* Guest time is inside user time, guest_nice inside nice. */
+    /* user time includes guest time, nice time includes guest_nice */
     static const char guests[] = "cpu  100 50 10 1000 5 1 2 3 90 40\ncpu0 1 1 1 1\n";
     assert_true(procfs_parse_cpu(guests, sizeof(guests) - 1, &out));
     assert_int_equal(out.total_ticks, 1171);
@@ -156,7 +157,7 @@ static int64_t tick_ns(void)
     return 1000000000 / sysconf(_SC_CLK_TCK);
 }
 
-TEST(a_process_of_its_own)
+TEST(one_process)
 {
     struct procfs_process out;
     const struct text text = load(DATA "pid_stat_one_process");
@@ -219,7 +220,7 @@ TEST(names_with_blanks_and_parentheses)
     assert_true(procfs_parse_process(zombie, sizeof(zombie) - 1, &out));
     assert_true(out.has_ended);
     assert_int_equal(out.reaped_ns, 4 * tick_ns());
-    /* PF_EXITING: it was killed, and the kernel frees what it has */
+    /* PF_EXITING: the process was killed, and the kernel frees its memory */
     static const char ending[] = "7 (a) R 3 7 7 0 -1 4194628 1 2 3 4 1 2 3 4 20 0 9 0 77\n";
     assert_true(procfs_parse_process(ending, sizeof(ending) - 1, &out));
     assert_true(out.has_ended);
@@ -330,7 +331,7 @@ TEST(listening_sockets)
     struct procfs_inodes found = {0};
     struct text text = load(DATA "proc_net_tcp_postgresql");
     assert_true(procfs_parse_listeners(text.bytes, text.length, 0x70DA, &found));
-    assert_int_equal(found.count, 1); /* its connections have the same local port */
+    assert_int_equal(found.count, 1); /* connections with the same local port are not counted */
     assert_int_equal(found.inodes[0], 224325);
     assert_true(procfs_parse_listeners(text.bytes, text.length, 0x07E8, &found));
     assert_int_equal(found.count, 2);
@@ -414,7 +415,7 @@ TEST(limits_of_a_process)
     assert_int_equal(out.files.soft, 1024);
     assert_int_equal(out.files.hard, 20000);
     assert_true(out.address_space.soft == UINT64_MAX);
-    /* a file cut short, a limit that is not there, a value that is no number */
+    /* a file cut short, a missing limit, a value that is not a number */
     char *cut = exact_copy(limits_file, strlen(limits_file)).bytes;
     assert_false(procfs_parse_rlimits(cut, strlen(limits_file) - 1, &out));
     assert_false(procfs_parse_rlimits(cut, strlen(limits_file) / 2, &out));
@@ -433,7 +434,7 @@ TEST(status_of_a_process)
     assert_int_equal(out.threads, 7);
     assert_int_equal(out.size_bytes, UINT64_C(219384) * 1024);
     assert_int_equal(out.capabilities, 1 << 24);
-    /* a thread of the kernel has no memory */
+    /* a kernel thread has no memory */
     static const char kernel[] = "Uid:\t0\t0\t0\t0\nThreads:\t1\nCapEff:\t000001ffffffffff\n";
     assert_true(procfs_parse_status(kernel, strlen(kernel), &out));
     assert_int_equal(out.size_bytes, 0);
@@ -520,7 +521,7 @@ TEST(cgroups_of_controllers)
     char longest[PROCFS_PATH_BYTES + 16];
     const int length = snprintf(longest, sizeof longest, "7:pids:/%0*d\n", PROCFS_PATH_BYTES, 0);
     assert_false(procfs_parse_cgroup(longest, (size_t)length, "pids", path));
-    /* the longest that fits */
+    /* the longest path that fits */
     snprintf(longest, sizeof longest, "7:pids:/%0*d\n", PROCFS_PATH_BYTES - 2, 0);
     assert_true(procfs_parse_cgroup(longest, strlen(longest), "pids", path));
     assert_int_equal(strlen(path), PROCFS_PATH_BYTES - 1);
@@ -541,7 +542,7 @@ TEST(mounts)
     assert_string_equal(out.root, "/");
     assert_string_equal(out.point, "/sys/fs/cgroup/unified");
     assert_false(procfs_parse_mount(text, strlen(text), "memory", &out));
-    /* an escape that is none */
+    /* an invalid escape */
     static const char bad[] = "1 2 3 / /a\\9 rw - cgroup2 x rw\n";
     assert_false(procfs_parse_mount(bad, strlen(bad), "", &out));
 }
@@ -572,7 +573,7 @@ TEST(ports)
     assert_false(procfs_parse_reserved("1,\n", 3, &ports));
 }
 
-/* 127.0.0.1:5432 is 0100007F:1538 as an x86 shows it. */
+/* On x86 127.0.0.1:5432 is shown as 0100007F:1538. */
 static const char sockets[] =
     "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid\n"
     "   0: 00000000:9C40 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0 0 1\n"
@@ -597,14 +598,15 @@ TEST(ports_that_are_taken)
 {
     uint64_t waiting = 0;
     struct procfs_destination destination = {.port = 5432, .address = 0x0100007F};
-    /* the one that listens, the one connected there, both that wait */
+    /* the listener, the connection to the destination, and both in TIME_WAIT */
     assert_int_equal(taken_by(&destination, &waiting), 1 | 2 | 8 | 16);
     assert_int_equal(waiting, 2);
-    /* reused is the one that has waited for 20 s, not the one that began to wait just now */
+    /* the port that has been in TIME_WAIT for 20 s is reused, the one that has just entered it is
+     * not */
     destination.is_wait_reused = true;
     assert_int_equal(taken_by(&destination, &waiting), 1 | 2 | 16);
     assert_int_equal(waiting, 1);
-    destination.address = 0; /* any */
+    destination.address = 0; /* any address */
     assert_int_equal(taken_by(&destination, &waiting), 1 | 2 | 4 | 16);
     destination.port = 81;
     assert_int_equal(taken_by(&destination, &waiting), 1);
@@ -626,7 +628,7 @@ TEST(named_values)
     assert_true(procfs_parse_named("max 12\n", 7, "max", &value));
     assert_int_equal(value, 12);
     assert_false(procfs_parse_named(control, strlen(control), "oom", &value));
-    assert_false(procfs_parse_named("max 12", 6, "max", &value)); /* cut */
+    assert_false(procfs_parse_named("max 12", 6, "max", &value)); /* cut off */
     assert_false(procfs_parse_named("max twelve\n", 11, "max", &value));
     assert_false(procfs_parse_named("", 0, "max", &value));
 }
@@ -673,8 +675,9 @@ enum {
     FILES = sizeof(files) / sizeof(files[0])
 };
 
-/* Every beginning of every file through every parser: none may read beyond its end, and one that
- * stops within a line is refused by all but the parser of /proc/stat, which needs the head only. */
+/* Feeds every beginning of every file to every parser. No parser may read past the end, and all but
+ * the parser of /proc/stat, which needs the first lines only, must refuse a text that ends within a
+ * line. */
 TEST(truncated_files)
 {
     for (size_t f = 0; f < FILES; f++) {
@@ -695,7 +698,7 @@ TEST(truncated_files)
     }
 }
 
-/* A user can be in hundreds of groups, all of which are in one line of the file. */
+/* A user can be in hundreds of groups, which are all in one line of the file. */
 TEST(this_program_in_many_groups)
 {
     enum {
@@ -709,7 +712,7 @@ TEST(this_program_in_many_groups)
         groups[i] = 1000000 + i;
     }
     if (count < 0 || setgroups(GROUPS, groups) != 0) {
-        skip(); /* only root may */
+        skip(); /* only root may set groups */
     }
     const int proc = procfs_open();
     const struct procfs_status own = procfs_read_own(proc);

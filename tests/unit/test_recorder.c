@@ -43,8 +43,8 @@ static struct recorder_snapshot *new_snapshot(void)
     return snapshot;
 }
 
-/* While the threads work the snapshots must grow and agree with themselves; after the join the sums
- * are exact. Fewer shards than threads, so that threads meet in one. */
+/* Snapshots taken while the threads work must grow and be consistent; after the join the sums are
+ * exact. There are fewer shards than threads, so threads share shards. */
 TEST(sums_are_exact_after_the_join)
 {
     struct recorder *recorder = recorder_create(8, 3, OPERATIONS);
@@ -95,7 +95,7 @@ TEST(a_snapshot_is_what_one_histogram_would_hold)
     }
     recorder_take_snapshot(recorder, snapshot);
     assert_memory_equal(&snapshot->histograms[OPERATION_CONNECT], expected, sizeof(*expected));
-    for (unsigned i = 0; i < 3; i++) { /* the sum stops at its end */
+    for (unsigned i = 0; i < 3; i++) { /* the sum stops at UINT64_MAX */
         recorder_record(recorder, 1, OPERATION_CONNECT, INT64_MAX);
         histogram_record(expected, INT64_MAX);
     }
@@ -142,7 +142,7 @@ TEST(counters_do_not_mix)
     recorder_destroy(recorder);
 }
 
-/* Counts of an operation are its own, whatever the shard. */
+/* Each operation has its own counts, whatever the shard. */
 TEST(operations_are_counted)
 {
     enum {
@@ -174,8 +174,8 @@ TEST(operations_are_counted)
     recorder_destroy(recorder);
 }
 
-/* A session that moves leaves what it did where it did it; the total is that of all hosts. */
-TEST(hosts_are_told_apart)
+/* What a session did at a host stays with that host when it moves; the total covers all hosts. */
+TEST(each_host_has_its_own_counts)
 {
     struct recorder *recorder = recorder_create_for_hosts(3, 2, OPERATIONS, 3);
     struct recorder_snapshot *snapshot = new_snapshot();
@@ -233,7 +233,7 @@ TEST(snapshots_carry_their_time)
     recorder_destroy(recorder);
 }
 
-TEST(any_number_of_shards_will_do)
+TEST(any_number_of_shards_works)
 {
     for (unsigned shards = 0; shards < 10; shards++) {
         struct recorder *recorder = recorder_create(1000, shards, OPERATIONS);
@@ -246,7 +246,7 @@ TEST(any_number_of_shards_will_do)
     recorder_destroy(NULL);
 }
 
-TEST(who_stands_still_is_counted)
+TEST(stalled_sessions_are_counted)
 {
     uint64_t reading;
     struct recorder *recorder = recorder_create(8, 2, OPERATIONS);
@@ -255,7 +255,7 @@ TEST(who_stands_still_is_counted)
     for (unsigned i = 0; i < 5; i++) {
         recorder_set_working(recorder, i, i < 4 ? 100 : 150);
     }
-    assert_int_equal(recorder_count_stalled(recorder, 99, &reading), 0); /* not all the time */
+    assert_int_equal(recorder_count_stalled(recorder, 99, &reading), 0); /* not since 99 */
     assert_int_equal(recorder_count_stalled(recorder, 100, &reading), 4);
     assert_int_equal(recorder_count_stalled(recorder, 150, &reading), 5);
     recorder_note_progress(recorder, 1, 160);
@@ -268,7 +268,7 @@ TEST(who_stands_still_is_counted)
     assert_int_equal(recorder_count_stalled(recorder, 200, &reading), 3);
     assert_int_equal(reading, 0);
     recorder_note_reading(recorder, 2, true);
-    recorder_note_reading(recorder, 1, true); /* it has ended its work */
+    recorder_note_reading(recorder, 1, true); /* this session has ended its work */
     assert_int_equal(recorder_count_stalled(recorder, 200, &reading), 3);
     assert_int_equal(reading, 1);
     recorder_note_reading(recorder, 2, false);
@@ -308,7 +308,7 @@ static struct interval take(void)
     return interval;
 }
 
-/* Connected now, whatever it took: the dip of a restart must be seen. */
+/* sessions_alive are those connected now, so that the dip of a restart shows. */
 TEST_BETWEEN(test_alive, set_up_intervals, tear_down_intervals)
 {
     recorder_add(counted, 0, RECORDER_CONNECTIONS_OPENED, 5);
@@ -329,14 +329,14 @@ TEST_BETWEEN(test_without_progress, set_up_intervals, tear_down_intervals)
     for (unsigned i = 0; i < SESSIONS; i++) {
         recorder_set_working(counted, i, mono_now_ns());
     }
-    assert_int_equal(take().sessions_without_progress, 0); /* they have just begun */
+    assert_int_equal(take().sessions_without_progress, 0); /* they have just begun to work */
     recorder_note_progress(counted, 0, mono_now_ns());
     assert_int_equal(take().sessions_without_progress, SESSIONS - 1);
     recorder_note_progress(counted, 1, mono_now_ns());
-    recorder_set_working(counted, 0, 0); /* that it has done its share is no standstill */
+    recorder_set_working(counted, 0, 0); /* a session that has done its share is not stalled */
     assert_int_equal(take().sessions_without_progress, SESSIONS - 2);
     assert_int_equal(take().sessions_without_progress, SESSIONS - 1);
-    recorder_note_reading(counted, 1, true); /* nor is a long read */
+    recorder_note_reading(counted, 1, true); /* nor is a session in a long read */
     const struct interval interval = take();
     assert_int_equal(interval.sessions_working, SESSIONS - 1);
     assert_int_equal(interval.sessions_reading, 1);

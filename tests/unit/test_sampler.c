@@ -27,14 +27,14 @@ enum {
     MIB = 1024 * 1024
 };
 
-/* What the sampler gave. Written by the measuring thread, read after it was joined; only
- * interval_count is watched meanwhile. */
+/* What the sampler delivered. Written by the measuring thread, read after it was joined; only
+ * interval_count is read meanwhile. */
 struct record {
     struct interval intervals[ENTRIES_MAX];
     atomic_size_t interval_count;
     struct sample samples[ENTRIES_MAX];
     size_t sample_count;
-    uint64_t last_rows; /* acknowledged, when the last interval ended */
+    uint64_t last_rows; /* acknowledged at the end of the last interval */
 };
 
 static struct record record;
@@ -55,7 +55,7 @@ static void keep_sample(struct record *kept, const struct sample *sample)
     }
 }
 
-/* What a table takes, and took when it was asked for. */
+/* The size of a table now, and when it was last read. */
 static atomic_int table_now, table_asked;
 
 static pthread_t thread;
@@ -131,7 +131,7 @@ static void check_percent(double percent)
     assert_true(percent <= 100);
 }
 
-/* Whatever the timing was: both rows of entries must be without gaps, and add up. */
+/* Whatever the timing, intervals and samples must have no gaps, and must add up. */
 static void check_entries(const struct resource_summary *summary)
 {
     assert_true(record.interval_count > 0);
@@ -161,7 +161,7 @@ static void check_entries(const struct resource_summary *summary)
             highest_client = sample->cpu.client;
         }
     }
-    /* the kernel's own high-water mark may be higher than what was seen */
+    /* the kernel's high-water mark may exceed what the samples saw */
     assert_true(summary->max_client_memory_bytes >= highest_memory);
     assert_true(summary->max_cpu.client <= highest_client);
     assert_true(summary->max_cpu.client >= 0);
@@ -172,7 +172,8 @@ TEST(intervals_add_up)
 {
     struct recorder *recorder = recorder_create(20, 4, OPERATIONS);
     assert_non_null(recorder);
-    recorder_add(recorder, 0, RECORDER_ROWS_ACKNOWLEDGED, 5); /* before the sampler: counts too */
+    recorder_add(recorder, 0, RECORDER_ROWS_ACKNOWLEDGED,
+                 5); /* rows from before the sampler count as well */
     struct sampler *sampler = start(recorder, 400 * MONO_NS_PER_MS, false);
     for (unsigned i = 0; i < 20; i++) {
         recorder_add(recorder, i, RECORDER_CONNECTIONS_OPENED, 1);
@@ -229,7 +230,7 @@ TEST(a_short_run_is_one_sample)
     assert_int_equal(record.sample_count, 1);
     assert_true(record.samples[0].end_ns <= length_ns);
     assert_true(record.samples[0].end_ns - record.samples[0].start_ns >= 60 * MONO_NS_PER_MS);
-    /* There is no longer sample, so this one sets the maximum. */
+    /* without a longer sample, this one sets the maximum */
     assert_true(summary.max_cpu.client == record.samples[0].cpu.client);
     assert_int_equal(summary.memory_source, MEMORY_SELF);
     assert_true(summary.max_server_memory_bytes > 0);
@@ -259,7 +260,7 @@ TEST(short_samples_do_not_set_maxima)
     assert_non_null(recorder);
     struct sampler *sampler = start(recorder, 1000 * MONO_NS_PER_MS, true);
     wait_for_intervals(1);
-    /* The last, short sample is all work. */
+    /* the last, short sample has only work */
     burn(50 * MONO_NS_PER_MS);
     struct resource_summary summary;
     stop(sampler, &summary);
@@ -277,7 +278,8 @@ TEST(short_samples_do_not_set_maxima)
     recorder_destroy(recorder);
 }
 
-/* A kernel that accounts by ticks and saw none of this program's: the host is always idle here. */
+/* A kernel that accounts by ticks may miss all of this program's time: here the host is always
+ * idle. */
 TEST(the_host_has_no_less_than_its_parts)
 {
     char path[] = "/tmp/append-stat-XXXXXX";
@@ -292,7 +294,7 @@ TEST(the_host_has_no_less_than_its_parts)
                                           .stat_path = path};
     memset(&record, 0, sizeof record);
     struct sampler *sampler = start_with(&config);
-    sleep_ms(50); /* before the work: what dilutes the sample */
+    sleep_ms(50); /* before the work: this dilutes the sample */
     sampler_wake(sampler, SAMPLER_WORK_BEGUN);
     sleep_ms(50);
     write_stat(file, 200);
@@ -314,7 +316,7 @@ TEST(the_host_has_no_less_than_its_parts)
     unlink(path);
 }
 
-/* The last sample ends after the work, and has the size of then. */
+/* The last sample ends after the work, and has the table's size at that time. */
 TEST(a_table_has_the_size_of_the_samples_end)
 {
     struct recorder *recorder = recorder_create(8, 1, OPERATIONS);
@@ -359,7 +361,7 @@ static void wait_for_cpu(pid_t pid, int64_t ns)
     }
 }
 
-/* A server that works all the time: what it does before and behind the work does not count. */
+/* A server that is always busy: its CPU time before and after the work does not count. */
 TEST(the_servers_cpu_time_is_that_of_the_work)
 {
     const pid_t server = fork();
@@ -377,7 +379,7 @@ TEST(the_servers_cpu_time_is_that_of_the_work)
     wait_for_cpu(server, 200 * MONO_NS_PER_MS);
     const int64_t before_ns = cpu_ns_of(server);
     sampler_wake(sampler, SAMPLER_WORK_BEGUN);
-    sleep_ms(100); /* so that it was read */
+    sleep_ms(100); /* so that the server's time is read */
     wait_for_cpu(server, 200 * MONO_NS_PER_MS);
     sampler_wake(sampler, SAMPLER_WORK_DONE);
     sleep_ms(100);
@@ -392,7 +394,7 @@ TEST(the_servers_cpu_time_is_that_of_the_work)
     recorder_destroy(recorder);
 }
 
-TEST(a_poke_reads_memory_between_samples)
+TEST(memory_is_read_between_samples_on_request)
 {
     const size_t bytes = 64 * MIB;
     struct recorder *recorder = recorder_create(8, 1, OPERATIONS);
@@ -403,7 +405,7 @@ TEST(a_poke_reads_memory_between_samples)
     memset(memory, 1, bytes);
     const size_t seen = atomic_load(&record.interval_count);
     sampler_wake(sampler, SAMPLER_READ);
-    /* When an interval has come and another, the poke between them was answered. */
+    /* after two more intervals the request between them has been served */
     wait_for_intervals(seen + 2);
     munmap(memory, bytes);
     struct resource_summary summary;
@@ -415,7 +417,7 @@ TEST(a_poke_reads_memory_between_samples)
     recorder_destroy(recorder);
 }
 
-/* The samples that are whole in it, each by its length. */
+/* A hold is the mean of the samples that lie wholly within it, weighted by length. */
 TEST(a_hold_is_the_mean_of_its_samples)
 {
     struct recorder *recorder = recorder_create(8, 1, OPERATIONS);
@@ -437,7 +439,7 @@ TEST(a_hold_is_the_mean_of_its_samples)
     sampler_end_hold(sampler, &level);
     struct resource_summary summary;
     stop(sampler, &summary);
-    /* a sample or two may have come when the hold was over */
+    /* one or two samples may follow the end of the hold */
     bool is_mean = false;
     double client = 0;
     double time_ns = 0;
@@ -450,7 +452,7 @@ TEST(a_hold_is_the_mean_of_its_samples)
         }
     }
     assert_true(is_mean);
-    assert_true(level.cpu.server < 0); /* embedded */
+    assert_true(level.cpu.server < 0); /* an embedded database has no CPU time of its own */
     assert_true(level.client_memory_bytes > 0);
     assert_true(level.server_memory_bytes > 0);
     sampler_begin_hold(NULL, 0);
@@ -459,7 +461,7 @@ TEST(a_hold_is_the_mean_of_its_samples)
     recorder_destroy(recorder);
 }
 
-static void *poke_often(void *argument)
+static void *request_readings(void *argument)
 {
     for (unsigned i = 0; i < 200; i++) {
         sampler_wake(argument, SAMPLER_READ);
@@ -467,14 +469,14 @@ static void *poke_often(void *argument)
     return NULL;
 }
 
-TEST(any_thread_may_poke)
+TEST(any_thread_may_request_a_reading)
 {
     struct recorder *recorder = recorder_create(8, 1, OPERATIONS);
     assert_non_null(recorder);
     struct sampler *sampler = start(recorder, 20 * MONO_NS_PER_MS, true);
     pthread_t threads[POKERS];
     for (size_t i = 0; i < POKERS; i++) {
-        assert_int_equal(pthread_create(&threads[i], NULL, poke_often, sampler), 0);
+        assert_int_equal(pthread_create(&threads[i], NULL, request_readings, sampler), 0);
     }
     for (size_t i = 0; i < POKERS; i++) {
         pthread_join(threads[i], NULL);
@@ -486,7 +488,7 @@ TEST(any_thread_may_poke)
     recorder_destroy(recorder);
 }
 
-/* Of all CPUs: what the process used by the clock, of the time that they had. */
+/* The share is the process's CPU time out of the time of all CPUs. */
 TEST(all_cpus_together_are_the_whole)
 {
     struct recorder *recorder = recorder_create(8, 1, OPERATIONS);
@@ -508,7 +510,8 @@ TEST(other_programs_have_the_rest)
     const struct cpu_shares known = {90, 50, 20}, no_server = {90, -1, 20}, nothing = {-1, 50, 20};
     assert_true(cpu_others(&known, true) == 20);
     assert_true(cpu_others(&known, false) == 70);
-    assert_true(cpu_others(&no_server, true) == 0); /* it cannot be told apart from the server */
+    assert_true(cpu_others(&no_server, true) ==
+                0); /* other programs cannot be distinguished from the server */
     assert_true(cpu_others(&no_server, false) == 70);
     assert_true(cpu_others(&nothing, true) == -1);
 }

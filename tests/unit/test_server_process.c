@@ -1,4 +1,4 @@
-/* A "server" is forked: it listens, shares memory, and has children with memory of their own. */
+/* Forks a "server" that listens, shares memory, and has children with private memory. */
 #include "unit/unit.h"
 
 #include <arpa/inet.h>
@@ -40,7 +40,7 @@ struct server {
     int answers;
 };
 
-/* What the server says when it is ready. */
+/* What the server sends when it is ready. */
 struct greeting {
     uint16_t port;
     pid_t children[CHILDREN];
@@ -91,8 +91,8 @@ static pid_t fork_child(void)
     return pid;
 }
 
-/* A server that was just killed holds the port until its children, who inherited the socket, are
- * gone too. */
+/* Binds, and waits if a server that was just killed still holds the port: its children inherited
+ * the socket. */
 static bool bind_patiently(int file, const struct sockaddr_in *address)
 {
     for (unsigned attempt = 0; attempt < 1000; attempt++) {
@@ -240,7 +240,7 @@ static void check_tree(const struct server *server, const struct server_selector
         expected += pss_bytes_of(server->children[i]);
     }
     assert_int_equal(reading.processes, CHILDREN + 1);
-    assert_true(reading.threads >= CHILDREN + 1); /* sanitizers add their own */
+    assert_true(reading.threads >= CHILDREN + 1); /* sanitizers add threads */
     assert_true(reading.cpu_ns >= 0);
     assert_true(reading.memory_bytes > expected - expected / 20);
     assert_true(reading.memory_bytes < expected + expected / 20);
@@ -257,8 +257,8 @@ static void check_tree(const struct server *server, const struct server_selector
 static int set_up(void **state);
 static int tear_down(void **state);
 
-/* Of two servers both are measured; one that listens at two places is one, and one that is not
- * there is named. */
+/* Two servers are measured together. A server that listens at two places counts once; a missing one
+ * is named. */
 TEST_BETWEEN(several_servers_are_added_up, set_up, tear_down)
 {
     const struct server *server = *state;
@@ -304,7 +304,7 @@ TEST_BETWEEN(cpu_time_of_server_and_children_is_counted, set_up, tear_down)
     struct server_reading before;
     struct server_reading after;
     server_process_read(process, INTERVAL_NS, &before);
-    /* What is reaped is shown in ticks of 10 ms. */
+    /* reaped time is shown in ticks of 10 ms */
     const int64_t least_ns = BURN_NS - 20 * MONO_NS_PER_MS;
     command(server, 'b');
     server_process_read(process, INTERVAL_NS, &after);
@@ -400,18 +400,18 @@ TEST_BETWEEN(what_cannot_be_found_is_explained, set_up, tear_down)
     check_unknown(&(struct server_selector){0}, "give --server-pid or --server-cgroup");
     check_unknown(&(struct server_selector){.is_remote = true, .port = server->port},
                   "the server is not on this machine");
-    check_unknown(&(struct server_selector){.pid = 0x3ffffffe}, "no process 1073741822");
+    check_unknown(&(struct server_selector){.pid = 0x3ffffffe}, "process 1073741822 does not exist");
     check_unknown(&(struct server_selector){.cgroup = "/nowhere/at/all"}, "--server-cgroup");
     check_unknown(&(struct server_selector){.cgroup = "no/such/group"}, "--server-cgroup");
-    check_unknown(&(struct server_selector){.cgroup = "/"}, "no memory.stat");
-    /* The port is taken, so nobody else can come to listen on it. */
+    check_unknown(&(struct server_selector){.cgroup = "/"}, "no readable memory.stat");
+    /* the port is taken, so no other program can listen on it */
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t length = sizeof(address);
     const int file = socket(AF_INET, SOCK_STREAM, 0);
     assert_int_equal(bind(file, (struct sockaddr *)&address, sizeof(address)), 0);
     assert_int_equal(getsockname(file, (struct sockaddr *)&address, &length), 0);
     check_unknown(&(struct server_selector){.port = ntohs(address.sin_port)}, "nothing on this");
-    /* Held by this program only, which is not its own server. */
+    /* only this program holds the port, and it is not its own server */
     assert_int_equal(listen(file, 1), 0);
     check_unknown(&(struct server_selector){.port = ntohs(address.sin_port)}, "--server-pid");
     close(file);
@@ -454,7 +454,7 @@ static void remove_file(const char *folder, const char *name)
     assert_int_equal(remove(path), 0);
 }
 
-/* A folder that looks like a cgroup with one below it. */
+/* A folder that imitates a cgroup with another cgroup below it. */
 TEST_BETWEEN(a_cgroup_is_read_with_those_below, set_up, tear_down)
 {
     const struct server *server = *state;
@@ -480,7 +480,7 @@ TEST_BETWEEN(a_cgroup_is_read_with_those_below, set_up, tear_down)
     server_process_describe(process, &description);
     assert_int_equal(description.memory_source, MEMORY_CGROUP);
     assert_int_equal(description.server_pid, server->pid);
-    /* Version 1: other names, and CPU time from the processes. */
+    /* version 1: other names, and CPU time from the processes */
     write_file(folder, "memory.stat", "rss 1\nshmem 2\ntotal_rss 3000\ntotal_shmem 40\n");
     remove_file(folder, "cpu.stat");
     server_process_read(process, INTERVAL_NS, &reading);
@@ -496,7 +496,7 @@ TEST_BETWEEN(a_cgroup_is_read_with_those_below, set_up, tear_down)
     rmdir(folder);
 }
 
-/* A container that is started again has a cgroup of the same name, which counts from 0. */
+/* A restarted container has a cgroup of the same name, which counts from 0. */
 TEST_BETWEEN(a_cgroup_that_is_made_again, set_up, tear_down)
 {
     struct server *server = *state;
@@ -510,7 +510,7 @@ TEST_BETWEEN(a_cgroup_that_is_made_again, set_up, tear_down)
     snprintf(pids, sizeof(pids), "%d\n", (int)server->pid);
     write_file(folder, "cgroup.procs", pids);
     struct server_process *process = look(&(struct server_selector){
-        .cgroup = folder, .pid = server->pid}); /* that of the container's first process */
+        .cgroup = folder, .pid = server->pid}); /* the container's first process */
     struct server_reading reading;
     server_process_read(process, INTERVAL_NS, &reading);
     assert_int_equal(reading.cpu_ns, 1500 * MONO_NS_PER_MS);
@@ -542,8 +542,8 @@ TEST_BETWEEN(a_cgroup_that_is_made_again, set_up, tear_down)
     }
 }
 
-/* That nothing listens can only be said where the sockets can be listed. */
-TEST(without_proc_nothing_is_said_of_listeners)
+/* Without the list of sockets it is unknown whether anything listens. */
+TEST(without_proc_listeners_are_unknown)
 {
     char folder[] = "/tmp/append-proc-XXXXXX";
     char net[sizeof(folder) + 8];
@@ -565,8 +565,8 @@ TEST(without_proc_nothing_is_said_of_listeners)
     rmdir(folder);
 }
 
-/* A killed process has its sockets until the kernel has freed its memory: the server that is
- * started in its place is found, and not that process. */
+/* A killed process keeps its sockets until the kernel has freed its memory. The server that was
+ * started in its place must be found instead. */
 TEST(a_process_that_ends_is_not_the_server)
 {
     char folder[] = "/tmp/append-proc-XXXXXX", path[sizeof(folder) + 16], note[200];

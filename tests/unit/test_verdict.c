@@ -1,4 +1,4 @@
-/* Whether a result can be trusted, and the exit code: of runs and of searches. */
+/* The verdict and the exit code of runs and of searches. */
 #include "unit/unit.h"
 
 #include <stdio.h>
@@ -12,7 +12,7 @@ static const struct judge_context local = {.is_local = true};
 static const struct judge_context remote = {.is_local = false};
 static const struct judge_context embedded = {.is_local = true, .is_embedded = true};
 
-/* A run of 10 sessions and 1,000 rows in which all went well. */
+/* Makes a run of 10 sessions and 1,000 rows without a problem. */
 static struct result *make_good(void)
 {
     struct result *result = calloc(1, sizeof *result);
@@ -28,6 +28,7 @@ static struct result *make_good(void)
     return result;
 }
 
+/* Judges the result, and expects `words` in the verdict reason or in the exit reason. */
 static void expect(struct result *result, const struct judge_context *context, enum verdict verdict,
                    enum exit_code code, const char *words)
 {
@@ -38,8 +39,8 @@ static void expect(struct result *result, const struct judge_context *context, e
     assert_int_equal(result->exit_reason[0] == '\0', code == EXIT_CODE_OK);
     const bool says = strstr(result->verdict_reason, words) || strstr(result->exit_reason, words);
     if (!says) {
-        print_message("'%s' and '%s' lack '%s'\n", result->verdict_reason, result->exit_reason,
-                      words);
+        print_message("neither '%s' nor '%s' contains '%s'\n", result->verdict_reason,
+                      result->exit_reason, words);
     }
     assert_true(says);
 }
@@ -52,7 +53,7 @@ static void add_cause(struct result *result, enum cause_phase phase, const char 
     error_set(&cause->error, ERROR_SERVER, 0, NULL, "%s", text);
 }
 
-/* Of several ranks the machine counts, with all that run on it. */
+/* Ranks on the same machine are judged together, with everything that runs on the machine. */
 TEST(test_ranks)
 {
     struct rank_result ranks[3] = {{.machine = "a"}, {.machine = "b"}, {.machine = "b"}};
@@ -68,13 +69,13 @@ TEST(test_ranks)
     ranks[1].resources.mean_cpu.client = ranks[2].resources.mean_cpu.client = 46;
     expect(r, &remote, VERDICT_INVALID, EXIT_CODE_INVALID,
            "machine b is client-bound: append itself used 92 %");
-    ranks[1].resources.server_pid = 7; /* beside the server it is no more than that has */
+    ranks[1].resources.server_pid = 7; /* its machine has the server, which used more CPU time */
     ranks[1].resources.mean_cpu = (struct cpu_shares){99, 60, 19};
     ranks[2].resources.mean_cpu = (struct cpu_shares){99, -1, 19};
     expect(r, &remote, VERDICT_VALID, EXIT_CODE_OK, "every row");
     ranks[2].counters[RECORDER_RUN_QUEUE_NS] = 1900;
     ranks[1].resources.mean_cpu.server = 40;
-    expect(r, &remote, VERDICT_VALID, EXIT_CODE_OK, "every row"); /* the server had most */
+    expect(r, &remote, VERDICT_VALID, EXIT_CODE_OK, "every row"); /* the server used most */
     ranks[1].resources.mean_cpu.server = 37;
     expect(r, &remote, VERDICT_INVALID, EXIT_CODE_INVALID,
            "machine b is client-bound: append used 38 % of the CPUs, the server only 37 %");
@@ -106,7 +107,7 @@ TEST(test_good_run)
     free(r);
 }
 
-/* A run of a script of 100 transactions, of which all were committed, into one table. */
+/* A scripted run of 100 transactions, all committed, on one table. */
 struct scripted_run {
     struct result *result;
     uint64_t *counters;
@@ -137,7 +138,7 @@ static void end_scripted(struct scripted_run *run)
     free(run->result);
 }
 
-/* So many of the 100 were not committed. */
+/* Gives `n` of the 100 transactions another outcome. */
 static void take_from_committed(struct scripted_run *run, uint64_t n, enum operation_count count)
 {
     run->counters[RECORDER_TRANSACTIONS_COMMITTED] -= n;
@@ -159,15 +160,15 @@ TEST(test_transactions)
     run.result->totals.counters[RECORDER_CHECKS_FAILED] = 2;
     expect(run.result, &scripted, VERDICT_DEGRADED, EXIT_CODE_OK, "2 of 9 checks failed");
     run.table.surplus = 3;
-    expect(run.result, &scripted, VERDICT_DEGRADED, EXIT_CODE_OK, "3 rows more");
+    expect(run.result, &scripted, VERDICT_DEGRADED, EXIT_CODE_OK, "have 3 more rows");
     run.table.lost = 4;
-    expect(run.result, &scripted, VERDICT_DEGRADED, EXIT_CODE_SHORT, "4 rows that were committed");
+    expect(run.result, &scripted, VERDICT_DEGRADED, EXIT_CODE_SHORT, "4 committed rows are lost");
     run.table = (struct verification){.state = VERIFICATION_FAILED, .reason = "gone"};
     expect(run.result, &scripted, VERDICT_DEGRADED, EXIT_CODE_SHORT, "not counted after the run");
     end_scripted(&run);
 }
 
-/* How many may fail; what is unfinished when the run ends has not. */
+/* --max-failed and its percentage; unfinished transactions have not failed. */
 TEST(test_failed_transactions)
 {
     struct scripted_run run;
@@ -196,7 +197,7 @@ TEST(test_failed_transactions)
     make_scripted(&run);
     take_from_committed(&run, 1, COUNT_IN_DOUBT);
     expect(run.result, &scripted, VERDICT_DEGRADED, EXIT_CODE_SHORT, "1 of 100 transactions is in");
-    run.counts[COUNT_IN_DOUBT]--; /* by name it does not balance */
+    run.counts[COUNT_IN_DOUBT]--; /* now the counts by name do not balance */
     expect(run.result, &scripted, VERDICT_DEGRADED, EXIT_CODE_INTERNAL, "does not balance");
     end_scripted(&run);
 }
@@ -216,7 +217,7 @@ TEST(test_scripts)
     context.rate_rows_per_s = 20;
     expect(run.result, &context, VERDICT_VALID, EXIT_CODE_OK, "every transaction");
     context.rate_rows_per_s = 40;
-    expect(run.result, &context, VERDICT_DEGRADED, EXIT_CODE_OK, "50 % of the rate");
+    expect(run.result, &context, VERDICT_DEGRADED, EXIT_CODE_OK, "50 % of the requested rate");
     context.rate_rows_per_s = 0;
     add_cause(run.result, CAUSE_SCRIPT, "own.lua:3: a mistake");
     run.result->causes.entries[0].status = STATUS_FATAL;
@@ -275,7 +276,7 @@ TEST(test_starved_sessions)
     r->resources.mean_cpu.host = 40;
     r->resources.mean_cpu.server = 20;
     expect(r, &local, VERDICT_INVALID, EXIT_CODE_INVALID, "60 %");
-    /* whoever had the CPUs is to blame for the wait, not who waited */
+    /* the program that used the CPUs is to blame, not the one that waited for them */
     r->resources.mean_cpu = (struct cpu_shares){100, 42, 21};
     expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_OK,
            "busy: server 42 %, other programs 37 %, append 21 %");
@@ -289,8 +290,7 @@ TEST(test_starved_sessions)
     expect(r, &local, VERDICT_INVALID, EXIT_CODE_INVALID, "append used 45 %");
     r->resources.mean_cpu = (struct cpu_shares){40, 20, 10};
     expect(r, &remote, VERDICT_INVALID, EXIT_CODE_INVALID, "60 %");
-    r->resources.mean_cpu =
-        (struct cpu_shares){80, 50, 21}; /* half of the CPUs were the server's */
+    r->resources.mean_cpu = (struct cpu_shares){80, 50, 21}; /* the server used half of the CPUs */
     expect(r, &local, VERDICT_VALID, EXIT_CODE_OK, "every row");
     free(r);
 }
@@ -351,7 +351,7 @@ static void add_finding(struct result *result, enum limit_side side, const char 
     snprintf(finding->evidence, sizeof finding->evidence, "seen to be full");
 }
 
-/* A limit of this machine is not the server's refusal, whoever said no. */
+/* When a limit of this machine was hit, the exit code says so, although the server refused. */
 TEST(test_refused_by_a_limit)
 {
     struct result *r = make_good();
@@ -508,7 +508,7 @@ TEST(test_failed_reads)
     free(r);
 }
 
-/* With a time the rows that were not begun are in no account, and batches only with a rate. */
+/* With a duration, rows that were never begun are not counted, batches only with a rate. */
 TEST(test_not_sent_in_time)
 {
     struct result *r = make_good();
@@ -534,24 +534,24 @@ TEST(test_doubts_without_an_exit_code)
     expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_OK, "another writer was active");
     r->verification.surplus = 0;
     r->totals.counters[RECORDER_FRESH_BEHIND] = 2;
-    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_OK, "2 were behind");
+    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_OK, "2 counts were behind");
     r->totals.counters[RECORDER_FRESH_BEHIND] = 0;
     r->totals.counters[RECORDER_FRESH_BACKWARD] = 1;
     expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_OK, "1 went backwards");
     r->totals.counters[RECORDER_FRESH_BACKWARD] = 0;
     const struct judge_context rated = {.is_local = true, .rate_rows_per_s = 200};
-    expect(r, &rated, VERDICT_DEGRADED, EXIT_CODE_OK, "50 % of the rate");
+    expect(r, &rated, VERDICT_DEGRADED, EXIT_CODE_OK, "50 % of the requested rate");
     free(r);
 }
 
-/* 1,000 rows in 10 s. */
+/* 1,000 rows in 10 s: 100 rows/s. */
 TEST(test_rates)
 {
     struct result *r = make_good();
     struct judge_context rated = {.is_local = true, .rate_rows_per_s = 105};
     expect(r, &rated, VERDICT_VALID, EXIT_CODE_OK, "every row"); /* 95.2 % */
     rated.rate_rows_per_s = 106;
-    expect(r, &rated, VERDICT_DEGRADED, EXIT_CODE_OK, "94 % of the rate");
+    expect(r, &rated, VERDICT_DEGRADED, EXIT_CODE_OK, "only 94 % of the requested rate");
     r->rows.acknowledged = 400;
     r->rows.rejected = 600;
     rated.rate_rows_per_s = 100;
@@ -573,11 +573,11 @@ TEST(test_a_setting_that_was_changed)
     snprintf(after->name, sizeof after->name, "fsync");
     snprintf(after->value, sizeof after->value, "off");
     expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_OK,
-           "changed at the server during the run: fsync: on before, off after");
+           "fsync changed during the run: on before, off after");
     result_free(r);
 }
 
-TEST(test_connections_had_again)
+TEST(test_connections_that_were_reestablished)
 {
     struct result *r = make_good();
     r->totals.counters[RECORDER_CONNECTIONS_LOST] = 7;
@@ -620,23 +620,23 @@ TEST(test_too_few_sessions)
     r->rows = (struct row_ledger){.planned = 1000, .not_sent = 1000};
     add_cause(r, CAUSE_CONNECT, "too many clients");
     expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SERVER,
-           "not started: only 4 of 10 sessions were up, --min-sessions requires 10: too many");
+           "not started: only 4 of 10 sessions were up, but --min-sessions requires 10: too many");
     assert_non_null(strstr(r->verdict_reason, "only 4 of 10 sessions were up"));
     r->sessions.refused = 5;
     r->sessions.not_started = 1;
     add_cause(r, CAUSE_THREAD, "no thread");
     expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_CLIENT_LIMIT, "requires 10: no thread");
 
-    /* the limits of the start are not why a run that began was stopped */
+    /* once a run has begun, the limits of the start are not the reason why it stopped */
     r->append_ns = INT64_C(10000000000);
     r->sessions_up = 1;
     add_cause(r, CAUSE_APPEND, "hung up");
     expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SHORT,
-           "stopped: only 1 of 10 sessions was up, --min-sessions requires 10: hung up");
+           "stopped: only 1 of 10 sessions was up, but --min-sessions requires 10: hung up");
     free(r);
 }
 
-/* Reading every row back outweighs what the two counts say. */
+/* Reading back every row takes precedence over the two counts. */
 TEST(test_rows_read_back)
 {
     const struct row_verification all = {.state = VERIFICATION_DONE, .read = 1000, .present = 1000};
@@ -647,16 +647,16 @@ TEST(test_rows_read_back)
     expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SHORT, "3 acknowledged rows are lost");
     r->row_verification = all;
     r->row_verification.duplicates = 4;
-    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_OK, "4 rows are there more than once");
+    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_OK, "4 rows are in the table more than once");
     r->row_verification = all;
     r->verification.rows_after = 1008; /* 1,000 of them were sent by this run */
-    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_OK, "3 rows more than this run can have written");
+    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_OK, "3 more rows than this run can have written");
     r->verification.rows_after = 1005;
     r->row_verification.foreign = 5;
     expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_OK, "5 rows carry this run's tag");
     r->row_verification = all;
     r->row_verification.rejected_present = 6;
-    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_OK, "6 rows that were rejected are there");
+    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_OK, "6 rejected rows are in the table");
     r->row_verification = all;
     r->verification.lost_at_most = 7;
     expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SHORT, "another client deleted rows");
@@ -669,7 +669,7 @@ TEST(test_rows_read_back)
     free(r);
 }
 
-/* A search that found 297 of 298, whose rows are all there. */
+/* A search that held 297 sessions and failed with 298; all its rows are in the table. */
 struct made {
     struct level levels[1];
     struct search search;
@@ -703,11 +703,10 @@ static void assert_judged(struct made *made, enum exit_code code, enum verdict v
 
 TEST(test_a_maximum_is_a_result)
 {
-    assert_judged(make(), EXIT_CODE_OK, VERDICT_VALID,
-                  "297 sessions were held, 298 were tried and were not");
+    assert_judged(make(), EXIT_CODE_OK, VERDICT_VALID, "297 sessions were held; 298 were not");
 }
 
-TEST(test_a_search_beside_other_programs)
+TEST(test_a_search_next_to_other_programs)
 {
     struct made *made = make();
     made->levels[0].outcome = LEVEL_HELD;
@@ -717,7 +716,7 @@ TEST(test_a_search_beside_other_programs)
     assert_judged(made, EXIT_CODE_OK, VERDICT_VALID, "297 sessions were held");
 }
 
-/* Of several reasons the first in the list decides the verdict, and the heaviest the exit code. */
+/* The first reason in the list decides the verdict, the heaviest one the exit code. */
 TEST(test_reasons_have_weights)
 {
     struct scripted_run run;
@@ -727,17 +726,17 @@ TEST(test_reasons_have_weights)
     r->sessions.finished = 9;
     r->sessions.dropped = 1;
     result_judge(r, &scripted);
-    assert_string_equal(r->verdict_reason, "9 of 10 sessions finished");
+    assert_string_equal(r->verdict_reason, "only 9 of 10 sessions finished");
     assert_non_null(strstr(r->exit_reason, "transactions are in doubt"));
     run.table.lost = 3;
     result_judge(r, &scripted);
-    assert_string_equal(r->verdict_reason, "9 of 10 sessions finished");
-    assert_string_equal(r->exit_reason, "3 rows that were committed are lost");
+    assert_string_equal(r->verdict_reason, "only 9 of 10 sessions finished");
+    assert_string_equal(r->exit_reason, "3 committed rows are lost");
     assert_int_equal(r->exit_code, EXIT_CODE_SHORT);
     end_scripted(&run);
 }
 
-/* A run without a row has not had all of its rows acknowledged. */
+/* In a run without a row the exit line does not claim that all rows were acknowledged. */
 TEST(test_no_row_was_acknowledged)
 {
     struct result *r = make_good();
@@ -749,7 +748,7 @@ TEST(test_no_row_was_acknowledged)
     free(r);
 }
 
-/* The figures may be good, but not all that they were made of is there. */
+/* The figures may be right, but some of the files they come from are incomplete. */
 TEST(test_files_are_short)
 {
     struct result *r = make_good();
@@ -763,7 +762,7 @@ TEST(test_files_are_short)
                                                "acknowledged, and the table grew by as many");
         assert_int_equal(r->exit_code, EXIT_CODE_CLIENT_LIMIT);
     }
-    /* what else is wrong weighs more */
+    /* other problems are heavier */
     r->rows.acknowledged--;
     r->rows.rejected++;
     result_judge(r, &context);
@@ -780,13 +779,13 @@ TEST(test_a_bound_is_a_result)
         struct made *made = make();
         made->search.end = ends[i];
         made->search.failed = 0;
-        assert_judged(made, EXIT_CODE_OK, VERDICT_VALID, "no level failed: there may be more");
+        assert_judged(made, EXIT_CODE_OK, VERDICT_VALID, "no level failed: more may be possible");
         made->search.failed = 400;
-        assert_judged(made, EXIT_CODE_OK, VERDICT_VALID, "between them nothing is known");
+        assert_judged(made, EXIT_CODE_OK, VERDICT_VALID, "numbers in between were not tried");
     }
 }
 
-TEST(test_whose_limit_when_nothing_held)
+TEST(test_limit_side_when_no_level_held)
 {
     struct made *made = make();
     made->search.held = 0;
@@ -795,7 +794,7 @@ TEST(test_whose_limit_when_nothing_held)
     made->levels[0].reason = LEVEL_NO_THREAD;
     assert_judged(made, EXIT_CODE_CLIENT_LIMIT, VERDICT_DEGRADED, "not even 1 session was held");
 
-    /* what was found weighs more than how it showed */
+    /* a limit that was found takes precedence over the reason why the level failed */
     made->result.findings.count = 1;
     made->result.findings.entries[0] = (struct finding){
         .side = LIMIT_DATABASE, .name = "max_connections", .evidence = "1 allowed"};
@@ -817,7 +816,7 @@ TEST(test_ended_before_anything_held)
     assert_judged(made, EXIT_CODE_CLIENT_LIMIT, VERDICT_DEGRADED, "no level was held");
 }
 
-TEST(test_rows_that_are_not_there)
+TEST(test_missing_rows)
 {
     struct made *made = make();
     made->result.verification.lost = made->result.verification.lost_at_most = 3;
@@ -835,18 +834,19 @@ TEST(test_rows_that_are_not_there)
     assert_judged(made, EXIT_CODE_INTERNAL, VERDICT_DEGRADED, "does not balance");
 }
 
-TEST(test_ends_in_bad_order)
+TEST(test_ends_with_a_bad_server)
 {
     struct made *made = make();
     made->search.end = SEARCH_GONE;
     assert_judged(made, EXIT_CODE_SERVER, VERDICT_DEGRADED, "then the server was gone");
     made->search.end = SEARCH_STUCK;
-    assert_judged(made, EXIT_CODE_SHORT, VERDICT_DEGRADED, "then some did not leave");
+    assert_judged(made, EXIT_CODE_SHORT, VERDICT_DEGRADED, "then some sessions did not leave");
     made->search.end = SEARCH_INTERRUPTED;
     assert_judged(made, EXIT_CODE_INTERRUPTED, VERDICT_DEGRADED, "at least 297 sessions");
 }
 
-/* Of each kind the first; the heaviest gives the exit code, all of them the reason. */
+/* Only the first problem of each kind is kept. The heaviest gives the exit code, all of them the
+ * reason. */
 TEST(test_problems)
 {
     struct result *result = make_good();
@@ -855,7 +855,7 @@ TEST(test_problems)
     result_conclude(result);
     assert_int_equal(result->exit_code, EXIT_CODE_CLIENT_LIMIT);
     assert_string_equal(result->exit_reason, "all rows were acknowledged, but no junit");
-    result->rows.acknowledged--; /* as in a search that held all the same */
+    result->rows.acknowledged--; /* as in a search that held although rows were rejected */
     result->rows.rejected++;
     result_conclude(result);
     assert_string_equal(result->exit_reason, "no junit");
@@ -867,7 +867,7 @@ TEST(test_problems)
     result_conclude(result);
     assert_int_equal(result->exit_code, EXIT_CODE_INTERRUPTED);
     assert_string_equal(result->exit_reason, "interrupted; also too slow; also no junit");
-    /* a late signal does not hide what the run came to */
+    /* a late signal does not hide the outcome of the run */
     result_add_problem(result, PROBLEM_RUN, EXIT_CODE_SHORT, "3 acknowledged rows are lost");
     result_conclude(result);
     assert_int_equal(result->exit_code, EXIT_CODE_SHORT);
@@ -883,8 +883,8 @@ TEST(test_problems)
     free(result);
 }
 
-/* Whether two hosts are one database, by what they show; 100 rows were acknowledged at each, and
- * nothing more can have been written. */
+/* Whether two hosts are one database, by their counts. 100 rows were acknowledged at each, and no
+ * more can have been written. */
 TEST(test_hosts_are_joined)
 {
     static const struct {
@@ -894,11 +894,11 @@ TEST(test_hosts_are_joined)
     } cases[] = {
         {{0, 0}, {200, 200}, true, 0, 200},   /* a cluster */
         {{7, 7}, {207, 207}, true, 7, 207},   /* with rows before */
-        {{0, 0}, {200, 180}, true, 0, 200},   /* one is behind */
+        {{0, 0}, {200, 180}, true, 0, 200},   /* one host lags */
         {{0, 0}, {150, 150}, true, 0, 150},   /* a cluster that lost a quarter */
-        {{0, 0}, {100, 100}, false, 0, 200},  /* a database each, as many rows in both */
-        {{0, 0}, {100, 90}, false, 0, 190},   /* the same, and 10 are lost */
-        {{5, 9}, {105, 109}, false, 14, 214}, /* they differed before */
+        {{0, 0}, {100, 100}, false, 0, 200},  /* two databases with the same number of rows */
+        {{0, 0}, {100, 90}, false, 0, 190},   /* the same, and 10 rows are lost */
+        {{5, 9}, {105, 109}, false, 14, 214}, /* the counts differed before */
         {{1000, 0}, {1100, 100}, false, 1000, 1200},
     };
     static const uint64_t counters[RECORDER_COUNTERS] = {[RECORDER_ROWS_ACKNOWLEDGED] = 100};
@@ -921,9 +921,9 @@ TEST(test_hosts_are_joined)
         assert_int_equal(view.rows_before, cases[i].joined_before);
         assert_int_equal(view.rows_after, cases[i].joined_after);
     }
-    /* one cannot be counted: what it has is not known, unless the other has all */
+    /* a host that cannot be counted leaves its rows unknown, unless the other host has all rows */
     hosts[1].tables[0].is_counted = false;
-    snprintf(hosts[1].reason, sizeof hosts[1].reason, "nobody there");
+    snprintf(hosts[1].reason, sizeof hosts[1].reason, "no answer");
     hosts[0].tables[0].before = 0;
     hosts[0].tables[0].after = 200;
     result_join_hosts(r, 0, 200, 200, &view);
@@ -932,6 +932,6 @@ TEST(test_hosts_are_joined)
     hosts[0].tables[0].after = 100;
     result_join_hosts(r, 0, 200, 200, &view);
     assert_int_equal(view.state, VERIFICATION_FAILED);
-    assert_string_equal(view.reason, "host b:2: nobody there");
+    assert_string_equal(view.reason, "host b:2: no answer");
     result_free(r);
 }
