@@ -12,7 +12,7 @@
 #include "measure/procfs.h"
 
 enum {
-    ID_LEAST = 12 /* a shorter one could be part of anything */
+    ID_LEAST = 12 /* a shorter id could match part of any name */
 };
 #define INSPECT_TIMEOUT_NS (10 * MONO_NS_PER_S)
 
@@ -34,7 +34,7 @@ bool container_parse(const char *text, size_t length, struct container *containe
     *container = (struct container){0};
     if (is_good) {
         container->pid = (pid_t)pid;
-        /* a paused one has a process, but answers nobody */
+        /* a paused container has a process, but does not answer */
         container->is_running = is_running && !is_paused && pid > 0;
         snprintf(container->id, sizeof container->id, "%s", id);
         snprintf(container->state, sizeof container->state, "%s", state);
@@ -53,9 +53,9 @@ bool container_cut_path(char *path, const char *id)
     return true;
 }
 
-/* False without an error: the program is not installed. */
-static bool ask(const char *program, const char *name, struct container *container,
-                struct error *error)
+/* Runs `program inspect`. Returns false without an error if the program is not installed. */
+static bool inspect(const char *program, const char *name, struct container *container,
+                    struct error *error)
 {
     const char *const argv[] = {program, "inspect", "--type=container", name, NULL};
     struct child_output child;
@@ -69,7 +69,7 @@ static bool ask(const char *program, const char *name, struct container *contain
         error_set(error, ERROR_SYSTEM, number, NULL, "%s cannot be run: %s", program,
                   strerror(number));
     } else if (result != CHILD_NOT_FOUND && (result != CHILD_EXITED || child.end.code != 0)) {
-        /* the last line that is not empty says what is wrong */
+        /* the last non-empty line of stderr is the error message */
         const char *line = "it failed without an error message";
         for (const char *at = buffer_text(&child.err); *at != '\0'; at += strcspn(at, "\r\n")) {
             at += strspn(at, "\r\n");
@@ -87,7 +87,7 @@ static bool ask(const char *program, const char *name, struct container *contain
     return is_found;
 }
 
-/* The folder of the controller in which the container's memory is counted. */
+/* Finds the folder of the controller that counts the container's memory. */
 static bool find_folder(int proc, const char *controller, struct container *container)
 {
     struct cgroup_folder folder;
@@ -104,7 +104,8 @@ static bool find_folder(int proc, const char *controller, struct container *cont
     return true;
 }
 
-/* False: the process is not one of this container, so the program speaks of another machine. */
+/* Finds the container's place on this machine. Returns false if the process is not the container's,
+ * because `program` works on another machine. */
 static bool find_place(int proc, struct container *container)
 {
     char path[64];
@@ -121,7 +122,7 @@ static bool find_place(int proc, struct container *container)
     if (is_here) {
         return true;
     }
-    /* started by its runtime: Podman without a cgroup of its own for a container, for one */
+    /* Podman, for one, can run containers without a cgroup of their own: check for its runtime */
     return procfs_read_process(proc, container->pid, &process) &&
            procfs_read_process(proc, process.parent, &parent) &&
            (strcmp(parent.name, "conmon") == 0 || strncmp(parent.name, "containerd-shim", 15) == 0);
@@ -139,10 +140,9 @@ enum exit_code container_find(struct container *container, const struct plan *pl
         return EXIT_CODE_OK;
     }
     for (size_t i = 0; i < COUNT_OF(programs) && !is_found; i++) {
-        /* the first that knows it */
-        program = programs[i];
+        program = programs[i]; /* the first program that knows the container is used */
         error_clear(&errors[failed]);
-        is_found = ask(program, name, container, &errors[failed]);
+        is_found = inspect(program, name, container, &errors[failed]);
         if (!is_found && interrupt_requested()) {
             error_set(error, ERROR_SYSTEM, 0, NULL, "interrupted before the first session");
             return EXIT_CODE_INTERRUPTED;
@@ -159,7 +159,7 @@ enum exit_code container_find(struct container *container, const struct plan *pl
     }
     if (!is_found && failed == 0) {
         error_set(error, ERROR_NOT_FOUND, 0, NULL,
-                  "--container %s: neither docker nor podman is installed here: give --server-pid "
+                  "--container %s: neither docker nor podman is installed: give --server-pid "
                   "or --server-cgroup",
                   name);
     } else if (!is_found) {
@@ -167,12 +167,12 @@ enum exit_code container_find(struct container *container, const struct plan *pl
                   errors[0].text, failed > 1 ? "; " : "", failed > 1 ? errors[1].text : "");
     } else if (!container->is_running) {
         error_set(error, ERROR_NOT_FOUND, 0, NULL,
-                  "--container %s: %s says that it is not running (%s)", name, program,
-                  container->state);
+                  "--container %s: %s says that it is not running (%s): start it first", name,
+                  program, container->state);
     } else {
         error_set(error, ERROR_NOT_FOUND, 0, NULL,
-                  "--container %s: process %d of this machine, which %s names, is not in it: does "
-                  "%s work on another machine (DOCKER_HOST, CONTAINER_HOST, a virtual machine)?",
+                  "--container %s: process %d, which %s reports, is not in the container: does %s "
+                  "work on another machine (DOCKER_HOST, CONTAINER_HOST, a virtual machine)?",
                   name, (int)container->pid, program, program);
     }
     return EXIT_CODE_USAGE;

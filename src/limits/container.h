@@ -1,6 +1,6 @@
 /*
- * The container that a server runs in: from its name to its first process and its cgroup on this
- * machine. Docker and Podman are asked by their command-line programs.
+ * Finds the container that a server runs in: from its name to its first process and its cgroup on
+ * this machine. Runs the command-line programs of Docker and Podman.
  */
 #ifndef LIMITS_CONTAINER_H
 #define LIMITS_CONTAINER_H
@@ -19,19 +19,20 @@ struct container {
     char state[32]; /* "running", "exited", … */
     bool is_running;
     pid_t pid;                      /* of its first process, as seen from this machine */
-    char cgroup[CGROUP_PATH_BYTES]; /* has its memory.stat; "": its processes are measured */
+    char cgroup[CGROUP_PATH_BYTES]; /* the folder with its memory.stat; "": unknown, measure its
+                                       processes */
 };
 
-/* What `docker inspect` and `podman inspect` print for one container: a JSON array of one object.
- * False: it is nothing of the kind. Fills id, state, is_running and pid. */
+/* Parses the output of `docker inspect` and `podman inspect` for one container: a JSON array of one
+ * object. Fills id, state, is_running and pid. Returns false if the text is something else. */
 bool container_parse(const char *text, size_t length, struct container *container);
 
-/* Cuts the path of a cgroup behind the part that has the container's id: what is below it are
- * groups that were made inside. False: no part has it. */
+/* Cuts the path of a cgroup after the part that contains the container's id; groups below it were
+ * made inside the container. Returns false if no part contains the id. */
 bool container_cut_path(char *path, const char *id);
 
-/* Finds the container that the plan names, if it names one. EXIT_CODE_USAGE: *error says what would
- * help. */
+/* Finds the container that the plan names, if it names one. Returns EXIT_CODE_USAGE on failure;
+ * *error then says what to do. */
 enum exit_code container_find(struct container *container, const struct plan *plan,
                               struct error *error);
 

@@ -12,45 +12,65 @@
 #include "base/text.h"
 #include "measure/server_process.h"
 
-/* A process that is being ended closes its connections a little before it is gone. */
+/* A process that is being ended closes its connections shortly before it disappears from /proc. */
 #define END_LIMIT_NS (500 * MONO_NS_PER_MS)
 #define END_PAUSE_NS (20 * MONO_NS_PER_MS)
 
+/* What sessions were short of. */
 enum shortage {
     SHORTAGE_NONE,
-    SHORTAGE_THREAD,         /* this program got no thread */
+    SHORTAGE_THREAD,         /* no thread in this program */
     SHORTAGE_FILES,          /* EMFILE */
     SHORTAGE_MACHINE_FILES,  /* ENFILE */
     SHORTAGE_PORTS,          /* EADDRNOTAVAIL */
     SHORTAGE_SOCKET_BACKLOG, /* EAGAIN of connect to a Unix socket */
-    SHORTAGE_SERVER_TASK,    /* the server could not make a process or thread */
-    SHORTAGE_SILENCE,        /* a connect got no answer in time */
-    SHORTAGE_LOST,           /* nobody there, or a connection was lost */
-    SHORTAGE_SETTING,        /* the server said that a setting of it was reached */
+    SHORTAGE_SERVER_TASK,    /* the server could not create a process or thread */
+    SHORTAGE_SILENCE,        /* a connect was not answered in time */
+    SHORTAGE_LOST,           /* nothing listened, or a connection was lost */
+    SHORTAGE_SETTING,        /* the server reported that one of its settings was reached */
     SHORTAGES,
 };
 
-/* What the cause of a failed session says about limits. */
+/* Returns what an errno of this program says about limits. */
+static enum shortage classify_errno(int number, bool is_connect)
+{
+    switch (number) {
+    case EMFILE:
+        return SHORTAGE_FILES;
+    case ENFILE:
+        return SHORTAGE_MACHINE_FILES;
+    case EADDRNOTAVAIL:
+        return SHORTAGE_PORTS;
+    case EAGAIN:
+        return is_connect ? SHORTAGE_SOCKET_BACKLOG : SHORTAGE_NONE;
+    default:
+        return SHORTAGE_NONE;
+    }
+}
+
+/* Returns what a limit reported by the server says; `limit` may be NULL. */
+static enum shortage classify_limit(const char *limit)
+{
+    if (limit == NULL) {
+        return SHORTAGE_NONE;
+    }
+    const bool is_task =
+        strcmp(limit, ERROR_LIMIT_TASKS) == 0 || strcmp(limit, ERROR_LIMIT_TASKS_LIKELY) == 0;
+    return is_task ? SHORTAGE_SERVER_TASK : SHORTAGE_SETTING;
+}
+
+/* Returns what the cause of a failed session says about limits. */
 static enum shortage classify(const struct cause *cause)
 {
     const bool is_connect = cause->phase == CAUSE_CONNECT || cause->phase == CAUSE_HOST;
-    const char *limit = cause->error.limit;
-    const int number = cause->error.native_code;
     if (cause->phase == CAUSE_THREAD) {
         return SHORTAGE_THREAD;
     }
     switch (cause->error.kind) {
     case ERROR_SYSTEM:
-        return number == EMFILE                 ? SHORTAGE_FILES
-               : number == ENFILE               ? SHORTAGE_MACHINE_FILES
-               : number == EADDRNOTAVAIL        ? SHORTAGE_PORTS
-               : number == EAGAIN && is_connect ? SHORTAGE_SOCKET_BACKLOG
-                                                : SHORTAGE_NONE;
+        return classify_errno(cause->error.native_code, is_connect);
     case ERROR_LIMIT:
-        return limit == NULL                                  ? SHORTAGE_NONE
-               : strcmp(limit, ERROR_LIMIT_TASKS) == 0        ? SHORTAGE_SERVER_TASK
-               : strcmp(limit, ERROR_LIMIT_TASKS_LIKELY) == 0 ? SHORTAGE_SERVER_TASK
-                                                              : SHORTAGE_SETTING;
+        return classify_limit(cause->error.limit);
     case ERROR_TIMEOUT:
         return is_connect ? SHORTAGE_SILENCE : SHORTAGE_NONE;
     case ERROR_CONNECTION:
@@ -73,7 +93,7 @@ static const struct limit *find_limit(const struct limit_list *list, enum limit_
     return NULL;
 }
 
-/* Whose process may not be seen may still be seen to listen. */
+/* Returns whether some process listens on the port, even a process that may not be seen. */
 static bool is_port_open(int proc, uint16_t port)
 {
     struct procfs_inodes listeners = {.count = 0};
@@ -81,8 +101,8 @@ static bool is_port_open(int proc, uint16_t port)
     return listeners.count > 0;
 }
 
-/* The listeners are those of the server's network namespace; of our own when it cannot be seen.
- * What a cgroup counts is in a file beside that of its limit. */
+/* Reads the counters. Those of listeners come from the server's network namespace, or from our own
+ * if the server's process is unknown. Those of a cgroup are in a file next to its limit. */
 static void read_counters(const struct evidence *evidence, int64_t counters[EVIDENCE_COUNTERS])
 {
     static const struct {
@@ -130,7 +150,7 @@ static void read_counters(const struct evidence *evidence, int64_t counters[EVID
     buffer_fini(&text);
 }
 
-/* Looks for a server, and remembers it unless it is known already. */
+/* Looks for a server, and adds it unless it is known already. */
 static void add_server(struct evidence *evidence, int proc, const struct server_place *place,
                        pid_t pid)
 {
@@ -158,7 +178,7 @@ struct evidence *evidence_begin(const struct limits_question *question)
         return NULL;
     }
     evidence->question = question;
-    /* /proc is not kept open: a descriptor is what a session may be short of */
+    /* /proc is not kept open, because a session may need the descriptor */
     const int proc =
         limits_has_server_here(question) || question->place_count > 0 ? procfs_open() : -1;
     if (proc >= 0 && limits_has_server_here(question)) {
@@ -182,7 +202,8 @@ void evidence_capture(struct evidence *evidence)
     limits_read(evidence->question, &evidence->shortage);
 }
 
-/* True when sessions failed for that; `is_later_only`: those that reconnected. */
+/* Returns whether sessions failed for `shortage`; with `is_later_only`, sessions that reconnected.
+ */
 static bool has_shortage(const struct result *result, enum shortage shortage, bool is_later_only)
 {
     for (size_t i = 0; i < result->causes.count; i++) {
@@ -199,7 +220,8 @@ bool evidence_lacks_settings(const struct result *result)
     return has_shortage(result, SHORTAGE_SETTING, true);
 }
 
-/* The same number may be another process's by now. What cannot be read is not held to be gone. */
+/* Returns whether the server still runs. Its pid may belong to another process by now. A process
+ * that cannot be read counts as running. */
 static bool is_server_there(int proc, const struct evidence_server *server)
 {
     const struct procfs_process *before = &server->process;
@@ -212,7 +234,7 @@ static bool is_server_there(int proc, const struct evidence_server *server)
                : errno != ENOENT && errno != ESRCH;
 }
 
-/* Looks which servers are gone; false: none is. */
+/* Notes which servers have ended; returns whether any has. */
 static bool find_gone(struct evidence *evidence)
 {
     bool is_gone = false;
@@ -247,22 +269,22 @@ void evidence_conclude(struct evidence *evidence, const struct result *result,
     evidence_name(evidence, result, findings);
 }
 
-/* One shortage after the other: its causes taken together. */
-struct naming {
+/* A shortage that is attributed to a limit, with its causes taken together. */
+struct attribution {
     const struct evidence *evidence;
     const struct result *result;
     struct findings *findings;
-    const struct cause *first; /* NULL: none */
+    const struct cause *first; /* NULL: no cause */
     uint64_t sessions;
-    uint64_t tries; /* of sessions that connected again */
+    uint64_t tries; /* failed tries of sessions that reconnected */
 };
 
-/* What can keep a process or thread from being made. */
+/* The limits that can prevent the creation of a process or thread. */
 static const enum limit_id task_limits[] = {
     LIMIT_USER_TASKS, LIMIT_CGROUP_TASKS,  LIMIT_THREADS_MAX, LIMIT_PID_MAX,
     LIMIT_MAP_COUNT,  LIMIT_ADDRESS_SPACE, LIMIT_COMMIT};
 
-/* Adds to what shows it. */
+/* Appends to the evidence of a finding. */
 __attribute__((format(printf, 2, 3))) static void say(struct finding *finding, const char *format,
                                                       ...)
 {
@@ -278,45 +300,47 @@ static uint64_t room_of(const struct limit *limit)
     return limits_room(limit->allowed, limit->used);
 }
 
-/* No room for one more session. Reading took a moment, in which others may have come and gone. */
+/* Returns whether there is no room for one more session. Tolerates some change, because other
+ * processes may have come and gone during the reading. */
 static bool is_full(const struct limit *limit)
 {
     return limit != NULL && limit->allowed != LIMIT_NONE &&
            room_of(limit) <= limit->allowed / 1000 + 2 + limit->each;
 }
 
-/* As it was while sessions were short of something. What limits the tasks of a whole machine stands
- * once in a list, as the client's. */
-static const struct limit *find_short(const struct naming *naming, enum limit_id id,
+/* Returns a limit as it was while sessions were short. A limit on the tasks of a whole machine is
+ * listed once, as the client's. */
+static const struct limit *find_short(const struct attribution *attribution, enum limit_id id,
                                       enum limit_side side)
 {
-    const struct limit_list *list = &naming->evidence->shortage;
+    const struct limit_list *list = &attribution->evidence->shortage;
     const bool is_machine = id == LIMIT_THREADS_MAX || id == LIMIT_PID_MAX || id == LIMIT_COMMIT;
     const struct limit *limit = find_limit(list, id, side);
-    return limit == NULL && is_machine && limits_has_server_here(naming->evidence->question)
+    return limit == NULL && is_machine && limits_has_server_here(attribution->evidence->question)
                ? find_limit(list, id, LIMIT_CLIENT)
                : limit;
 }
 
-/* `name` where no limit names it: see add_limit. */
-static struct finding *add_finding(const struct naming *naming, enum limit_id id,
+/* Adds a finding. `name` is replaced by add_limit if the limit is known. */
+static struct finding *add_finding(const struct attribution *attribution, enum limit_id id,
                                    enum limit_side side, const char *name)
 {
-    struct findings *findings = naming->findings;
-    /* fewer shortages than FINDINGS_MAX, but causes that name settings may be many */
+    struct findings *findings = attribution->findings;
+    /* the list may be full: several causes can name a setting each */
     struct finding *finding =
         &findings->entries[findings->count < FINDINGS_MAX ? findings->count++ : FINDINGS_MAX - 1];
     *finding = (struct finding){
-        .id = id, .side = side, .sessions = naming->sessions, .tries = naming->tries};
+        .id = id, .side = side, .sessions = attribution->sessions, .tries = attribution->tries};
     snprintf(finding->name, sizeof finding->name, "%s", name);
     return finding;
 }
 
-/* The name, and how it is raised: before the run the advice was made for all of its sessions. */
-static void add_limit(const struct naming *naming, struct finding *finding,
+/* Adds the limit's name, and how to raise it: the advice from before the run is for all of its
+ * sessions. */
+static void add_limit(const struct attribution *attribution, struct finding *finding,
                       const struct limit *limit, bool says_use)
 {
-    const struct limit *before = find_limit(&naming->evidence->before, limit->id, limit->side);
+    const struct limit *before = find_limit(&attribution->evidence->before, limit->id, limit->side);
     const bool has_fix = before != NULL && before->fix[0] != '\0';
     snprintf(finding->name, sizeof finding->name, "%s", limit->name);
     snprintf(finding->fix, sizeof finding->fix, "%s", has_fix ? before->fix : limit->fix);
@@ -329,28 +353,29 @@ static void add_limit(const struct naming *naming, struct finding *finding,
     }
 }
 
-/* Tasks that could not be made: by the limit that leaves the least room. */
-static void name_tasks(const struct naming *naming, enum limit_side side)
+/* Names the limit for tasks that could not be created: the one that leaves the least room. */
+static void name_tasks(const struct attribution *attribution, enum limit_side side)
 {
-    const struct error *error = &naming->first->error;
+    const struct error *error = &attribution->first->error;
     const bool is_client = side == LIMIT_CLIENT;
     const bool is_hidden = !is_client && strcmp(error->limit, ERROR_LIMIT_TASKS_LIKELY) == 0;
     const uint64_t refused =
-        naming->evidence->growth[is_client ? EVIDENCE_CLIENT_FORKS : EVIDENCE_SERVER_FORKS];
-    const struct limit *limit = refused > 0 ? find_short(naming, LIMIT_CGROUP_TASKS, side) : NULL;
+        attribution->evidence->growth[is_client ? EVIDENCE_CLIENT_FORKS : EVIDENCE_SERVER_FORKS];
+    const struct limit *limit =
+        refused > 0 ? find_short(attribution, LIMIT_CGROUP_TASKS, side) : NULL;
     const bool is_cgroup = limit != NULL;
     for (size_t i = 0; i < COUNT_OF(task_limits) && !is_cgroup; i++) {
-        const struct limit *one = find_short(naming, task_limits[i], side);
+        const struct limit *one = find_short(attribution, task_limits[i], side);
         if (is_full(one) && (limit == NULL || room_of(one) < room_of(limit))) {
             limit = one;
         }
     }
     if (limit == NULL && is_hidden) {
-        return; /* nothing shows it */
+        return; /* no evidence */
     }
     struct finding *finding =
-        add_finding(naming, limit == NULL ? LIMIT_IDS : limit->id,
-                    limit == NULL ? side : limit->side, "unknown limit of threads");
+        add_finding(attribution, limit == NULL ? LIMIT_IDS : limit->id,
+                    limit == NULL ? side : limit->side, "unknown thread limit");
     if (is_client) {
         say(finding, "pthread_create: %s", strerror(error->native_code));
     } else if (is_hidden) {
@@ -361,16 +386,16 @@ static void name_tasks(const struct naming *naming, enum limit_side side)
         say(finding, "the server said: %.*s", (int)(length < 123 ? length : 123), error->text);
     }
     if (limit != NULL) {
-        add_limit(naming, finding, limit, true);
+        add_limit(attribution, finding, limit, true);
         if (is_cgroup) {
             say(finding, "; pids.events counted %llu refusals", (unsigned long long)refused);
         }
         return;
     }
-    /* It cannot be told which limit it was: all that it can be, with the room that they left. */
+    /* the limit is uncertain: list all that it may be, with the room that they left */
     const char *separator = "; no limit that can be read here was reached; room left: ";
     for (size_t i = 0; i < COUNT_OF(task_limits); i++) {
-        const struct limit *one = find_short(naming, task_limits[i], side);
+        const struct limit *one = find_short(attribution, task_limits[i], side);
         if (one != NULL && one->allowed != LIMIT_NONE) {
             say(finding, "%s%s %s", separator, one->name, UNITS_COUNT(room_of(one)));
             separator = ", ";
@@ -381,35 +406,34 @@ static void name_tasks(const struct naming *naming, enum limit_side side)
     }
 }
 
-/* An errno that has one meaning; what was in use makes it plain. */
-static void name_own(const struct naming *naming, enum shortage shortage)
+/* Names a limit for an errno with one meaning; what was in use confirms it. */
+static void name_own(const struct attribution *attribution, enum shortage shortage)
 {
     const bool is_ports = shortage == SHORTAGE_PORTS;
     const bool is_machine = shortage == SHORTAGE_MACHINE_FILES;
     const enum limit_id id = is_ports ? LIMIT_PORTS : LIMIT_OPEN_FILES;
-    struct finding *finding = add_finding(naming, id, LIMIT_CLIENT,
-                                          is_ports     ? "ip_local_port_range"
-                                          : is_machine ? "fs.file-max"
-                                                       : "RLIMIT_NOFILE");
-    const struct limit *limit = find_short(naming, id, LIMIT_CLIENT);
-    const struct limit *before = find_limit(&naming->evidence->before, id, LIMIT_CLIENT);
+    struct finding *finding = add_finding(
+        attribution, id, LIMIT_CLIENT,
+        is_ports ? "ip_local_port_range" : (is_machine ? "fs.file-max" : "RLIMIT_NOFILE"));
+    const struct limit *limit = find_short(attribution, id, LIMIT_CLIENT);
+    const struct limit *before = find_limit(&attribution->evidence->before, id, LIMIT_CLIENT);
     say(finding, "%s: %s", is_ports ? "connect" : "socket",
-        strerror(naming->first->error.native_code));
+        strerror(attribution->first->error.native_code));
     if (is_machine) {
-        return; /* of the whole machine: not among the limits that are read */
+        return; /* this limit of the whole machine is not among the limits that are read */
     }
     if (limit != NULL) {
-        add_limit(naming, finding, limit, true);
+        add_limit(attribution, finding, limit, true);
     } else if (before != NULL && before->allowed != LIMIT_NONE) {
-        /* without a free descriptor nothing could be read then */
-        add_limit(naming, finding, before, false);
+        /* without a free descriptor nothing could be read at that time */
+        add_limit(attribution, finding, before, false);
         say(finding, "; %s %s allowed", UNITS_COUNT(before->allowed), before->unit);
     }
 }
 
-static void name_setting(const struct naming *naming, const struct cause *cause)
+static void name_setting(const struct attribution *attribution, const struct cause *cause)
 {
-    const struct evidence *evidence = naming->evidence;
+    const struct evidence *evidence = attribution->evidence;
     const bool is_later = cause->phase == CAUSE_RECONNECT || cause->phase == CAUSE_HOST;
     const bool is_after = is_later && evidence->has_server_after;
     const struct server_limits *server =
@@ -418,35 +442,40 @@ static void name_setting(const struct naming *naming, const struct cause *cause)
     const struct session_limit *limit = NULL;
     for (size_t i = 0; server != NULL && i < server->count; i++) {
         const struct session_limit *one = &server->sessions[i];
-        /* where it is not named, the first to be reached is the one with the least room */
+        /* a setting that is not named: the one with the least room is reached first */
         if (said[0] != '\0' ? strcmp(one->name, said) == 0
                             : limit == NULL || limits_room(one->allowed, one->used) <
                                                    limits_room(limit->allowed, limit->used)) {
             limit = one;
         }
     }
-    const char *name = limit != NULL ? limit->name : said[0] != '\0' ? said : "unknown setting";
-    struct findings *findings = naming->findings;
+    const char *name = "unknown setting";
+    if (limit != NULL) {
+        name = limit->name;
+    } else if (said[0] != '\0') {
+        name = said;
+    }
+    struct findings *findings = attribution->findings;
     for (size_t i = 0; i < findings->count; i++) {
         if (findings->entries[i].id == LIMIT_SESSIONS &&
             strcmp(findings->entries[i].name, name) == 0) {
-            findings->entries[i].sessions += naming->sessions;
-            findings->entries[i].tries += naming->tries;
+            findings->entries[i].sessions += attribution->sessions;
+            findings->entries[i].tries += attribution->tries;
             return;
         }
     }
-    struct finding *finding = add_finding(naming, LIMIT_SESSIONS, LIMIT_DATABASE, name);
+    struct finding *finding = add_finding(attribution, LIMIT_SESSIONS, LIMIT_DATABASE, name);
     say(finding, "the server said: %.140s", cause->error.text);
     if (limit == NULL) {
         return;
     }
     if (is_later) {
-        /* a server that was started again may allow another number */
+        /* the server may have been restarted with another value */
         say(finding, "; %s allowed %s the run", UNITS_COUNT(limit->allowed),
             is_after ? "after" : "before");
         return;
     }
-    /* this limit counted the connection that asked, which has left */
+    /* `used` included the connection that asked, which was closed before the sessions */
     say(finding, "; %s allowed, %s in use by others before the run", UNITS_COUNT(limit->allowed),
         UNITS_COUNT(limit->used > 0 ? limit->used - 1 : 0));
     snprintf(finding->fix, sizeof finding->fix, "%s", limit->fix);
@@ -459,10 +488,12 @@ static void name_setting(const struct naming *naming, const struct cause *cause)
     }
 }
 
-/* How many may wait is a server's own setting, which the kernel cuts to its own. */
-static struct finding *add_backlog(const struct naming *naming)
+/* Adds the finding of a full listen backlog. Its length is a setting of the server, which the
+ * kernel limits to its own. */
+static struct finding *add_backlog(const struct attribution *attribution)
 {
-    struct finding *finding = add_finding(naming, LIMIT_BACKLOG, LIMIT_SERVER, "listen backlog");
+    struct finding *finding =
+        add_finding(attribution, LIMIT_BACKLOG, LIMIT_SERVER, "listen backlog");
     snprintf(finding->fix, sizeof finding->fix,
              "a lower --connect-concurrency; or raise the server's own setting (back_log in "
              "my.cnf; in postgresql.conf it follows max_connections) and net.core.somaxconn "
@@ -470,24 +501,25 @@ static struct finding *add_backlog(const struct naming *naming)
     return finding;
 }
 
-/* Connections that nobody answered: the server does not accept them, or has no room to. */
-static void name_silence(const struct naming *naming)
+/* Names the limit for connects without an answer: the server did not accept them, or had no room.
+ */
+static void name_silence(const struct attribution *attribution)
 {
-    const uint64_t *growth = naming->evidence->growth;
-    const struct limit *files = find_short(naming, LIMIT_OPEN_FILES, LIMIT_SERVER);
+    const uint64_t *growth = attribution->evidence->growth;
+    const struct limit *files = find_short(attribution, LIMIT_OPEN_FILES, LIMIT_SERVER);
     if (is_full(files)) {
-        struct finding *finding = add_finding(naming, LIMIT_OPEN_FILES, LIMIT_SERVER, "");
+        struct finding *finding = add_finding(attribution, LIMIT_OPEN_FILES, LIMIT_SERVER, "");
         say(finding, "connections were not accepted");
-        add_limit(naming, finding, files, true);
+        add_limit(attribution, finding, files, true);
     } else if (growth[EVIDENCE_LISTEN_OVERFLOWS] > 0) {
-        say(add_backlog(naming),
+        say(add_backlog(attribution),
             "ListenOverflows grew by %llu, ListenDrops by %llu while connects timed out",
             (unsigned long long)growth[EVIDENCE_LISTEN_OVERFLOWS],
             (unsigned long long)growth[EVIDENCE_LISTEN_DROPS]);
     }
 }
 
-/* Says of each server that is gone that it ended, and of several on which port it was. */
+/* Says which servers have ended, and with several servers on which port each listened. */
 static void say_gone(struct finding *finding, const struct evidence *evidence)
 {
     const char *separator = "";
@@ -507,37 +539,36 @@ static void say_gone(struct finding *finding, const struct evidence *evidence)
     }
 }
 
-/* A server's process, or one of its own for a session, was ended. Where no cgroup counts, it may
- * have been another process of the machine that the kernel killed: the words do not say more. */
-static void name_lost(const struct naming *naming)
+/* Names the end of a server's process, or of its process for a session. Without a counter of the
+ * cgroup, the kernel may have killed another process of the machine; the text claims no more. */
+static void name_lost(const struct attribution *attribution)
 {
-    const struct evidence *evidence = naming->evidence;
+    const struct evidence *evidence = attribution->evidence;
     const struct procfs_process *server = &evidence->servers[0].process;
     bool is_gone = false;
     for (size_t i = 0; i < evidence->server_count; i++) {
         is_gone |= evidence->servers[i].is_gone;
     }
     const bool is_own = evidence->growth[EVIDENCE_SERVER_OOM_KILLS] > 0;
-    const uint64_t kills = is_own ? evidence->growth[EVIDENCE_SERVER_OOM_KILLS]
-                           : limits_has_server_here(evidence->question)
-                               ? evidence->growth[EVIDENCE_OOM_KILLS]
-                               : 0;
+    const uint64_t machine_kills =
+        limits_has_server_here(evidence->question) ? evidence->growth[EVIDENCE_OOM_KILLS] : 0;
+    const uint64_t kills = is_own ? evidence->growth[EVIDENCE_SERVER_OOM_KILLS] : machine_kills;
     if (!is_gone && kills == 0) {
         return;
     }
     struct finding *finding =
-        add_finding(naming, LIMIT_GONE, LIMIT_SERVER,
+        add_finding(attribution, LIMIT_GONE, LIMIT_SERVER,
                     is_own || !is_gone ? "OOM kill" : "end of the server's process");
     if (is_gone) {
         say_gone(finding, evidence);
     } else if (server->pid > 0) {
-        say(finding, "connections were lost, %s (pid %d) still runs", server->name,
+        say(finding, "connections were lost, but %s (pid %d) still runs", server->name,
             (int)server->pid);
     } else {
-        say(finding, "connections were lost, and the server still runs");
+        say(finding, "connections were lost, but the server still runs");
     }
-    say(finding, "; the first session lost it %s into the run",
-        UNITS_NS(naming->first->first_ns - naming->result->start_mono_ns));
+    say(finding, "; the first connection was lost %s into the run",
+        UNITS_NS(attribution->first->first_ns - attribution->result->start_mono_ns));
     if (kills > 0) {
         say(finding, "; the kernel killed %llu process%s of %s for memory",
             (unsigned long long)kills, kills == 1 ? "" : "es",
@@ -545,7 +576,7 @@ static void name_lost(const struct naming *naming)
     }
     const struct limit *memory = find_limit(&evidence->before, LIMIT_CGROUP_MEMORY, LIMIT_SERVER);
     if (is_own && memory != NULL && memory->allowed != LIMIT_NONE) {
-        say(finding, "; its cgroup may have %s (%s)", UNITS_BYTES(memory->allowed), memory->where);
+        say(finding, "; its cgroup may use %s (%s)", UNITS_BYTES(memory->allowed), memory->where);
         snprintf(finding->fix, sizeof finding->fix, "%s", memory->fix);
     }
 }
@@ -557,60 +588,61 @@ void evidence_name(const struct evidence *evidence, const struct result *result,
     const struct session_ledger *sessions = &result->sessions;
     findings->count = 0;
     for (int shortage = SHORTAGE_THREAD; shortage < SHORTAGES; shortage++) {
-        struct naming naming = {.evidence = evidence, .result = result, .findings = findings};
+        struct attribution attribution = {
+            .evidence = evidence, .result = result, .findings = findings};
         for (size_t i = 0; i < causes->count; i++) {
             const struct cause *cause = &causes->entries[i];
             if ((int)classify(cause) != shortage) {
                 continue;
             }
-            /* one that connects again fails more than once, and may get in at last */
-            *(cause->phase == CAUSE_RECONNECT || cause->phase == CAUSE_HOST ? &naming.tries
-                                                                            : &naming.sessions) +=
-                cause->count;
-            if (naming.first == NULL || cause->first_ns < naming.first->first_ns) {
-                naming.first = cause;
+            /* a session that reconnects may fail more than once and succeed later */
+            *(cause->phase == CAUSE_RECONNECT || cause->phase == CAUSE_HOST
+                  ? &attribution.tries
+                  : &attribution.sessions) += cause->count;
+            if (attribution.first == NULL || cause->first_ns < attribution.first->first_ns) {
+                attribution.first = cause;
             }
-            if (shortage == SHORTAGE_SETTING) { /* one by one: a server has several */
-                name_setting(&naming, cause);
-                naming.sessions = 0;
-                naming.tries = 0;
+            if (shortage == SHORTAGE_SETTING) { /* each by itself: a server has several settings */
+                name_setting(&attribution, cause);
+                attribution.sessions = 0;
+                attribution.tries = 0;
             }
         }
-        switch (naming.first == NULL ? SHORTAGE_NONE : (enum shortage)shortage) {
+        switch (attribution.first == NULL ? SHORTAGE_NONE : (enum shortage)shortage) {
         case SHORTAGE_THREAD:
-            naming.sessions = sessions->not_started;
-            name_tasks(&naming, LIMIT_CLIENT);
+            attribution.sessions = sessions->not_started;
+            name_tasks(&attribution, LIMIT_CLIENT);
             break;
         case SHORTAGE_SERVER_TASK:
-            name_tasks(&naming, LIMIT_SERVER);
+            name_tasks(&attribution, LIMIT_SERVER);
             break;
         case SHORTAGE_FILES:
         case SHORTAGE_MACHINE_FILES:
         case SHORTAGE_PORTS:
-            name_own(&naming, (enum shortage)shortage);
+            name_own(&attribution, (enum shortage)shortage);
             break;
         case SHORTAGE_SOCKET_BACKLOG:
-            say(add_backlog(&naming),
+            say(add_backlog(&attribution),
                 "connect: EAGAIN, the queue of the server's Unix socket was full");
             break;
         case SHORTAGE_SILENCE:
-            name_silence(&naming);
+            name_silence(&attribution);
             break;
         case SHORTAGE_LOST:
-            name_lost(&naming);
+            name_lost(&attribution);
             break;
         default:
             break;
         }
     }
     for (size_t i = 0; i < findings->count; i++) {
-        /* one that comes back is lost more than once; of those that tried, some were dropped */
+        /* a session that reconnects may be lost more than once; some that tried were dropped */
         struct finding moved = findings->entries[i];
         moved.sessions += moved.tries < sessions->dropped ? moved.tries : sessions->dropped;
         if (moved.sessions > sessions->requested) {
             moved.sessions = sessions->requested;
         }
-        /* the dearest first; those of equal cost stay in order */
+        /* most sessions first; equal ones keep their order */
         size_t to = i;
         for (; to > 0 && findings->entries[to - 1].sessions < moved.sessions; to--) {
             findings->entries[to] = findings->entries[to - 1];

@@ -77,20 +77,20 @@ void limits_allow_files(const struct limits_question *question, uint64_t spare)
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < needed) {
         limit.rlim_cur = limit.rlim_max;
-        /* a soft limit that is not above the hard one is always granted */
+        /* raising a soft limit up to the hard limit is always allowed */
         setrlimit(RLIMIT_NOFILE, &limit);
     }
 }
 
 enum {
-    RESERVED_PIDS = 300, /* lower ones are not given out again */
+    RESERVED_PIDS = 300, /* lower pids are not reused */
     MAPS_PER_THREAD = 2, /* stack and guard */
     GUARD_BYTES = 4096,  /* below each stack */
 
-    /* Resident, beside what the program has anyway: estimates, as nobody knows what a session will
-     * use. Measured: 37 KiB of this program, the rest is the kernel's for a thread and a socket;
-     * SQLite has a page cache in each connection, a script its state of Lua; a backend of
-     * PostgreSQL, a thread of MariaDB. */
+    /* Resident memory of a session: estimates, because a session's real use is unknown. Measured:
+     * 37 KiB of this program, the rest is the kernel's for a thread and a socket; the page cache of
+     * SQLite in each connection; a script's Lua state; a backend of PostgreSQL, a thread of
+     * MariaDB. */
     CLIENT_BYTES = 72 * 1024,
     EMBEDDED_BYTES = 192 * 1024,
     SCRIPT_BYTES = 32 * 1024,
@@ -98,52 +98,53 @@ enum {
     SERVER_THREAD_BYTES = 512 * 1024,
 };
 
-/* What an arena of the C library's allocator reserves; a thread's stack when nobody says how large;
- * what a run has in memory beside its sessions. */
+/* The address space that an arena of the C library's allocator reserves; a thread's default stack;
+ * memory of a run apart from its sessions. */
 #define ARENA_BYTES (UINT64_C(64) << 20)
 #define USUAL_STACK_BYTES (UINT64_C(8) << 20)
 #define RUN_BYTES (UINT64_C(2) << 20)
 
-/* A process whose limits are read. */
-struct subject {
+/* A process and its limits. */
+struct limited_process {
     enum limit_side side;
-    pid_t pid; /* 0: not known, or not here */
+    pid_t pid; /* 0: unknown, or on another machine */
     struct procfs_status status;
     struct procfs_rlimits rlimits;
     bool is_task_exempt; /* RLIMIT_NPROC does not apply */
-    uint64_t user_tasks; /* of its user now */
+    uint64_t user_tasks; /* current tasks of its user */
     bool is_contained;   /* in docker, podman or kubernetes, which set its limits */
-    char unit[80];       /* of systemd, which sets its limits; "": a login, or not known */
-    char user[40];       /* whose process it is */
+    char unit[80];       /* of systemd, which sets its limits; "": a login, or unknown */
+    char user[40];       /* who owns the process */
 };
 
-struct reading {
+/* One reading of all limits. */
+struct survey {
     const struct limits_question *question;
     struct limit_list *list;
     int proc;           /* /proc, open */
     struct buffer text; /* of the file read last */
-    struct subject client;
-    struct subject server;
-    uint64_t low_tasks; /* with a pid below those that are given out again */
+    struct limited_process client;
+    struct limited_process server;
+    uint64_t low_tasks; /* tasks with a pid that is not reused */
 
-    /* What a session takes of this machine: of this program, and of a server that runs here. */
+    /* What a session needs on this machine, in this program and in a server that runs here. */
     uint64_t client_bytes;
     uint64_t server_bytes;
     uint64_t server_tasks;
-    uint64_t arenas; /* that the threads will make: eight a CPU, the first of which is there */
+    uint64_t arenas; /* that the threads will add: eight per CPU, less the first, which exists */
 };
 
-/* A limit while it is read. */
+/* A limit while it is being read. */
 struct draft {
-    const struct subject *subject;
-    struct limit limit; /* all but needed, sessions, grade and fix */
-    uint64_t fixed;     /* needed beside the sessions */
-    uint64_t spare;     /* more than needed, when it is raised */
-    uint64_t own_up;    /* up to which the user may raise it alone */
-    const char *fix;    /* how it is raised, in words of its own */
+    const struct limited_process *process;
+    struct limit limit; /* all members except needed, sessions, grade and fix */
+    uint64_t fixed;     /* needed in addition to the sessions */
+    uint64_t spare;     /* added to `needed` when the limit is raised */
+    uint64_t own_up;    /* the highest value that the user may set without privilege */
+    const char *fix;    /* how to raise it; NULL: the row's fix function says how */
 };
 
-/* The most sessions for which there is room. */
+/* Returns the most sessions that fit into the limit. */
 static uint64_t fitting(const struct draft *draft)
 {
     const struct limit *limit = &draft->limit;
@@ -158,109 +159,110 @@ bool limits_is_of_process(const struct limit *limit)
            limit->id == LIMIT_ADDRESS_SPACE;
 }
 
-/* Sessions of the run that the limit is not for. */
+/* Returns the sessions of the run to which the limit does not apply. */
 static uint64_t elsewhere(const struct limits_question *question, const struct limit *limit)
 {
-    return limit->side != LIMIT_CLIENT   ? 0
-           : limits_is_of_process(limit) ? question->in_other_processes
-                                         : question->on_other_machines;
+    if (limit->side != LIMIT_CLIENT) {
+        return 0;
+    }
+    return limits_is_of_process(limit) ? question->in_other_processes : question->on_other_machines;
 }
 
-/* Adds a limit; one that does not pass lacks its fix. */
-static struct limit *add_limit(struct reading *reading, const struct draft *draft)
+/* Adds a limit to the list and grades it. The caller adds the fix if it is not a PASS. */
+static struct limit *add_limit(struct survey *survey, const struct draft *draft)
 {
-    struct limit_list *list = reading->list;
-    const uint64_t others = elsewhere(reading->question, &draft->limit);
-    const uint64_t asked = reading->question->sessions - others;
+    struct limit_list *list = survey->list;
+    const uint64_t others = elsewhere(survey->question, &draft->limit);
+    const uint64_t asked = survey->question->sessions - others;
     const bool is_client = draft->limit.side == LIMIT_CLIENT;
-    const uint64_t hosts = is_client ? 1 : MAX(reading->question->hosts, 1);
+    const uint64_t hosts = is_client ? 1 : MAX(survey->question->hosts, 1);
     assert(list->count < LIMITS_MAX);
     struct limit *entry = &list->entries[list->count++];
     *entry = draft->limit;
     entry->needed = entry->each * ((asked + hosts - 1) / hosts) + draft->fixed;
     entry->sessions = fitting(draft);
     if (hosts > 1 && entry->sessions < LIMIT_NONE / hosts) {
-        entry->sessions *= hosts; /* the others are taken to be as the one that was asked */
+        entry->sessions *= hosts; /* the other hosts are assumed to be like the one asked */
     }
     if (entry->sessions < asked) {
         entry->grade = entry->is_estimate ? LIMIT_WARN : LIMIT_FAIL;
     }
-    entry->sessions += entry->sessions < LIMIT_NONE ? others : 0; /* of the run */
+    entry->sessions += entry->sessions < LIMIT_NONE ? others : 0; /* of the whole run */
     return entry;
 }
 
-/* Adds a risk that no number tells. */
-static void warn(struct reading *reading, const struct limit *limit)
+/* Adds a risk that cannot be put in numbers. */
+static void warn(struct survey *survey, const struct limit *limit)
 {
-    add_limit(reading, &(struct draft){.limit = *limit})->grade = LIMIT_WARN;
+    add_limit(survey, &(struct draft){.limit = *limit})->grade = LIMIT_WARN;
 }
 
-/* Loads /proc/PID/name (pid > 0) or /proc/name into reading->text. */
-static bool load(struct reading *reading, pid_t pid, const char *name)
+/* Loads /proc/PID/name (pid > 0) or /proc/name into survey->text. */
+static bool load(struct survey *survey, pid_t pid, const char *name)
 {
     char path[128];
     snprintf(path, sizeof path, "%d/%s", (int)pid, name);
-    return procfs_load(reading->proc, pid > 0 ? path : name, &reading->text);
+    return procfs_load(survey->proc, pid > 0 ? path : name, &survey->text);
 }
 
-/* The same, then parses it: PARSE(reading, pid, "status", procfs_parse_status, &status). */
-#define PARSE(reading, pid, name, parse, out)                                                      \
-    (load((reading), (pid), (name)) &&                                                             \
-     (parse)(buffer_text(&(reading)->text), (reading)->text.length, (out)))
+/* Loads and parses a file: PARSE(survey, pid, "status", procfs_parse_status, &status). */
+#define PARSE(survey, pid, name, parse, out)                                                       \
+    (load((survey), (pid), (name)) &&                                                              \
+     (parse)(buffer_text(&(survey)->text), (survey)->text.length, (out)))
 
-/* One number of a file below /proc. */
-static bool read_number(struct reading *reading, const char *name, uint64_t *value)
+/* Reads one number from a file below /proc. */
+static bool read_number(struct survey *survey, const char *name, uint64_t *value)
 {
-    return PARSE(reading, 0, name, procfs_parse_number, value);
+    return PARSE(survey, 0, name, procfs_parse_number, value);
 }
 
-/* Finds out by the text of /proc/PID/cgroup what started a process. */
-static void find_place(struct subject *subject, const char *cgroups)
+/* Finds out from the text of /proc/PID/cgroup what started a process. */
+static void find_place(struct limited_process *process, const char *cgroups)
 {
     static const char *const marks[] = {"docker", "libpod", "kubepods", "containerd"};
     for (size_t length; *cgroups != '\0'; cgroups += length + (cgroups[length] != '\0')) {
         length = strcspn(cgroups, "/\n");
-        /* limits belong to the last one; user@1000.service is the manager of a login */
+        /* the last unit sets the limits; user@1000.service is the manager of a login */
         const bool is_unit = length > 8 && strncmp(cgroups + length - 8, ".service", 8) == 0;
         if (is_unit) {
             const bool is_login = strncmp(cgroups, "user@", 5) == 0;
-            const bool is_named = !is_login && length < sizeof subject->unit;
-            snprintf(subject->unit, sizeof subject->unit, "%.*s", is_named ? (int)length : 0,
+            const bool is_named = !is_login && length < sizeof process->unit;
+            snprintf(process->unit, sizeof process->unit, "%.*s", is_named ? (int)length : 0,
                      cgroups);
         }
         for (size_t i = 0; i < COUNT_OF(marks); i++) {
-            /* docker.service is not in a container, /docker/ID and docker-ID.scope are */
+            /* docker.service is not in a container; /docker/ID and docker-ID.scope are */
             const size_t mark = strlen(marks[i]);
-            subject->is_contained |= strncmp(cgroups, marks[i], mark) == 0 &&
+            process->is_contained |= strncmp(cgroups, marks[i], mark) == 0 &&
                                      strncmp(cgroups + mark, ".service", 8) != 0;
         }
     }
 }
 
-/* All that is known of a process; false: it may not be seen, errno says why. */
-static bool read_subject(struct reading *reading, struct subject *subject, pid_t pid)
+/* Reads the limits of a process. Returns false with errno if they may not be read. */
+static bool read_process(struct survey *survey, struct limited_process *process, pid_t pid)
 {
     enum {
         CAPABILITY_ADMIN = 21,   /* CAP_SYS_ADMIN */
         CAPABILITY_RESOURCE = 24 /* CAP_SYS_RESOURCE */
     };
     const uint64_t exempting = UINT64_C(1) << CAPABILITY_ADMIN | UINT64_C(1) << CAPABILITY_RESOURCE;
-    *subject = (struct subject){.side = subject->side, .pid = pid};
-    if (!PARSE(reading, pid, "status", procfs_parse_status, &subject->status) ||
-        !PARSE(reading, pid, "limits", procfs_parse_rlimits, &subject->rlimits)) {
+    *process = (struct limited_process){.side = process->side, .pid = pid};
+    if (!PARSE(survey, pid, "status", procfs_parse_status, &process->status) ||
+        !PARSE(survey, pid, "limits", procfs_parse_rlimits, &process->rlimits)) {
         return false;
     }
 
     /* not getpwuid: a directory service may take long to answer */
-    const uint64_t uid = subject->status.uid;
-    snprintf(subject->user, sizeof subject->user, "%" PRIu64, uid);
+    const uint64_t uid = process->status.uid;
+    snprintf(process->user, sizeof process->user, "%" PRIu64, uid);
     FILE *file = fopen("/etc/passwd", "re");
     char bytes[1024];
     struct passwd entry;
     struct passwd *found = NULL;
     while (file != NULL && fgetpwent_r(file, &entry, bytes, sizeof bytes, &found) == 0) {
         if (found->pw_uid == uid) {
-            snprintf(subject->user, sizeof subject->user, "%s", found->pw_name);
+            snprintf(process->user, sizeof process->user, "%s", found->pw_name);
             break;
         }
     }
@@ -268,148 +270,151 @@ static bool read_subject(struct reading *reading, struct subject *subject, pid_t
         fclose(file);
     }
 
-    /* root of a user namespace is an ordinary user outside of it */
+    /* root of a user namespace is an ordinary user outside of the namespace */
     bool is_initial = false;
-    subject->is_task_exempt = PARSE(reading, pid, "uid_map", procfs_parse_uid_map, &is_initial) &&
+    process->is_task_exempt = PARSE(survey, pid, "uid_map", procfs_parse_uid_map, &is_initial) &&
                               is_initial &&
-                              (uid == 0 || (subject->status.capabilities & exempting) != 0);
-    if (load(reading, pid, "cgroup")) {
-        subject->is_contained =
-            faccessat(reading->proc, "self/root/.dockerenv", F_OK, 0) == 0 ||
-            faccessat(reading->proc, "self/root/run/.containerenv", F_OK, 0) == 0;
-        find_place(subject, buffer_text(&reading->text));
+                              (uid == 0 || (process->status.capabilities & exempting) != 0);
+    if (load(survey, pid, "cgroup")) {
+        process->is_contained =
+            faccessat(survey->proc, "self/root/.dockerenv", F_OK, 0) == 0 ||
+            faccessat(survey->proc, "self/root/run/.containerenv", F_OK, 0) == 0;
+        find_place(process, buffer_text(&survey->text));
     }
     return true;
 }
 
-/* Counts the descriptors of a process that are open and numbered below the limit: one at it or
- * above, as an inherited one may be, takes no place. Without those by which this program looks.
- * False: they may not be seen. */
-static bool count_files(const struct reading *reading, struct draft *draft)
+/* Counts the open descriptors of a process whose number is below the limit. A descriptor at or
+ * above the limit, possibly inherited, does not use up the limit. Descriptors that this reading
+ * itself has open are left out. Returns false if the descriptors may not be read. */
+static bool count_files(const struct survey *survey, struct draft *draft)
 {
-    const pid_t pid = draft->subject->pid;
+    const pid_t pid = draft->process->pid;
     struct limit *limit = &draft->limit;
     char path[64];
     snprintf(path, sizeof path, "%d/fd", (int)pid);
-    DIR *folder = procfs_open_folder(reading->proc, path);
+    DIR *folder = procfs_open_folder(survey->proc, path);
     if (folder == NULL) {
         return false;
     }
     const bool is_own = pid == getpid();
     for (const struct dirent *entry; (entry = readdir(folder)) != NULL;) {
         const long number = strtol(entry->d_name, NULL, 10);
-        const bool looks = is_own && (number == dirfd(folder) || number == reading->proc);
+        const bool looks = is_own && (number == dirfd(folder) || number == survey->proc);
         limit->used += entry->d_name[0] != '.' && !looks && (uint64_t)number < limit->allowed;
     }
     closedir(folder);
     return true;
 }
 
-/* Counts tasks by user in one walk through /proc. */
-static void count_tasks(struct reading *reading)
+/* Counts the tasks of the client's and the server's user in one walk through /proc. */
+static void count_tasks(struct survey *survey)
 {
-    DIR *folder = procfs_open_folder(reading->proc, ".");
+    DIR *folder = procfs_open_folder(survey->proc, ".");
     if (folder == NULL) {
         return;
     }
     for (const struct dirent *entry; (entry = readdir(folder)) != NULL;) {
         const pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
         struct procfs_status status = {0};
-        /* one may have ended meanwhile, or be hidden, as those of other users may be */
-        if (pid <= 0 || !PARSE(reading, pid, "status", procfs_parse_status, &status)) {
+        /* the process has ended meanwhile, or is hidden, as those of other users may be */
+        if (pid <= 0 || !PARSE(survey, pid, "status", procfs_parse_status, &status)) {
             continue;
         }
         for (int i = 0; i < 2; i++) {
-            struct subject *subject = i == 0 ? &reading->client : &reading->server;
-            if (subject->pid != 0 && subject->status.uid == status.uid) {
-                subject->user_tasks += status.threads;
+            struct limited_process *process = i == 0 ? &survey->client : &survey->server;
+            if (process->pid != 0 && process->status.uid == status.uid) {
+                process->user_tasks += status.threads;
             }
         }
-        reading->low_tasks += pid < RESERVED_PIDS;
+        survey->low_tasks += pid < RESERVED_PIDS;
     }
     closedir(folder);
 }
 
-static bool read_files(struct reading *reading, struct draft *draft)
+static bool read_files(struct survey *survey, struct draft *draft)
 {
-    const struct limits_question *question = reading->question;
-    const struct subject *subject = draft->subject;
-    const struct procfs_rlimit files = subject->rlimits.files;
+    const struct limits_question *question = survey->question;
+    const struct limited_process *process = draft->process;
+    const struct procfs_rlimit files = process->rlimits.files;
     struct limit *limit = &draft->limit;
-    if (subject->side == LIMIT_CLIENT) {
+    if (process->side == LIMIT_CLIENT) {
         limit->each = question->files_per_session;
         limit->allowed = files.hard;
         draft->fixed = question->other_files;
         draft->own_up = files.hard;
-        return count_files(reading, draft);
+        return count_files(survey, draft);
     }
     limit->each = question->server == NULL ? 0 : question->server->files_per_session;
     limit->allowed = files.soft;
-    if (limit->each == 0 || count_files(reading, draft)) {
+    if (limit->each == 0 || count_files(survey, draft)) {
         return limit->each > 0;
     }
     limit->each = 0;
     snprintf(limit->note, sizeof limit->note,
-             "its open files belong to user %s and cannot be counted: run as root", subject->user);
-    warn(reading, limit);
+             "the server's open files belong to user %s and cannot be counted: run as root",
+             process->user);
+    warn(survey, limit);
     return false;
 }
 
-static bool read_tasks(struct reading *reading, struct draft *draft)
+static bool read_tasks(struct survey *survey, struct draft *draft)
 {
-    const struct subject *subject = draft->subject;
-    const struct procfs_rlimit tasks = subject->rlimits.tasks;
-    const bool is_client = subject->side == LIMIT_CLIENT;
+    const struct limited_process *process = draft->process;
+    const struct procfs_rlimit tasks = process->rlimits.tasks;
+    const bool is_client = process->side == LIMIT_CLIENT;
     const bool shares_user =
-        reading->server.pid != 0 && reading->server.status.uid == reading->client.status.uid;
-    const uint64_t theirs = reading->server_tasks;
+        survey->server.pid != 0 && survey->server.status.uid == survey->client.status.uid;
+    const uint64_t theirs = survey->server_tasks;
     struct limit *limit = &draft->limit;
     limit->each = (is_client || shares_user ? 1 : 0) + (!is_client || shares_user ? theirs : 0);
-    draft->fixed = is_client || shares_user ? reading->question->other_threads : 0;
+    draft->fixed = is_client || shares_user ? survey->question->other_threads : 0;
     draft->own_up = is_client ? tasks.hard : 0;
-    limit->allowed = subject->is_task_exempt ? LIMIT_NONE : tasks.soft;
-    limit->used = subject->user_tasks;
-    if (subject->is_task_exempt) {
-        snprintf(limit->note, sizeof limit->note, "does not apply to %s", subject->user);
+    limit->allowed = process->is_task_exempt ? LIMIT_NONE : tasks.soft;
+    limit->used = process->user_tasks;
+    if (process->is_task_exempt) {
+        snprintf(limit->note, sizeof limit->note, "does not apply to %s", process->user);
     }
     return is_client || theirs > 0;
 }
 
-/* The folder of a process's cgroup. That which the user named counts where there is no process: a
- * process is in the cgroups of all controllers, a folder of version 1 is that of one. */
-static bool find_folder(const struct reading *reading, const struct subject *subject,
+/* Finds the folder of a process's cgroup. The folder that the user named is used only without a
+ * process, because a folder of version 1 belongs to one controller, a process to all of them. */
+static bool find_folder(const struct survey *survey, const struct limited_process *process,
                         const char *hierarchy, struct cgroup_folder *folder)
 {
-    const char *named = reading->question->server_cgroup;
-    if (subject->side == LIMIT_SERVER && subject->pid == 0 && named != NULL) {
+    const char *named = survey->question->server_cgroup;
+    if (process->side == LIMIT_SERVER && process->pid == 0 && named != NULL) {
         return cgroup_name(named, folder);
     }
-    return subject->pid != 0 &&
-           cgroup_find(reading->proc, subject->pid, reading->client.pid, hierarchy, folder) &&
-           (folder->is_inside || subject->side == LIMIT_CLIENT);
+    return process->pid != 0 &&
+           cgroup_find(survey->proc, process->pid, survey->client.pid, hierarchy, folder) &&
+           (folder->is_inside || process->side == LIMIT_CLIENT);
 }
 
-/* From a process's own cgroup up to the highest that can be seen here: the one that binds first.
- * A row has the name of the hierarchy in `where`; "" is version 2. */
-static bool read_cgroup(struct reading *reading, struct draft *draft)
+/* Reads the tightest limit from the process's cgroup up to the highest cgroup visible here. The row
+ * has the name of the hierarchy in `where`; "" is version 2. */
+static bool read_cgroup(struct survey *survey, struct draft *draft)
 {
     const struct draft unknown = *draft;
     const char *hierarchy = unknown.limit.where;
     const char *name = unknown.limit.name;
-    const bool is_client = draft->subject->side == LIMIT_CLIENT;
+    const bool is_client = draft->process->side == LIMIT_CLIENT;
     const bool is_memory = unknown.limit.id == LIMIT_CGROUP_MEMORY;
-    const char *current = !is_memory                        ? "pids.current"
-                          : strcmp(name, "memory.max") == 0 ? "memory.current"
-                                                            : "memory.usage_in_bytes";
-    const uint64_t theirs = is_memory ? reading->server_bytes : reading->server_tasks;
-    const uint64_t own = !is_client ? theirs : is_memory ? reading->client_bytes : 1;
-    const struct subject *beside = is_client ? &reading->server : &reading->client;
+    const char *current = "pids.current";
+    if (is_memory) {
+        current = strcmp(name, "memory.max") == 0 ? "memory.current" : "memory.usage_in_bytes";
+    }
+    const uint64_t theirs = is_memory ? survey->server_bytes : survey->server_tasks;
+    const uint64_t ours = is_memory ? survey->client_bytes : 1;
+    const uint64_t own = is_client ? ours : theirs;
+    const struct limited_process *beside = is_client ? &survey->server : &survey->client;
     struct cgroup_folder folder;
     struct cgroup_folder other;
-    if (own == 0 || !find_folder(reading, draft->subject, hierarchy, &folder)) {
+    if (own == 0 || !find_folder(survey, draft->process, hierarchy, &folder)) {
         return false;
     }
-    const bool has_other = theirs > 0 && find_folder(reading, beside, hierarchy, &other);
+    const bool has_other = theirs > 0 && find_folder(survey, beside, hierarchy, &other);
     do {
         struct draft level = unknown;
         struct limit *limit = &level.limit;
@@ -419,15 +424,15 @@ static bool read_cgroup(struct reading *reading, struct draft *draft)
         if ((is_shared && !is_client) || !cgroup_read_number(&folder, name, &limit->allowed) ||
             limit->allowed >= UINT64_C(1) << 62 ||
             !cgroup_read_number(&folder, current, &limit->used)) {
-            /* what both share is shown as the client's; version 1 says "no limit" with the largest
-             * whole number of pages */
+            /* a cgroup that contains both is listed for the client; version 1 says "no limit" with
+             * the largest whole number of pages */
             continue;
         }
         limit->used = limits_room(limit->used, is_memory ? cgroup_read_cache(&folder) : 0);
         limit->is_estimate = is_memory;
         limit->each = own + (is_shared ? theirs : 0);
         snprintf(limit->where, sizeof limit->where, "%.511s/%.31s", folder.path, name);
-        level.fixed = is_client && !is_memory ? reading->question->other_threads : 0;
+        level.fixed = is_client && !is_memory ? survey->question->other_threads : 0;
         if (fitting(&level) < fitting(draft)) {
             *draft = level;
         }
@@ -435,63 +440,64 @@ static bool read_cgroup(struct reading *reading, struct draft *draft)
     return fitting(draft) != LIMIT_NONE;
 }
 
-/* The limits of the whole machine on tasks. */
-static bool read_machine(struct reading *reading, struct draft *draft)
+/* Reads the limits of the whole machine on tasks. */
+static bool read_machine(struct survey *survey, struct draft *draft)
 {
     struct limit *limit = &draft->limit;
     const bool is_pids = limit->id == LIMIT_PID_MAX;
     const char *file = is_pids ? "sys/kernel/pid_max" : "sys/kernel/threads-max";
-    limit->each = 1 + reading->server_tasks;
-    draft->fixed = reading->question->other_threads;
-    if (!PARSE(reading, 0, "loadavg", procfs_parse_tasks, &limit->used) ||
-        !read_number(reading, file, &limit->allowed)) {
+    limit->each = 1 + survey->server_tasks;
+    draft->fixed = survey->question->other_threads;
+    if (!PARSE(survey, 0, "loadavg", procfs_parse_tasks, &limit->used) ||
+        !read_number(survey, file, &limit->allowed)) {
         return false;
     }
     if (is_pids) {
         draft->spare = RESERVED_PIDS;
-        limit->used = limits_room(limit->used, reading->low_tasks);
+        limit->used = limits_room(limit->used, survey->low_tasks);
         limit->allowed -= limit->allowed > RESERVED_PIDS ? RESERVED_PIDS : 0;
     }
     return true;
 }
 
-/* A server's thread for each session has its stack in one address space; a process has its own. */
-static bool read_maps(struct reading *reading, struct draft *draft)
+/* Reads the limit of memory maps. The stacks of a server with a thread for each session are in one
+ * address space; a server with processes has an address space for each. */
+static bool read_maps(struct survey *survey, struct draft *draft)
 {
-    const struct server_limits *said = reading->question->server;
+    const struct server_limits *said = survey->question->server;
     struct limit *limit = &draft->limit;
-    if (draft->subject->side == LIMIT_CLIENT) {
-        /* an arena of the allocator takes as many as a thread */
+    if (draft->process->side == LIMIT_CLIENT) {
+        /* an arena of the allocator takes as many maps as a thread */
         limit->each = MAPS_PER_THREAD;
-        draft->fixed = (reading->question->other_threads + reading->arenas) * MAPS_PER_THREAD;
+        draft->fixed = (survey->question->other_threads + survey->arenas) * MAPS_PER_THREAD;
     } else if (said != NULL && said->files_per_session > 0) {
-        limit->each = MAPS_PER_THREAD * reading->server_tasks;
+        limit->each = MAPS_PER_THREAD * survey->server_tasks;
     }
     return limit->each > 0 &&
-           PARSE(reading, draft->subject->pid, "maps", procfs_count_lines, &limit->used) &&
-           read_number(reading, "sys/vm/max_map_count", &limit->allowed);
+           PARSE(survey, draft->process->pid, "maps", procfs_count_lines, &limit->used) &&
+           read_number(survey, "sys/vm/max_map_count", &limit->allowed);
 }
 
-static bool read_space(struct reading *reading, struct draft *draft)
+static bool read_space(struct survey *survey, struct draft *draft)
 {
-    const struct limits_question *question = reading->question;
-    const struct subject *subject = draft->subject;
+    const struct limits_question *question = survey->question;
+    const struct limited_process *process = draft->process;
     const uint64_t others = question->other_threads * USUAL_STACK_BYTES + RUN_BYTES;
     struct limit *limit = &draft->limit;
     limit->is_estimate = true;
     limit->each = question->stack_bytes + GUARD_BYTES;
-    limit->allowed = subject->rlimits.address_space.soft;
-    limit->used = subject->status.size_bytes;
+    limit->allowed = process->rlimits.address_space.soft;
+    limit->used = process->status.size_bytes;
     const uint64_t free_bytes = limits_room(limit->allowed, limit->used + others);
-    /* each of the first threads takes an arena too, as long as there is room for it */
-    uint64_t arenas = limit->allowed == LIMIT_NONE ? reading->arenas : 0;
-    while (arenas < reading->arenas &&
+    /* each of the first threads also takes an arena, as long as there is room for it */
+    uint64_t arenas = limit->allowed == LIMIT_NONE ? survey->arenas : 0;
+    while (arenas < survey->arenas &&
            free_bytes >= (arenas + 1) * ARENA_BYTES + arenas * limit->each) {
         arenas++;
     }
     draft->fixed = others + arenas * ARENA_BYTES;
-    draft->spare = (reading->arenas - arenas) * ARENA_BYTES;
-    draft->own_up = subject->rlimits.address_space.hard;
+    draft->spare = (survey->arenas - arenas) * ARENA_BYTES;
+    draft->own_up = process->rlimits.address_space.hard;
     return true;
 }
 
@@ -504,29 +510,29 @@ static uint64_t count_in(const struct procfs_ports *ports, const struct procfs_p
     return count;
 }
 
-/* Each connection to one address and port needs another local port. */
-static bool read_ports(struct reading *reading, struct draft *draft)
+/* Reads the limit of local ports: connections to one address and port need a local port each. */
+static bool read_ports(struct survey *survey, struct draft *draft)
 {
     static const char *const files[] = {"net/tcp", "net/tcp6"};
-    const struct limits_question *question = reading->question;
+    const struct limits_question *question = survey->question;
     const char *host = question->host == NULL ? "" : question->host;
     struct limit *limit = &draft->limit;
     struct procfs_port_range range = {0};
     struct procfs_ports taken = {0};
     if (!question->uses_tcp || question->files_per_session == 0 ||
-        !PARSE(reading, 0, "sys/net/ipv4/ip_local_port_range", procfs_parse_port_range, &range) ||
-        !PARSE(reading, 0, "sys/net/ipv4/ip_local_reserved_ports", procfs_parse_reserved, &taken)) {
+        !PARSE(survey, 0, "sys/net/ipv4/ip_local_port_range", procfs_parse_port_range, &range) ||
+        !PARSE(survey, 0, "sys/net/ipv4/ip_local_reserved_ports", procfs_parse_reserved, &taken)) {
         return false;
     }
     const uint64_t reserved = count_in(&taken, &range);
 
-    /* Connections in TIME_WAIT: mode 1 reuses their ports, mode 2 (as set by default) only those of
-     * connections within the machine. */
+    /* tcp_tw_reuse: mode 1 reuses the ports of connections in TIME_WAIT, mode 2 (the default) only
+     * those of connections within the machine */
     const bool is_loopback =
         strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0 || strcmp(host, "localhost") == 0;
     uint64_t mode;
     struct procfs_destination destination = {.port = question->port};
-    destination.is_wait_reused = read_number(reading, "sys/net/ipv4/tcp_tw_reuse", &mode) &&
+    destination.is_wait_reused = read_number(survey, "sys/net/ipv4/tcp_tw_reuse", &mode) &&
                                  (mode == 1 || (mode == 2 && is_loopback));
     struct in_addr address;
     struct in6_addr address6;
@@ -540,10 +546,10 @@ static bool read_ports(struct reading *reading, struct draft *draft)
     bool is_read = false;
     for (size_t i = 0; i < COUNT_OF(files); i++) {
         uint64_t found;
-        if (!load(reading, 0, files[i])) {
+        if (!load(survey, 0, files[i])) {
             continue; /* a machine without IPv6 has no tcp6 */
         }
-        if (!procfs_parse_sockets(buffer_text(&reading->text), reading->text.length, &destination,
+        if (!procfs_parse_sockets(buffer_text(&survey->text), survey->text.length, &destination,
                                   &taken, &found)) {
             return false;
         }
@@ -556,7 +562,7 @@ static bool read_ports(struct reading *reading, struct draft *draft)
     if (waiting > 0) {
         snprintf(limit->note, sizeof limit->note,
                  "%" PRIu64 " of the ports in use %s in TIME_WAIT, and %s free %s", waiting,
-                 waiting == 1 ? "is" : "are", waiting == 1 ? "comes" : "come",
+                 waiting == 1 ? "is" : "are", waiting == 1 ? "becomes" : "become",
                  destination.is_wait_reused ? "in a second" : "in a minute");
     } else if (question->port >= range.low && question->port <= range.high &&
                limits_has_server_here(question)) {
@@ -566,14 +572,14 @@ static bool read_ports(struct reading *reading, struct draft *draft)
                  question->port);
     }
     const uint64_t left = limit->allowed - limit->used;
-    /* ports that wait come free while sessions connect: then it is not certain */
+    /* ports in TIME_WAIT may become free while sessions connect, so the shortage is not certain */
     const uint64_t asked = question->sessions - question->on_other_machines;
     limit->is_estimate = left < asked && left + waiting >= asked;
-    /* the set-up's connection has been there before the sessions, and keeps its port for a while */
+    /* the set-up's connection was opened before the sessions, and keeps its port for a while */
     draft->fixed = question->port != 0 && waiting == 0 ? 1 : 0;
     if (range.low <= 1024 && range.high == UINT16_MAX) {
-        draft->fix = "the range cannot be larger: let the server listen on another address or port "
-                     "too";
+        draft->fix = "the range is at its maximum: let the server also listen on another address "
+                     "or port";
     } else {
         draft->fix = waiting > 0 ? "sysctl -w net.ipv4.ip_local_port_range=\"1024 65535\"; "
                                    "sysctl -w net.ipv4.tcp_tw_reuse=1"
@@ -582,87 +588,88 @@ static bool read_ports(struct reading *reading, struct draft *draft)
     return is_read;
 }
 
-static bool read_memory(struct reading *reading, struct draft *draft)
+static bool read_memory(struct survey *survey, struct draft *draft)
 {
     enum {
-        STRICT = 2 /* the kernel promises no more than it has */
+        STRICT = 2 /* the kernel promises no more memory than it has */
     };
     struct limit *limit = &draft->limit;
     const bool is_commit = limit->id == LIMIT_COMMIT;
     uint64_t mode;
     struct procfs_memory memory = {0};
     if ((is_commit &&
-         (!read_number(reading, "sys/vm/overcommit_memory", &mode) || mode != STRICT)) ||
-        !PARSE(reading, 0, "meminfo", procfs_parse_memory, &memory)) {
+         (!read_number(survey, "sys/vm/overcommit_memory", &mode) || mode != STRICT)) ||
+        !PARSE(survey, 0, "meminfo", procfs_parse_memory, &memory)) {
         return false;
     }
     limit->is_estimate = true;
-    limit->each = reading->client_bytes + reading->server_bytes;
+    limit->each = survey->client_bytes + survey->server_bytes;
     limit->allowed = memory.total;
     limit->used = limits_room(memory.total, memory.available);
-    draft->fix = "more memory, or fewer sessions";
+    draft->fix = "add memory, or run fewer sessions";
     if (is_commit) {
-        limit->each += reading->question->stack_bytes;
+        limit->each += survey->question->stack_bytes;
         limit->allowed = memory.commit_limit;
         limit->used = memory.committed;
         draft->fix = "sysctl -w vm.overcommit_memory=0";
-        snprintf(limit->note, sizeof limit->note, "stacks count whether they are used or not");
+        snprintf(limit->note, sizeof limit->note, "stacks count even where they are unused");
     }
     return true;
 }
 
 /*
- * How a limit is raised: the exact line or command, for the place where the process runs.
+ * How to raise a limit: the exact line or command for the place where the process runs.
  */
 
 static void fix_rlimit(struct limit *entry, const struct draft *draft, uint64_t value)
 {
     static const struct {
-        const char *item;   /* of limits.conf, docker and prlimit */
-        const char *unit;   /* of systemd */
+        const char *item;   /* in limits.conf, docker and prlimit */
+        const char *unit;   /* in units of systemd */
         const char *option; /* of ulimit */
-        unsigned shift;     /* from bytes to what limits.conf and ulimit count, in bits */
+        unsigned shift;     /* from bytes to the unit of limits.conf and ulimit, in bits */
     } names[LIMIT_IDS] = {[LIMIT_OPEN_FILES] = {"nofile", "LimitNOFILE", "n", 0},
                           [LIMIT_USER_TASKS] = {"nproc", "LimitNPROC", "u", 0},
                           [LIMIT_ADDRESS_SPACE] = {"as", "LimitAS", "v", 10}};
-    const struct subject *subject = draft->subject;
-    const bool is_client = subject->side == LIMIT_CLIENT;
+    const struct limited_process *process = draft->process;
+    const bool is_client = process->side == LIMIT_CLIENT;
     const char *item = names[entry->id].item;
     char *const fix = entry->fix;
-    char number[24]; /* of prlimit, docker and systemd */
-    char scaled[24];
-    char pid[16] = "$$"; /* of the shell that starts this program */
+    char number[24];     /* for prlimit, docker and systemd */
+    char scaled[24];     /* for limits.conf and ulimit */
+    char pid[16] = "$$"; /* the shell that starts this program */
     snprintf(number, sizeof number, "%" PRIu64, value);
     snprintf(scaled, sizeof scaled, "%" PRIu64, value >> names[entry->id].shift);
     if (!is_client) {
-        snprintf(pid, sizeof pid, "%d", (int)subject->pid);
+        snprintf(pid, sizeof pid, "%d", (int)process->pid);
     }
     if (value <= draft->own_up) {
         snprintf(fix, LIMIT_FIX_BYTES, "ulimit -S%s %s", names[entry->id].option, scaled);
-    } else if (subject->is_contained && entry->id == LIMIT_ADDRESS_SPACE) {
-        /* docker knows no such limit: somebody set it in the container */
+    } else if (process->is_contained && entry->id == LIMIT_ADDRESS_SPACE) {
+        /* docker cannot set this limit, so something in the container has set it */
         snprintf(fix, LIMIT_FIX_BYTES, "as root of the machine: prlimit --as=%s --pid PID", number);
-    } else if (subject->is_contained) {
+    } else if (process->is_contained) {
         snprintf(fix, LIMIT_FIX_BYTES, "docker run --ulimit %s=%s:%s ...", item, number, number);
-    } else if (subject->unit[0] != '\0') {
+    } else if (process->unit[0] != '\0') {
         snprintf(fix, LIMIT_FIX_BYTES,
-                 "systemctl edit %s: [Service] %s=%s, then systemctl restart %s", subject->unit,
-                 names[entry->id].unit, number, subject->unit);
+                 "systemctl edit %s: [Service] %s=%s, then systemctl restart %s", process->unit,
+                 names[entry->id].unit, number, process->unit);
     } else {
         snprintf(fix, LIMIT_FIX_BYTES,
                  "in /etc/security/limits.conf: %s - %s %s, then %sprlimit --%s=%s --pid %s",
-                 subject->user, item, scaled,
+                 process->user, item, scaled,
                  is_client ? "log in again; or: sudo " : "start it from a new login; or as root: ",
                  item, number, pid);
     }
 }
 
-/* The file may belong to a unit of systemd of its own, such as the slice of a user. */
+/* Says how to raise a limit of a cgroup. Its file may belong to a systemd unit, such as the slice
+ * of a user. */
 static void fix_cgroup(struct limit *entry, const struct draft *draft, uint64_t value)
 {
     const char *const file = entry->where;
     const bool is_memory = entry->id == LIMIT_CGROUP_MEMORY;
-    const bool is_podman = strstr(file, "libpod") != NULL; /* the name that its cgroups have */
+    const bool is_podman = strstr(file, "libpod") != NULL; /* part of the names of its cgroups */
     const char *end = strrchr(file, '/');
     const char *unit = end != NULL ? end : file;
     while (unit > file && unit[-1] != '/') {
@@ -672,19 +679,19 @@ static void fix_cgroup(struct limit *entry, const struct draft *draft, uint64_t 
     const bool is_unit = kind != NULL && kind > unit &&
                          (strncmp(kind, ".service/", 9) == 0 || strncmp(kind, ".scope/", 7) == 0 ||
                           strncmp(kind, ".slice/", 7) == 0);
-    if (draft->subject->is_contained && is_memory) {
-        /* alone it is refused when it is above the old limit of memory and swap */
+    if (draft->process->is_contained && is_memory) {
+        /* --memory alone is refused if it exceeds the old limit of memory and swap */
         snprintf(entry->fix, LIMIT_FIX_BYTES,
                  "%s update --memory %" PRIu64 " --memory-swap %" PRIu64 " CONTAINER",
                  is_podman ? "podman" : "docker", value, value);
-    } else if (draft->subject->is_contained && is_podman) {
-        /* its `update` knows no limit of processes everywhere */
+    } else if (draft->process->is_contained && is_podman) {
+        /* not every `podman update` can change the limit of processes */
         snprintf(entry->fix, LIMIT_FIX_BYTES, "podman run --pids-limit %" PRIu64 " ...", value);
-    } else if (draft->subject->is_contained) {
+    } else if (draft->process->is_contained) {
         snprintf(entry->fix, LIMIT_FIX_BYTES, "docker update --pids-limit %" PRIu64 " CONTAINER",
                  value);
     } else if (is_unit) {
-        /* below user@1000.service the manager is the user's own */
+        /* below user@1000.service the user's own manager is in charge */
         const char *manager = strstr(file, "/user@");
         snprintf(entry->fix, LIMIT_FIX_BYTES, "systemctl %sset-property %.*s %s=%" PRIu64,
                  manager != NULL && manager + 1 < unit ? "--user " : "", (int)(end - unit), unit,
@@ -703,7 +710,7 @@ static void fix_setting(struct limit *entry, const struct draft *draft, uint64_t
     }
 }
 
-/* A session limit's fix with the number of sessions in it: see struct session_limit. */
+/* Puts the number of sessions into the fix of a session limit: see struct session_limit. */
 static void fix_sessions(char fix[LIMIT_FIX_BYTES], const char *text, uint64_t sessions)
 {
     const char *at = text;
@@ -721,7 +728,7 @@ static void fix_sessions(char fix[LIMIT_FIX_BYTES], const char *text, uint64_t s
             number *= strtoull(rest + 1, &end, 10);
             rest = end;
         } else if (strchr("'\"`", *at) != NULL) {
-            /* names may have a word N of their own */
+            /* a quoted name may contain a word N of its own */
             const char *quote = strchr(rest, *at);
             rest = quote != NULL ? quote + 1 : rest + strlen(rest);
         }
@@ -733,13 +740,13 @@ static void fix_sessions(char fix[LIMIT_FIX_BYTES], const char *text, uint64_t s
     }
 }
 
-/* A limit: whose, what it is called, where it is set, where its numbers are read, and how it is
- * raised. `read` fills what is allowed and used, and what the sessions need. False: there is no
- * such limit here. */
+/* A limit: whose it is, its name, where it is set, how its numbers are read, and how it is raised.
+ * `read` fills what is allowed and used, and what the sessions need; it returns false if there is
+ * no such limit here. */
 enum {
     CLIENT = 1,
-    PROCESS = 2, /* the server's */
-    CGROUP = 4,  /* that the server's process is in, or that the user named */
+    PROCESS = 2, /* of the server */
+    CGROUP = 4,  /* of the server's process, or named by the user */
 };
 
 static const struct row {
@@ -748,7 +755,7 @@ static const struct row {
     const char *name;
     const char *where;
     const char *unit;
-    bool (*read)(struct reading *reading, struct draft *draft);
+    bool (*read)(struct survey *survey, struct draft *draft);
     void (*fix)(struct limit *entry, const struct draft *draft, uint64_t value);
 } rows[] = {
     {CLIENT, LIMIT_OPEN_FILES, "RLIMIT_NOFILE", "ulimit -Hn", "files", read_files, fix_rlimit},
@@ -771,30 +778,30 @@ static const struct row {
     {CLIENT, LIMIT_MEMORY, "free memory", "this machine", "bytes", read_memory, fix_setting},
 };
 
-static void read_rows(struct reading *reading, const struct subject *subject, unsigned of)
+static void read_rows(struct survey *survey, const struct limited_process *process, unsigned of)
 {
-    const struct limit_list *list = reading->list;
+    const struct limit_list *list = survey->list;
     for (const struct row *row = rows; row < rows + COUNT_OF(rows); row++) {
         struct draft draft = {
-            .subject = subject,
-            .limit = {.id = row->id, .side = subject->side, .unit = row->unit},
+            .process = process,
+            .limit = {.id = row->id, .side = process->side, .unit = row->unit},
         };
         struct limit *limit = &draft.limit;
         snprintf(limit->name, sizeof limit->name, "%s", row->name);
         snprintf(limit->where, sizeof limit->where, "%s", row->where);
-        bool is_wanted = (row->of & of) != 0 && row->read(reading, &draft);
+        bool is_wanted = (row->of & of) != 0 && row->read(survey, &draft);
         for (size_t i = 0; i < list->count && limit->where[0] == '/'; i++) {
-            /* in a folder that the user named, the file of both versions is the same */
+            /* the rows of both versions find the same file in a folder that the user named */
             is_wanted = is_wanted && strcmp(list->entries[i].where, limit->where) != 0;
         }
-        struct limit *entry = is_wanted ? add_limit(reading, &draft) : NULL;
+        struct limit *entry = is_wanted ? add_limit(survey, &draft) : NULL;
         if (entry != NULL && entry->grade != LIMIT_PASS) {
             row->fix(entry, &draft, entry->used + entry->needed + draft.spare);
         }
     }
 }
 
-static void warn_unknown(struct reading *reading, enum limit_side side, const char *name,
+static void warn_unknown(struct survey *survey, enum limit_side side, const char *name,
                          const char *note)
 {
     struct limit limit = {.id = LIMIT_USER_TASKS,
@@ -805,36 +812,36 @@ static void warn_unknown(struct reading *reading, enum limit_side side, const ch
                           .allowed = LIMIT_NONE};
     snprintf(limit.name, sizeof limit.name, "%s", name);
     snprintf(limit.note, sizeof limit.note, "%.140s", note);
-    warn(reading, &limit);
+    warn(survey, &limit);
 }
 
-/* Finds the server's process into reading->server, or says why not. */
-static void find_server(struct reading *reading)
+/* Finds the server's process into survey->server, or warns why it was not found. */
+static void find_server(struct survey *survey)
 {
-    const struct limits_question *question = reading->question;
+    const struct limits_question *question = survey->question;
     struct procfs_process found = {.pid = question->server_pid};
     char note[200] = "";
     const char *path = question->host != NULL && question->host[0] == '/' ? question->host : NULL;
     if (found.pid == 0 && question->server_cgroup != NULL) {
-        return; /* its limits are those of the folder */
+        return; /* the limits of the folder are used */
     }
     if (found.pid == 0 &&
-        !server_find(reading->proc, question->port, path, &found, note, sizeof note)) {
+        !server_find(survey->proc, question->port, path, &found, note, sizeof note)) {
         found.pid = 0;
     }
-    if (found.pid != 0 && !read_subject(reading, &reading->server, found.pid)) {
+    if (found.pid != 0 && !read_process(survey, &survey->server, found.pid)) {
         snprintf(note, sizeof note, "process %d cannot be read: %s", (int)found.pid,
                  strerror(errno));
         found.pid = 0;
     }
     if (found.pid == 0) {
-        reading->server.pid = 0;
-        warn_unknown(reading, LIMIT_SERVER, "limits of its process", note);
+        survey->server.pid = 0;
+        warn_unknown(survey, LIMIT_SERVER, "limits of its process", note);
     }
 }
 
-/* Settings of the database, as it told them. */
-static void read_database(struct reading *reading, const struct server_limits *server)
+/* Adds the settings of the database, as the database reported them. */
+static void read_database(struct survey *survey, const struct server_limits *server)
 {
     if (server->is_pooled) {
         const struct limit limit = {
@@ -844,13 +851,13 @@ static void read_database(struct reading *reading, const struct server_limits *s
             .unit = "sessions",
             .allowed = LIMIT_NONE,
             .is_unknown = true,
-            .note = "not known: a pooler is in front of the server; see its own settings "
+            .note = "not known: a pooler is in front of the server; see the pooler's settings "
                     "(pgbouncer: max_client_conn, default_pool_size)"};
-        warn(reading, &limit);
+        warn(survey, &limit);
     }
     for (size_t i = 0; i < server->count; i++) {
         const struct session_limit *session = &server->sessions[i];
-        /* the connection that asked is closed before the sessions open */
+        /* `used` includes the connection that asked, which is closed before the sessions open */
         struct draft draft = {.limit = {.id = LIMIT_SESSIONS,
                                         .side = LIMIT_DATABASE,
                                         .unit = "sessions",
@@ -863,7 +870,7 @@ static void read_database(struct reading *reading, const struct server_limits *s
                  server->version);
         snprintf(limit->note, sizeof limit->note, "%" PRIu64 " of %" PRIu64 " in use now%s%.100s",
                  limit->used, limit->allowed, session->note[0] == '\0' ? "" : "; ", session->note);
-        struct limit *entry = add_limit(reading, &draft);
+        struct limit *entry = add_limit(survey, &draft);
         if (entry->grade != LIMIT_PASS) {
             fix_sessions(entry->fix, session->fix, entry->used + entry->needed);
         }
@@ -874,44 +881,44 @@ void limits_read_at(int proc, pid_t self, const struct limits_question *question
                     struct limit_list *list)
 {
     list->count = 0;
-    struct reading reading = {.question = question,
-                              .list = list,
-                              .proc = proc,
-                              .client = {.side = LIMIT_CLIENT},
-                              .server = {.side = LIMIT_SERVER}};
+    struct survey survey = {.question = question,
+                            .list = list,
+                            .proc = proc,
+                            .client = {.side = LIMIT_CLIENT},
+                            .server = {.side = LIMIT_SERVER}};
     if (proc < 0) {
-        warn_unknown(&reading, LIMIT_CLIENT, "limits of this machine", "/proc cannot be opened");
+        warn_unknown(&survey, LIMIT_CLIENT, "limits of this machine", "/proc cannot be opened");
         return;
     }
-    buffer_init(&reading.text);
-    const bool is_known = read_subject(&reading, &reading.client, self);
+    buffer_init(&survey.text);
+    const bool is_known = read_process(&survey, &survey.client, self);
     const bool has_server = limits_has_server_here(question);
     const struct server_limits *said = question->server;
     const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-    reading.arenas = 8 * (uint64_t)(cpus > 0 ? cpus : 1) - 1;
-    reading.client_bytes = question->is_embedded ? EMBEDDED_BYTES : CLIENT_BYTES;
-    reading.client_bytes += question->has_script ? SCRIPT_BYTES : 0;
+    survey.arenas = 8 * (uint64_t)(cpus > 0 ? cpus : 1) - 1;
+    survey.client_bytes = question->is_embedded ? EMBEDDED_BYTES : CLIENT_BYTES;
+    survey.client_bytes += question->has_script ? SCRIPT_BYTES : 0;
     if (has_server && said != NULL && said->tasks_per_session > 0) {
-        reading.server_tasks = said->tasks_per_session;
-        reading.server_bytes =
+        survey.server_tasks = said->tasks_per_session;
+        survey.server_bytes =
             said->files_per_session > 0 ? SERVER_THREAD_BYTES : SERVER_PROCESS_BYTES;
     }
     if (has_server) {
-        find_server(&reading);
+        find_server(&survey);
     }
-    count_tasks(&reading);
+    count_tasks(&survey);
     if (is_known) {
-        read_rows(&reading, &reading.client, CLIENT);
+        read_rows(&survey, &survey.client, CLIENT);
     } else {
-        warn_unknown(&reading, LIMIT_CLIENT, "limits of this program", "/proc/self cannot be read");
+        warn_unknown(&survey, LIMIT_CLIENT, "limits of this program", "/proc/self cannot be read");
     }
     if (has_server) {
-        read_rows(&reading, &reading.server, CGROUP | (reading.server.pid ? PROCESS : 0));
+        read_rows(&survey, &survey.server, CGROUP | (survey.server.pid ? PROCESS : 0));
     }
     if (said != NULL) {
-        read_database(&reading, said);
+        read_database(&survey, said);
     }
-    buffer_fini(&reading.text);
+    buffer_fini(&survey.text);
 }
 
 void limits_read(const struct limits_question *question, struct limit_list *list)

@@ -1,7 +1,7 @@
 /*
- * What a number of sessions needs, compared with what this machine, the server's process and the
- * database allow. Reads /proc and /sys; opens no session and changes nothing but, where asked, the
- * soft limit of open files.
+ * Compares what a number of sessions needs with what this machine, the server's process and the
+ * database allow. Reads /proc and /sys. Opens no session and changes nothing, except, on request,
+ * the soft limit of open files.
  */
 #ifndef LIMITS_LIMITS_H
 #define LIMITS_LIMITS_H
@@ -18,136 +18,137 @@
 #include "measure/result.h"
 #include "plan/plan.h"
 
-/* What a run has open and running beside its sessions. */
+/* Files and threads of a run in addition to those of its sessions. */
 enum {
-    LIMITS_RUN_FILES = 5, /* folder, tables, the room that is held; one more for each operation */
+    LIMITS_RUN_FILES = 5,        /* folder, tables, reserved space; one more for each operation */
     LIMITS_USUAL_OPERATIONS = 3, /* connect, append, read */
     LIMITS_SAMPLER_FILES = 5,
-    LIMITS_EMBEDDED_FILES = 1, /* that all sessions of a file database share */
-    LIMITS_METRICS_FILES = 21, /* those who listen and those who are served */
+    LIMITS_EMBEDDED_FILES = 1, /* shared by all sessions of a file database */
+    LIMITS_METRICS_FILES = 21, /* the listening sockets and the connections being served */
     LIMITS_OTHER_THREADS = 1,  /* the sampler */
 };
 
-/* What is asked. Strings are borrowed. */
+/* What the limits are compared with. Strings are borrowed. */
 struct limits_question {
     uint64_t sessions;                 /* idle ones included */
-    uint64_t in_other_processes;       /* of these, with several ranks: not in this one; */
-    uint64_t on_other_machines;        /* and not on this machine */
-    unsigned hosts;                    /* that share them; 0 or 1: there is one */
+    uint64_t in_other_processes;       /* of `sessions`, those of other ranks */
+    uint64_t on_other_machines;        /* of `sessions`, those of ranks on other machines */
+    unsigned hosts;                    /* that share the sessions; 0 or 1: one host */
     size_t stack_bytes;                /* of a session's thread */
     unsigned files_per_session;        /* of this program */
-    bool has_server;                   /* false: only this machine is looked at */
+    bool has_server;                   /* false: compare with this machine only */
     bool is_embedded;                  /* the database runs inside this program */
     bool is_remote;                    /* the server is on another machine */
-    bool has_script;                   /* each session has a state of Lua */
+    bool has_script;                   /* each session has a Lua state */
     bool uses_tcp;                     /* sessions are TCP connections, as far as is known */
-    const char *host;                  /* NULL = not known; a path = Unix socket or its folder */
-    uint16_t port;                     /* 0 = not known */
-    const struct server_place *places; /* of several hosts, those on this machine */
+    const char *host;                  /* NULL = unknown; a path = Unix socket or its folder */
+    uint16_t port;                     /* 0 = unknown */
+    const struct server_place *places; /* with several hosts, those on this machine */
     size_t place_count;
     pid_t server_pid;                   /* given by the user; 0 = found by the port */
     const char *server_cgroup;          /* given by the user; NULL = found by the process */
     const struct server_limits *server; /* NULL: the database was not asked */
-    unsigned other_files;   /* that this program will open and keep open beside the sessions' */
-    unsigned other_threads; /* that it will start beside the sessions' */
+    unsigned other_files;   /* that this program will open in addition to the sessions' files */
+    unsigned other_threads; /* that this program will start in addition to the sessions' */
 };
 
-/* The question of a plan: what the sessions need, and that this program will open its own files and
- * start its own threads. Without `connection` only this machine is looked at; with one, other_files
- * counts those of the sampler only, as the files of the run are open by then. The caller fills
- * is_remote. Strings point into the arguments. */
+/* Fills *question for a plan: the needs of its sessions, and the files and threads of this program.
+ * `connection` NULL: compare with this machine only. With a connection, other_files counts only the
+ * sampler's files, because the files of the run are open by then. The caller sets is_remote.
+ * Strings point into the arguments. */
 void limits_ask(struct limits_question *question, const struct plan *plan,
                 const struct connection_info *connection, const struct server_limits *server);
 
-/* Raises this process's soft limit of open files to the hard one when the question's files and
- * `spare` ones are more than it allows. Whether the hard one is enough is for limits_read to say.
- */
+/* Raises this process's soft limit of open files to the hard limit if the files in the question
+ * plus `spare` exceed it. limits_read reports whether the hard limit is high enough. */
 void limits_allow_files(const struct limits_question *question, uint64_t spare);
 
-/* Fills *list, in the order client, server, database. A limit that cannot be read is left out when
- * it does not exist here, and is a WARN with a note when it does. */
+/* Fills *list, in the order client, server, database. A limit that cannot be read is left out if
+ * this machine does not have it; otherwise it is a WARN with a note. */
 void limits_read(const struct limits_question *question, struct limit_list *list);
 
-/* The same from another /proc: an open folder, in which `self` is this program's process. */
+/* The same for another /proc: `proc` is an open folder in which `self` is this program's process.
+ */
 void limits_read_at(int proc, pid_t self, const struct limits_question *question,
                     struct limit_list *list);
 
-/* The most sessions that all limits together allow, and the limit that binds first; LIMIT_NONE and
- * NULL when none does. Estimates count only when `with_estimates`. */
+/* Returns the most sessions that all limits together allow, and in *first the limit that is reached
+ * first; LIMIT_NONE and NULL without a limit. Estimates count only `with_estimates`. */
 uint64_t limits_sessions(const struct limit_list *list, bool with_estimates,
                          const struct limit **first);
 
-/* With several ranks it is each process's own, and not for all of a machine together. */
+/* Returns whether the limit applies to each process separately, so that each rank has its own. */
 bool limits_is_of_process(const struct limit *limit);
 
-/* What is left of a limit. */
+/* Returns the part of a limit that is not used. */
 static inline uint64_t limits_room(uint64_t allowed, uint64_t used)
 {
     return allowed > used ? allowed - used : 0;
 }
 
-/* The server runs on this machine, as a process of its own. */
+/* Returns whether the server runs on this machine, as a process of its own. */
 bool limits_has_server_here(const struct limits_question *question);
 
 /*
- * What shows that a limit was hit: limits, counters and the server's process as they were before
- * the sessions, when the first of them failed, and after. Main thread only; reading never fails,
- * what cannot be read is no evidence.
+ * Evidence that a limit was hit: limits, counters and the server's process as they were before the
+ * sessions, when the first of them failed, and after. Main thread only. Reading never fails: what
+ * cannot be read gives no evidence.
  *
- * A finding needs both: a cause, by which sessions failed, and what shows the limit. A server's own
- * word (SQLSTATE 53300) or an errno that has one meaning (EMFILE) names the kind of limit for
- * certain; which of several limits it was has to be seen in the readings.
+ * A finding needs both a cause, for which sessions failed, and evidence of the limit. The server's
+ * own error (SQLSTATE 53300) or an errno with one meaning (EMFILE) is proof of the kind of limit;
+ * the readings must show which of several limits it was.
  */
 
-/* What the kernel counts when it refuses something. A single value says little, the growth between
- * two readings is evidence. */
+/* Counters of the kernel for refusals. A single value means little; growth between two readings is
+ * evidence. */
 enum evidence_counter {
     EVIDENCE_LISTEN_OVERFLOWS, /* TcpExt of the server's network namespace: accept queue was full */
     EVIDENCE_LISTEN_DROPS,     /* likewise: connections to listeners that were dropped */
-    EVIDENCE_OOM_KILLS,        /* processes of this machine that the kernel ended for memory */
-    EVIDENCE_SERVER_OOM_KILLS, /* of these, of the server's cgroup */
+    EVIDENCE_OOM_KILLS,        /* processes of this machine that the kernel killed for memory */
+    EVIDENCE_SERVER_OOM_KILLS, /* of these, processes of the server's cgroup */
     EVIDENCE_CLIENT_FORKS,     /* tasks refused by the client's cgroup: pids.events */
-    EVIDENCE_SERVER_FORKS,     /* by the server's */
+    EVIDENCE_SERVER_FORKS,     /* tasks refused by the server's cgroup */
     EVIDENCE_COUNTERS,
 };
 
 /* A server on this machine. */
 struct evidence_server {
-    struct procfs_process process; /* pid 0: not seen */
+    struct procfs_process process; /* pid 0: not found */
     uint16_t port;
-    bool was_listening; /* somebody, on its port */
-    bool is_gone;       /* it was there before, and is not now */
+    bool was_listening; /* some process listened on the port */
+    bool is_gone;       /* ran before the sessions, and has ended */
 };
 
 struct evidence {
     const struct limits_question *question;
     struct limit_list before;   /* as read before the sessions */
-    struct limit_list shortage; /* while they were short of something; none: not read */
-    bool has_server_after;      /* the caller asked the database once more, after the sessions */
+    struct limit_list shortage; /* as read while sessions failed; empty: not read */
+    bool has_server_after;      /* the caller has filled server_after after the sessions */
     struct server_limits server_after;
     size_t server_count;
-    struct evidence_server servers[1 + URL_HOSTS_MAX]; /* the question's own is the first */
-    int64_t counters[EVIDENCE_COUNTERS]; /* before the sessions; negative: not known */
-    uint64_t growth[EVIDENCE_COUNTERS];  /* since then; 0: none, or not known */
+    struct evidence_server servers[1 + URL_HOSTS_MAX]; /* the first is the question's own */
+    int64_t counters[EVIDENCE_COUNTERS];               /* before the sessions; negative: unknown */
+    uint64_t growth[EVIDENCE_COUNTERS];                /* since then; 0: no growth, or unknown */
 };
 
-/* Before the first session. What the question points to outlives the evidence, which the caller
- * frees. NULL: no memory. */
+/* Takes the readings before the first session. The question and its strings must outlive the
+ * evidence, which the caller frees with free. Returns NULL when out of memory. */
 struct evidence *evidence_begin(const struct limits_question *question);
 
-/* While sessions fail for want of something: see on_shortage in load/fleet.h. */
+/* Takes the readings while sessions fail for lack of something: see on_shortage in load/fleet.h. */
 void evidence_capture(struct evidence *evidence);
 
-/* True when sessions that reconnected were refused for a setting: the server may have been started
- * with another value, and is worth asking once more. */
+/* Returns whether sessions that reconnected were refused for a setting. The server may have been
+ * restarted with another value then, so the caller should ask it again. */
 bool evidence_lacks_settings(const struct result *result);
 
-/* After the sessions: the limits that the causes and the evidence name, the one that cost the most
- * sessions first. Reads the causes, the ledger of sessions and the start of the result. */
+/* Takes the readings after the sessions, then names the limits that causes and evidence show, the
+ * one that cost the most sessions first. Uses the causes, the session ledger and the start of
+ * *result. */
 void evidence_conclude(struct evidence *evidence, const struct result *result,
                        struct findings *findings);
 
-/* The second half of it, which reads nothing by itself. */
+/* Names the limits, the second half of evidence_conclude; reads nothing. */
 void evidence_name(const struct evidence *evidence, const struct result *result,
                    struct findings *findings);
 

@@ -1,4 +1,4 @@
-/* Limits and how they are raised, read from folders that imitate /proc and both versions of
+/* Limits and how to raise them, read from folders that imitate /proc and both versions of
  * cgroups. */
 #include "unit/unit.h"
 
@@ -34,7 +34,7 @@ static int remove_entry(const char *path, const struct stat *status, int kind, s
     return remove(path);
 }
 
-/* Makes ROOT/path with its folders; in the text each @ before a slash is ROOT. */
+/* Writes ROOT/path, making its folders; in the text each @ before a slash stands for ROOT. */
 static void write_file(const char *path, const char *text)
 {
     char full[512];
@@ -107,7 +107,7 @@ static int tear_down(void **state)
     return nftw(root, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* The limit of a kind on one side; NULL: there is none. */
+/* Returns the limit of a kind on one side; NULL if it is not in the list. */
 static const struct limit *find(enum limit_id id, enum limit_side side)
 {
     const struct limit *found = NULL;
@@ -155,13 +155,13 @@ TEST_BETWEEN(test_no_limit, set_up, tear_down)
     assert_null(find(LIMIT_CGROUP_TASKS, LIMIT_CLIENT));
 }
 
-/* A container with a cgroup namespace: its own cgroup is the root that it sees. */
+/* A container with a cgroup namespace sees its own cgroup as the root. */
 TEST_BETWEEN(test_a_namespace, set_up, tear_down)
 {
     put_process(CLIENT, "0::/\n");
     put_process(SERVER, "0::/../other\n");
     put_tasks("v2", "100\n", "7\n");
-    /* what is outside is not in it */
+    /* the server outside of the namespace has no folder */
     assert_int_equal(find_tasks(LIMIT_CLIENT, 100, 7)->sessions, 100 - 7 - 1);
     assert_null(find(LIMIT_CGROUP_TASKS, LIMIT_SERVER));
 }
@@ -174,12 +174,12 @@ TEST_BETWEEN(test_both_in_one, set_up, tear_down)
     put_tasks("v2/box/db", "30\n", "6\n");
     server.tasks_per_session = 2;
     assert_int_equal(find_tasks(LIMIT_CLIENT, 100, 8)->sessions, (100 - 8 - 1) / 3);
-    /* what both share is shown once */
+    /* a cgroup that contains both is listed once */
     assert_int_equal(find_tasks(LIMIT_SERVER, 30, 6)->sessions, 12);
     assert_non_null(strstr(find(LIMIT_CGROUP_TASKS, LIMIT_SERVER)->fix, "/v2/box/db/pids.max"));
 }
 
-/* Of version 1, with version 2 beside it for nothing but names; docker mounts a part. */
+/* Version 1, with version 2 mounted for names only; docker mounts a part of the hierarchy. */
 TEST_BETWEEN(test_version_1_of_a_container, set_up, tear_down)
 {
     write_file("11/mountinfo",
@@ -189,7 +189,7 @@ TEST_BETWEEN(test_version_1_of_a_container, set_up, tear_down)
     put_process(SERVER, "5:pids:/system.slice/db.service\n0::/system.slice/db.service\n");
     put_tasks("pids", "64\n", "5\n");
     assert_int_equal(find_tasks(LIMIT_CLIENT, 64, 5)->sessions, 58);
-    assert_null(find(LIMIT_CGROUP_TASKS, LIMIT_SERVER)); /* it is not in the container */
+    assert_null(find(LIMIT_CGROUP_TASKS, LIMIT_SERVER)); /* the server is not in the container */
 }
 
 TEST_BETWEEN(test_memory, set_up, tear_down)
@@ -211,7 +211,7 @@ TEST_BETWEEN(test_memory, set_up, tear_down)
     assert_string_equal(limit->fix, fix);
 }
 
-/* The folder that the user names, whatever process is in it. */
+/* The folder that the user named is used whatever processes are in it. */
 TEST_BETWEEN(test_a_named_folder, set_up, tear_down)
 {
     static char folder[64];
@@ -238,7 +238,7 @@ static const char *fix_files(const char *cgroup, enum limit_side side)
     return fix(LIMIT_OPEN_FILES, side);
 }
 
-/* What started the process sets its limits. The user with the number 99999 has no name. */
+/* The fix depends on what started the process. The user with the number 99999 has no name. */
 TEST_BETWEEN(test_limits_of_a_place, set_up, tear_down)
 {
     static const char as[] = "Max processes 8 90 processes\n"
@@ -251,7 +251,7 @@ TEST_BETWEEN(test_limits_of_a_place, set_up, tear_down)
     write_file("11/limits", as);
     question.files_per_session = 100;
     server.files_per_session = 100;
-    /* two files of the process are open, one of which is numbered 0 */
+    /* the process has two open files, one of them with the number 0 */
     assert_string_equal(fix(LIMIT_OPEN_FILES, LIMIT_CLIENT),
                         "in /etc/security/limits.conf: 99999 - nofile 5001, then log in again; or: "
                         "sudo prlimit --nofile=5001 --pid $$");
@@ -264,7 +264,7 @@ TEST_BETWEEN(test_limits_of_a_place, set_up, tear_down)
     const char *bytes = strstr(address_space, "--as=");
     assert_true(kib != NULL && bytes != NULL);
     assert_int_equal(strtoull(kib + 11, NULL, 10), strtoull(bytes + 5, NULL, 10) / 1024);
-    /* the user may go up to the hard limit alone */
+    /* the user may raise it up to the hard limit */
     server.tasks_per_session = 0;
     assert_string_equal(fix(LIMIT_USER_TASKS, LIMIT_CLIENT), "ulimit -Su 53");
 
@@ -277,7 +277,7 @@ TEST_BETWEEN(test_limits_of_a_place, set_up, tear_down)
                            "edit docker.service"));
     assert_string_equal(fix_files("0::/system.slice/docker-0123.scope\n", LIMIT_CLIENT),
                         "docker run --ulimit nofile=5001:5001 ...");
-    /* docker takes no such option */
+    /* docker has no option for this limit */
     write_file("11/limits", as);
     assert_non_null(
         strstr(fix(LIMIT_ADDRESS_SPACE, LIMIT_CLIENT), "as root of the machine: prlimit"));
@@ -289,7 +289,7 @@ TEST_BETWEEN(test_limits_of_a_place, set_up, tear_down)
     assert_string_equal(fix(LIMIT_CGROUP_TASKS, LIMIT_CLIENT), "podman run --pids-limit 60 ...");
 }
 
-/* A limit belongs to the unit whose folder it is in, which may be another than the process's. */
+/* A limit belongs to the unit of its folder, which may differ from the unit of the process. */
 TEST_BETWEEN(test_limits_of_units, set_up, tear_down)
 {
     static const struct {

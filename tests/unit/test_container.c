@@ -1,4 +1,4 @@
-/* Containers: what docker and podman print, and the cgroup that is a container's. */
+/* Containers: the output of docker and podman, and the cgroup of a container. */
 #include "unit/unit.h"
 
 #include <stdio.h>

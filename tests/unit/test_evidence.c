@@ -6,7 +6,7 @@
 
 #include "limits/limits.h"
 
-static struct result result; /* too large for a stack */
+static struct result result; /* too large for the stack */
 static struct server_limits server;
 static struct limits_question question;
 static struct evidence evidence;
@@ -25,7 +25,7 @@ static int set_up(void **state)
     return 0;
 }
 
-/* What the cause says is full. */
+/* Sets the limit that the cause reports as reached. */
 static struct cause *with_limit(struct cause *cause, const char *limit)
 {
     cause->error.limit = limit;
@@ -43,7 +43,7 @@ static struct cause *add_cause(enum cause_phase phase, enum error_kind kind, int
     return cause;
 }
 
-/* Adds a limit as it was before the run, and when it was hit. */
+/* Adds a limit to the readings from before the run and from when it was hit. */
 static struct limit *add_limit(enum limit_id id, enum limit_side side, uint64_t allowed,
                                uint64_t used)
 {
@@ -60,7 +60,7 @@ static struct limit *add_limit(enum limit_id id, enum limit_side side, uint64_t 
     return limit;
 }
 
-/* The only finding. */
+/* Names the limits, and returns the only finding. */
 static const struct finding *name_one(enum limit_id id, enum limit_side side, uint64_t sessions)
 {
     evidence_name(&evidence, &result, &findings);
@@ -81,7 +81,7 @@ static void name_none(void)
 static void check_says(const struct finding *finding, const char *words)
 {
     if (strstr(finding->evidence, words) == NULL) {
-        fail_msg("'%s' lacks '%s'", finding->evidence, words);
+        fail_msg("'%s' does not contain '%s'", finding->evidence, words);
     }
 }
 
@@ -109,7 +109,7 @@ TEST_BETWEEN(test_threads, set_up, NULL)
     assert_string_equal(finding->fix, "fix of threads_max");
 }
 
-/* What is left is less than a stack. */
+/* Less than a stack is left. */
 TEST_BETWEEN(test_too_little_for_one_more, set_up, NULL)
 {
     add_cause(CAUSE_THREAD, ERROR_LIMIT, EAGAIN, "no thread");
@@ -127,7 +127,7 @@ TEST_BETWEEN(test_the_fullest_of_several, set_up, NULL)
     name_one(LIMIT_USER_TASKS, LIMIT_CLIENT, 0);
 }
 
-/* A cgroup that counted a refusal was the one that refused. */
+/* The cgroup that counted a refusal is named. */
 TEST_BETWEEN(test_a_cgroup_that_counted, set_up, NULL)
 {
     add_cause(CAUSE_THREAD, ERROR_LIMIT, EAGAIN, "no thread");
@@ -163,7 +163,7 @@ TEST_BETWEEN(test_threads_of_the_server, set_up, NULL)
     check_says(finding, "the server said: Can't create a new thread (errno 11); 299 of 300");
 }
 
-/* The limits of this machine are not those of a server elsewhere. */
+/* The limits of this machine do not apply to a server on another machine. */
 TEST_BETWEEN(test_threads_of_a_remote_server, set_up, NULL)
 {
     question.is_remote = true;
@@ -174,7 +174,7 @@ TEST_BETWEEN(test_threads_of_a_remote_server, set_up, NULL)
     check_says(name_one(LIMIT_IDS, LIMIT_SERVER, 40), "its limits cannot be seen from here");
 }
 
-/* Before TLS libpq hides what the server said: only what is seen makes it a finding. */
+/* Before TLS libpq hides the server's error, so only the readings can make it a finding. */
 TEST_BETWEEN(test_an_answer_before_tls, set_up, NULL)
 {
     with_limit(add_cause(CAUSE_CONNECT, ERROR_LIMIT, 0, "an error response during SSL exchange"),
@@ -189,7 +189,7 @@ TEST_BETWEEN(test_errno_of_this_machine, set_up, NULL)
 {
     add_cause(CAUSE_CONNECT, ERROR_SYSTEM, EMFILE, "socket");
     check_says(name_one(LIMIT_OPEN_FILES, LIMIT_CLIENT, 40), "socket: Too many open files");
-    /* nothing could be opened then */
+    /* without a free descriptor nothing could be read at that time */
     add_limit(LIMIT_OPEN_FILES, LIMIT_CLIENT, 64, 64);
     evidence.shortage.count = 0;
     check_says(name_one(LIMIT_OPEN_FILES, LIMIT_CLIENT, 40), "; 64 threads allowed");
@@ -215,7 +215,7 @@ static void add_setting(const char *name, uint64_t allowed, uint64_t used)
     snprintf(limit->fix, sizeof limit->fix, "set %s", name);
 }
 
-/* Those that were dropped have tried many times, and those that got in at last have, too. */
+/* Sessions try many times, both dropped ones and those that reconnect at last. */
 TEST_BETWEEN(test_tries_are_not_sessions, set_up, NULL)
 {
     result.sessions.dropped = 28;
@@ -234,7 +234,7 @@ TEST_BETWEEN(test_tries_are_not_sessions, set_up, NULL)
     result.causes.entries[0].phase = CAUSE_CONNECT;
     assert_false(evidence_lacks_settings(&result));
 
-    /* two causes of one limit cost no more sessions than were dropped */
+    /* two causes of one limit count no more sessions than were dropped */
     result.causes.entries[0].phase = CAUSE_RECONNECT;
     with_limit(add_cause(CAUSE_RECONNECT, ERROR_LIMIT, 1040, "Trop de connexions"),
                "max_connections");
@@ -259,8 +259,8 @@ TEST_BETWEEN(test_settings, set_up, NULL)
         {"rolconnlimit", "rolconnlimit"},
         {"datconnlimit", "datconnlimit"},
         {"max_user_connections", "max_user_connections"},
-        {"max_connections_per_hour", NULL}, /* the server has not told it */
-        {"", "datconnlimit"},               /* not named: the one that leaves the least room */
+        {"max_connections_per_hour", NULL}, /* a setting that the server did not report */
+        {"", "datconnlimit"},               /* not named: the setting with the least room */
     };
     (void)state;
     add_setting("max_connections", 97, 3);
@@ -280,7 +280,7 @@ TEST_BETWEEN(test_settings, set_up, NULL)
     cause->error.limit = "max_connections";
     check_says(name_one(LIMIT_SESSIONS, LIMIT_DATABASE, 40),
                "; 97 allowed, 2 in use by others before the run");
-    /* a server that does not tell its settings */
+    /* a server that reports no settings */
     server.count = 0;
     assert_string_equal(name_one(LIMIT_SESSIONS, LIMIT_DATABASE, 40)->name, "max_connections");
     /* two causes for one setting */
@@ -298,7 +298,7 @@ TEST_BETWEEN(test_silence, set_up, NULL)
     const struct finding *finding = name_one(LIMIT_BACKLOG, LIMIT_SERVER, 40);
     check_says(finding, "ListenOverflows grew by 12, ListenDrops by 13");
     assert_non_null(strstr(finding->fix, "net.core.somaxconn"));
-    /* why it did not accept */
+    /* the server's open files are the reason */
     files->used = 64;
     check_says(name_one(LIMIT_OPEN_FILES, LIMIT_SERVER, 40), "64 of 64");
 }
@@ -313,18 +313,19 @@ TEST_BETWEEN(test_a_server_that_ended, set_up, NULL)
     evidence.servers[0].process.pid = 77;
     snprintf(evidence.servers[0].process.name, sizeof evidence.servers[0].process.name, "mariadbd");
     const struct finding *finding = name_one(LIMIT_GONE, LIMIT_SERVER, 40);
-    check_says(finding, "mariadbd (pid 77) ended; the first session lost it 2.50 s into the run");
+    check_says(finding,
+               "mariadbd (pid 77) ended; the first connection was lost 2.50 s into the run");
     assert_null(strstr(finding->evidence, "memory"));
     evidence.growth[EVIDENCE_OOM_KILLS] = 1;
     finding = name_one(LIMIT_GONE, LIMIT_SERVER, 40);
     assert_string_equal(finding->name, "end of the server's process");
     check_says(finding, "; the kernel killed 1 process of this machine for memory");
-    /* a session's own process may have been it, when the server goes on */
+    /* if the server still runs, the process of a session may have been killed */
     evidence.servers[0].is_gone = false;
     finding = name_one(LIMIT_GONE, LIMIT_SERVER, 40);
     assert_string_equal(finding->name, "OOM kill");
     check_says(finding,
-               "connections were lost, mariadbd (pid 77) still runs; the first session lost");
+               "connections were lost, but mariadbd (pid 77) still runs; the first connection was");
     question.is_remote = true;
     name_none();
     question.is_remote = false;
@@ -335,17 +336,17 @@ TEST_BETWEEN(test_a_server_that_ended, set_up, NULL)
     evidence.growth[EVIDENCE_SERVER_OOM_KILLS] = 1;
     finding = name_one(LIMIT_GONE, LIMIT_SERVER, 40);
     assert_string_equal(finding->name, "OOM kill");
-    check_says(finding, "of its cgroup for memory; its cgroup may have 64.0 MiB (/x/memory.max)");
-    /* one process of the server, not the server */
+    check_says(finding, "of its cgroup for memory; its cgroup may use 64.0 MiB (/x/memory.max)");
+    /* a process of the server was killed, not the whole server */
     evidence.servers[0].is_gone = false;
     evidence.growth[EVIDENCE_SERVER_OOM_KILLS] = 2;
     check_says(name_one(LIMIT_GONE, LIMIT_SERVER, 40), "killed 2 processes of its cgroup");
     evidence.servers[0].process.pid = 0;
-    check_says(name_one(LIMIT_GONE, LIMIT_SERVER, 40), "lost, and the server still runs; ");
+    check_says(name_one(LIMIT_GONE, LIMIT_SERVER, 40), "lost, but the server still runs; ");
     evidence.servers[0].is_gone = true;
     evidence.servers[0].port = 5432;
     check_says(name_one(LIMIT_GONE, LIMIT_SERVER, 40), "nothing listens on port 5432 any more");
-    /* of several hosts any one */
+    /* the server of any of several hosts */
     evidence.servers[1] = (struct evidence_server){.process = {.pid = 78}, .port = 5433};
     snprintf(evidence.servers[1].process.name, sizeof evidence.servers[1].process.name, "postgres");
     evidence.server_count = 2;
@@ -369,7 +370,7 @@ TEST_BETWEEN(test_order_and_bounds, set_up, NULL)
     evidence_name(&evidence, &result, &findings);
     assert_int_equal(findings.count, 3);
     assert_int_equal(findings.entries[0].id, LIMIT_SESSIONS);
-    assert_int_equal(findings.entries[0].sessions, 100); /* no more than there are */
+    assert_int_equal(findings.entries[0].sessions, 100); /* not more than were requested */
     assert_int_equal(findings.entries[1].id, LIMIT_PORTS);
     assert_int_equal(findings.entries[2].id, LIMIT_OPEN_FILES);
 }

@@ -36,7 +36,7 @@ TEST(test_first_of_limits)
     assert_null(first);
 }
 
-/* The arithmetic, held against what this process can know of itself. */
+/* The arithmetic, compared with what this process can find out itself. */
 TEST(test_open_files)
 {
     struct rlimit files;
@@ -47,13 +47,13 @@ TEST(test_open_files)
     limits_read(&question, &list);
     const struct limit *limit = find(&list, LIMIT_OPEN_FILES);
     assert_non_null(limit);
-    /* valgrind keeps some for itself, and tells getrlimit so */
+    /* valgrind reserves some files, and getrlimit reports the rest */
     assert_in_range(limit->allowed, files.rlim_max, files.rlim_max + 16);
     assert_int_equal(limit->needed, 8);
     assert_int_equal(limit->sessions, (limit->allowed - limit->used - 5) / 3);
     assert_int_equal(limit->grade, LIMIT_PASS);
     const uint64_t used = limit->used;
-    question.sessions = limit->sessions; /* as many as there is room for */
+    question.sessions = limit->sessions; /* as many as fit */
     limits_read(&question, &list);
     assert_int_equal(find(&list, LIMIT_OPEN_FILES)->grade, LIMIT_PASS);
     question.sessions++; /* and one more */
@@ -61,7 +61,7 @@ TEST(test_open_files)
     limit = find(&list, LIMIT_OPEN_FILES);
     assert_int_equal(limit->sessions + 1, question.sessions);
     assert_int_equal(limit->grade, LIMIT_FAIL);
-    /* one more is one more */
+    /* one more open file is counted */
     const int file = dup(0);
     assert_true(file >= 0);
     question.sessions = limit->sessions + 1;
@@ -73,7 +73,7 @@ TEST(test_open_files)
     assert_true(limit->fix[0] != '\0');
 }
 
-/* A thread that watches over connects is counted, once for all sessions. */
+/* The thread that watches connects is counted once for all sessions. */
 TEST(test_watched_connects)
 {
     const struct adapter plain = {.files_per_session = 1};
@@ -89,7 +89,7 @@ TEST(test_watched_connects)
     assert_int_equal(with.other_files, without.other_files);
 }
 
-/* What cannot be read is not known, which is not the same as no limit. */
+/* A limit that cannot be read is unknown, which differs from no limit. */
 TEST(test_a_process_that_is_not_found)
 {
     const struct limits_question question = {.sessions = 1,
@@ -123,12 +123,13 @@ TEST(test_sides)
     const struct limit *limit = find(&list, LIMIT_SESSIONS);
     assert_non_null(limit);
     assert_int_equal(limit->side, LIMIT_DATABASE);
-    /* the connection that asked makes room */
+    /* the connection that asked is closed before the sessions open */
     assert_int_equal(limit->used, 3);
     assert_int_equal(limit->sessions, 7);
     assert_int_equal(limit->grade, LIMIT_FAIL);
     for (size_t i = 0; i < list.count; i++) {
-        assert_int_not_equal(list.entries[i].side, LIMIT_SERVER); /* it is on another machine */
+        assert_int_not_equal(list.entries[i].side,
+                             LIMIT_SERVER); /* the server is on another machine */
     }
     question.sessions = 7;
     limits_read(&question, &list);
@@ -166,7 +167,7 @@ TEST(test_fix_of_a_setting)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         assert_string_equal(fix_of(cases[i][0], 1), cases[i][1]);
     }
-    /* for those that are there already, too */
+    /* sessions in use are added */
     assert_string_equal(fix_of("x = N", 4), "x = 123");
 }
 
