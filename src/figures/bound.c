@@ -33,10 +33,10 @@ enum status bound_parse(struct bound *bound, const char **rest, struct error *er
     snprintf(bound->text, sizeof bound->text, "%.*s", (int)length, begin);
     if (length == 0) {
         error_set(error, ERROR_USAGE, 0, NULL,
-                  "a bound is empty: use NAME>=NUMBER, bounds apart by commas");
+                  "a bound is empty: use NAME>=NUMBER, and separate bounds with commas");
         return STATUS_REJECTED;
     }
-    /* those of operations have names that a script gave */
+    /* names of operations come from a script and have more characters */
     const size_t name = strspn(bound->text, strncmp(bound->text, "operation.", 10) == 0
                                                 ? "abcdefghijklmnopqrstuvwxyz0123456789_"
                                                   "ABCDEFGHIJKLMNOPQRSTUVWXYZ.-"
@@ -46,13 +46,14 @@ enum status bound_parse(struct bound *bound, const char **rest, struct error *er
     for (enum bound_relation i = BOUND_BELOW; i <= BOUND_UNEQUAL; i++) {
         const size_t own = strlen(bound_relation_texts[i]);
         if (strncmp(at, bound_relation_texts[i], own) == 0 && own > relation) {
-            relation = own; /* "<=" is not read as "<" */
+            relation = own; /* the longest match: "<=" is not "<" */
             bound->relation = i;
         }
     }
     at = skip_blanks(at + relation);
     bound->is_word = *at >= 'A' && *at <= 'Z';
-    /* digits with at most one point: strtod alone would take signs, "0x10", "1e3" and "inf" */
+    /* digits with at most one point: strtod by itself would accept signs, "0x10", "1e3" and "inf"
+     */
     const size_t digits = bound->is_word ? 0 : strspn(at, "0123456789.");
     char number[DIGITS_MAX + 1], *end = number;
     snprintf(number, sizeof number, "%.*s", (int)digits, at);
@@ -66,9 +67,9 @@ enum status bound_parse(struct bound *bound, const char **rest, struct error *er
     } else if (relation == 0) {
         what = "has no relation after the name";
     } else if (!bound->is_word && !is_number) {
-        what = "has no number that can be read";
+        what = "has no valid number";
     } else if (strlen(at) >= sizeof bound->unit || strpbrk(at, "<>=!") != NULL) {
-        what = "has text after the number that is no unit";
+        what = "has text after the number that is not a unit";
     }
     if (what != NULL) {
         error_set(error, ERROR_USAGE, 0, NULL,
@@ -84,19 +85,28 @@ enum status bound_parse(struct bound *bound, const char **rest, struct error *er
 
 bool bound_holds(enum bound_relation relation, double value, double limit)
 {
-    return relation == BOUND_BELOW      ? value < limit
-           : relation == BOUND_AT_MOST  ? value <= limit
-           : relation == BOUND_ABOVE    ? value > limit
-           : relation == BOUND_AT_LEAST ? value >= limit
-           : relation == BOUND_EQUAL    ? value == limit
-                                        : !isnan(value) && value != limit;
+    switch (relation) {
+    case BOUND_BELOW:
+        return value < limit;
+    case BOUND_AT_MOST:
+        return value <= limit;
+    case BOUND_ABOVE:
+        return value > limit;
+    case BOUND_AT_LEAST:
+        return value >= limit;
+    case BOUND_EQUAL:
+        return value == limit;
+    case BOUND_UNEQUAL:
+        return !isnan(value) && value != limit;
+    }
+    return false;
 }
 
-/* What may be written for a number of each unit. */
+/* The valid numbers of each unit. */
 static const char *const forms[FIGURE_UNITS] = {
     [FIGURE_UNIT_COUNT] = "a count: a number with an optional k, M or G (0, 10k)",
     [FIGURE_UNIT_ROWS_PER_S] = "rows/s: a number with an optional k, M or G (50000, 50k)",
-    [FIGURE_UNIT_PER_S] = "a number a second, with an optional k, M or G (4000, 4k)",
+    [FIGURE_UNIT_PER_S] = "a number per second, with an optional k, M or G (4000, 4k)",
     [FIGURE_UNIT_MS] = "a time with us, ms, s, m or h (20ms, 1.5s)",
     [FIGURE_UNIT_US_PER_ROW] = "a time with ns, us or ms (2us, 0.5ms)",
     [FIGURE_UNIT_S] = "a time with ms, s, m or h (20s, 500ms, 3m)",
@@ -141,9 +151,9 @@ enum {
     SPELLINGS = sizeof spellings / sizeof spellings[0]
 };
 
-/* Words that are short for columns; the first column that is known counts. */
+/* Short names of columns. The first column with a known figure is used. */
 static const char *const aliases[][2] = {
-    /* reading every row tells for sure; a count of the table only while nobody else writes */
+    /* reading back every row is certain; a count of the table only without other writers */
     {"lost", "verified_lost"},
     {"lost", "rows_lost_at_most"},
     {"dropped", "sessions_dropped"},
@@ -152,7 +162,7 @@ static const char *const aliases[][2] = {
     {"finished", "sessions_finished"},
     {"acknowledged", "rows_acknowledged"},
     {"rejected", "rows_rejected"},
-    /* of a script those that it commits; its rows may be in doubt, too, but stand for them */
+    /* with a script, transactions are meant; its rows in doubt belong to them */
     {"in_doubt", "transactions_in_doubt"},
     {"in_doubt", "rows_in_doubt"},
     {"failed", "transactions_failed"},
@@ -196,7 +206,7 @@ enum status figure_find(const struct figure_columns *columns, const char *name,
             choose(choice, columns, aliases[i][1]);
         }
     }
-    /* the column without its unit; of two columns it cannot be told which one is meant */
+    /* the column without its unit, unless two columns have the same name without it */
     const char *shortened = NULL;
     size_t found = 0;
     struct nearest nearest = {.word = name};
@@ -219,8 +229,8 @@ enum status figure_find(const struct figure_columns *columns, const char *name,
         return STATUS_OK;
     }
     error_set(error, ERROR_USAGE, 0, NULL, "no figure is called '%s': %s%s%s", name,
-              nearest.name == NULL ? "names are the columns of summary.csv that hold numbers, such "
-                                     "as throughput, elapsed, append_p99, max_memory or lost"
+              nearest.name == NULL ? "use a column of summary.csv that is a number, such as "
+                                     "throughput, elapsed, append_p99, max_memory or lost"
                                    : "did you mean '",
               nearest.name == NULL ? "" : nearest.name, nearest.name == NULL ? "" : "'?");
     return STATUS_REJECTED;
@@ -240,7 +250,7 @@ enum status figure_scale(const struct bound *bound, const char *column, double *
     }
     *limit = bound->number;
     if (bound->unit[0] == '\0' && strcmp(bound->name, column) == 0) {
-        return STATUS_OK; /* the name says the unit */
+        return STATUS_OK; /* the name includes the unit */
     }
     for (size_t i = 0; i < SPELLINGS; i++) {
         if (spellings[i].unit == unit && strcmp(spellings[i].text, bound->unit) == 0) {
@@ -248,11 +258,9 @@ enum status figure_scale(const struct bound *bound, const char *column, double *
             return STATUS_OK;
         }
     }
+    const char *what = bound->unit[0] == '\0' ? "has no unit" : "has the wrong unit";
     error_set(error, ERROR_USAGE, 0, NULL, "bound '%s' %s: %s is %s", bound->text,
-              is_word                  ? "has the wrong value"
-              : bound->unit[0] == '\0' ? "has no unit"
-                                       : "has the wrong unit",
-              bound->name, forms[unit]);
+              is_word ? "has the wrong value" : what, bound->name, forms[unit]);
     return STATUS_REJECTED;
 }
 

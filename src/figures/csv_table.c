@@ -19,10 +19,10 @@ enum status csv_table_parse(struct csv_table *table, const char *name, char *tex
                             struct error *error)
 {
     *table = (struct csv_table){.text = text};
-    size_t count = 0, room = 0, line = 1, first = 0; /* cells of all rows; where this row's begin */
+    size_t count = 0, room = 0, line = 1, first = 0; /* first: index of this row's first cell */
     const char *what = NULL;
     for (char *at = text; *at != '\0' && what == NULL;) {
-        char *const cell = at, *end = cell; /* the quotes are taken off in place */
+        char *const cell = at, *end = cell; /* quotes are removed in place */
         if (*cell == '"') {
             for (at++; *at != '\0' && (*at != '"' || at[1] == '"'); *end++ = *at++) {
                 at += *at == '"' ? 1 : 0;
@@ -57,8 +57,9 @@ enum status csv_table_parse(struct csv_table *table, const char *name, char *tex
         if (next != ',') {
             table->rows += table->columns > 0 ? 1 : 0;
             table->columns = table->columns > 0 ? table->columns : count;
-            what =
-                count - first == table->columns ? NULL : "it has not as many cells as the header";
+            what = count - first == table->columns ? NULL
+                                                   : "the row and the header have different "
+                                                     "numbers of cells";
             first = count;
             line += what == NULL ? 1 : 0;
         }
@@ -95,11 +96,11 @@ enum status csv_table_read(struct csv_table *table, const char *path, struct err
     } else if (number != 0) {
         error_set(error, ERROR_SYSTEM, number, NULL, "%s: %s", path, strerror(number));
     } else if (strlen(text) != length) {
-        error_set(error, ERROR_DATA, 0, NULL, "%s is no text: it has a NUL byte", path);
+        error_set(error, ERROR_DATA, 0, NULL, "%s is not a text file: it has a NUL byte", path);
     } else if (csv_table_parse(table, path, text, error) == STATUS_OK) {
         return STATUS_OK;
     } else {
-        text = NULL; /* the table had taken it */
+        text = NULL; /* csv_table_parse owned and freed it */
     }
     free(text);
     return STATUS_REJECTED;

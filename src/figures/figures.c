@@ -58,8 +58,8 @@ const struct figure_point figure_points[FIGURE_POINTS] = {
 };
 
 static const struct {
-    const char *suffix; /* of its keys */
-    const char *behind; /* a number, for people */
+    const char *suffix;       /* of its keys */
+    const char *after_number; /* for people */
     int decimals;
 } units[FIGURE_UNITS] = {
     [FIGURE_UNIT_MOMENT] = {NULL, NULL, 6},
@@ -114,11 +114,14 @@ bool operation_is_used(const struct operation_list *list, size_t operation)
 
 const char *operation_key(const struct operation *operation, char key[FIGURE_KEY_BYTES])
 {
-    snprintf(key, FIGURE_KEY_BYTES, "%s%s",
-             operation->kind == OPERATION_IS_CALL          ? ""
-             : operation->kind == OPERATION_IS_TRANSACTION ? "transaction."
-                                                           : "statement.",
-             operation->name);
+    static const char *const prefixes[] = {
+        [OPERATION_IS_CALL] = "",
+        [OPERATION_IS_TRANSACTION] = "transaction.",
+        [OPERATION_IS_READ] = "statement.",
+        [OPERATION_IS_WRITE] = "statement.",
+        [OPERATION_IS_OTHER] = "statement.",
+    };
+    snprintf(key, FIGURE_KEY_BYTES, "%s%s", prefixes[operation->kind], operation->name);
     return key;
 }
 
@@ -264,6 +267,6 @@ const char *figure_suffix(const char *key)
 
 const char *figure_unit(const char *key)
 {
-    const char *behind = units[figure_unit_of(key)].behind;
-    return behind == NULL ? "" : behind;
+    const char *text = units[figure_unit_of(key)].after_number;
+    return text == NULL ? "" : text;
 }

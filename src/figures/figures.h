@@ -1,16 +1,17 @@
 /*
- * THE table of figures: every number and word that a run comes to, said once.
+ * The table of figures: every number and text of a result, defined once.
  *
  * A row of FIGURE_TABLE is a figure: its key, its places in run.json, its unit and, where a page
  * shows it, its label and group. summary.csv, run.json, the page, the metrics, --expect, compare,
- * sweep and find-max walk the table; none of them lists figures. Rows are in the order of
- * summary.csv's columns. A new figure is a row here and the line that fills it (report/figures.c).
+ * sweep and find-max read the table; none of them lists figures. The rows are in the order of the
+ * columns of summary.csv. A new figure needs a row here and the line that fills it
+ * (report/figures.c).
  *
  * A row of OPERATION_TABLE is an operation that sessions time: it gets a histogram, the columns
  * NAME_p50_ms …, members of "latencies" and "histograms", a metric and a NAME.hgrm. A script adds
- * operations of its own, which are counted, too.
+ * its own operations, which are also counted.
  *
- * Read-only after it was filled; values borrow their texts.
+ * Read-only once filled; values borrow their texts.
  */
 #ifndef FIGURES_FIGURES_H
 #define FIGURES_FIGURES_H
@@ -26,60 +27,57 @@ enum {
     FIGURE_POINTS = 7,
 };
 
-/* What a figure is counted in. Its key ends in it, and the decimals in a CSV file follow from it.
- */
+/* The unit of a figure. Its key ends in the unit, and the decimals in a CSV file follow from it. */
 enum figure_unit {
     FIGURE_UNIT_COUNT,
-    FIGURE_UNIT_ID, /* a number that is no quantity: it has no median and no ratio */
+    FIGURE_UNIT_ID, /* a number that is not a quantity: it has no median and no ratio */
     FIGURE_UNIT_TEXT,
     FIGURE_UNIT_WORD, /* a text that stands for a number: VALID */
     FIGURE_UNIT_FLAG,
-    FIGURE_UNIT_MOMENT, /* seconds to the microsecond */
+    FIGURE_UNIT_MOMENT, /* a time in seconds with six decimals */
     FIGURE_UNIT_ROWS_PER_S,
     FIGURE_UNIT_MIB_PER_S,
-    FIGURE_UNIT_PER_S, /* behind those whose keys end alike */
+    FIGURE_UNIT_PER_S, /* after the two above, whose keys end in the same text */
     FIGURE_UNIT_MS,
     FIGURE_UNIT_US_PER_ROW,
     FIGURE_UNIT_S,
     FIGURE_UNIT_MIB,
     FIGURE_UNIT_PERCENT,
     FIGURE_UNIT_BYTES_PER_ROW,
-    FIGURE_UNIT_RATIO, /* a number of nothing */
+    FIGURE_UNIT_RATIO, /* a number without a unit */
     FIGURE_UNITS,
 };
 
-/* What a page shows together; the first of a ledger is its total. */
+/* Figures that a page shows together. The first figure of a ledger is its total. */
 enum figure_group {
     FIGURE_GROUP_NONE,
-    FIGURE_GROUP_HEADLINE, /* what is shown of every run that has it */
+    FIGURE_GROUP_HEADLINE, /* shown for every run that has it */
     FIGURE_GROUP_SESSIONS,
     FIGURE_GROUP_ROWS,
     FIGURE_GROUP_BATCHES,
-    FIGURE_GROUP_TRANSACTIONS, /* of a script */
-    FIGURE_GROUP_VERIFIED,     /* whether the rows are there, and were there for a read at once */
+    FIGURE_GROUP_TRANSACTIONS, /* with a script */
+    FIGURE_GROUP_VERIFIED,     /* whether the rows are in the table, and were visible to reads */
 };
 
-/* Which way is better. */
+/* Which direction is better. */
 enum figure_better {
     FIGURE_NEITHER,
     FIGURE_HIGH,
     FIGURE_LOW,
-    FIGURE_TOTAL, /* of a ledger: the sum of others */
+    FIGURE_TOTAL, /* of a ledger: the sum of its other figures */
 };
 
 /*
  * F(id, key, path, unit, better)            a figure
  * H(id, key, path, label, unit, better)     a headline
  * L(id, key, path, label, group, better)    a count of a group
- *   key    column of summary.csv; NULL: it is in run.json alone
- *   path   its members of run.json, "section.name", apart by blanks; "section" where the name is
- *          the key; "": it is in summary.csv alone
- * C(id, where, name, metric[, help[, selector]])
- *   a counter of the recorder (RECORDER_id), the member `name` of "counters"
- *   where  COLUMN: `name` is its key, too; MEMBER: it has none
- *   metric, help, selector: of the counter as Prometheus reads it; help NULL: that of the row above
- * K(id, key, path, label, group, better, metric[, help[, selector]])
- *   a figure that is a counter: nothing else fills it
+ *   key    column of summary.csv; NULL: the figure is in run.json only
+ *   path   its members of run.json, "section.name", separated by blanks; "section" alone if the
+ * name is the key; "": the figure is in summary.csv only C(id, where, name, metric[, help[,
+ * selector]]) a counter of the recorder (RECORDER_id), the member `name` of "counters" where
+ * COLUMN: `name` is also its key; MEMBER: it has no key metric, help, selector: of the counter in
+ * Prometheus; help NULL: as in the row above K(id, key, path, label, group, better, metric[, help[,
+ * selector]]) a figure that is a counter, and is not filled by other code
  */
 /* clang-format off */
 #define FIGURE_TABLE(F, H, L, C, K) \
@@ -120,8 +118,8 @@ enum figure_better {
     F(SERVER_CPU_S, "server_cpu_s", "resources", S, LOW) \
     F(SERVER_CPU_US_PER_ROW, "server_cpu_us_per_row", "resources", US_PER_ROW, LOW) \
     F(SUSPENDED_S, "suspended_s", "resources", S, LOW) \
-    /* from the gate to the last answer, see measure/io.h: the device below the data directory, what */ \
-    /* the server's processes read and wrote by system calls, and what of it came from or went to */ \
+    /* from the gate to the last answer, see measure/io.h: the device below the data directory, the */ \
+    /* reads and writes of the server's processes by system calls, and the parts of them from and to */ \
     /* storage */ \
     F(DATA_DIRECTORY, "data_directory", "io", TEXT, NEITHER) \
     F(DEVICE, "device", "io", TEXT, NEITHER) \
@@ -148,8 +146,8 @@ enum figure_better {
     F(CPU_PRESSURE_PERCENT, "cpu_pressure_percent", "io", PERCENT, LOW) \
     F(MEMORY_PRESSURE_PERCENT, "memory_pressure_percent", "io", PERCENT, LOW) \
     F(IO_NOTE, NULL, "io.note", TEXT, NEITHER) \
-    /* the run's tables with their indexes; after / rows after; device_written_mib / bytes of the */ \
-    /* values of the rows that were acknowledged */ \
+    /* the run's tables with their indexes; table bytes after / rows after; device_written_mib / */ \
+    /* bytes of the values of acknowledged rows */ \
     F(TABLE_MIB_BEFORE, "table_mib_before", "io", MIB, NEITHER) \
     F(TABLE_MIB_AFTER, "table_mib_after", "io", MIB, LOW) \
     F(DISK_BYTES_PER_ROW, "disk_bytes_per_row", "io", BYTES_PER_ROW, LOW) \
@@ -171,7 +169,7 @@ enum figure_better {
     L(ROWS_IN_DOUBT, "rows_in_doubt", "rows.in_doubt", "in doubt", ROWS, LOW) \
     L(ROWS_NOT_SENT, "rows_not_sent", "rows.not_sent", "not sent", ROWS, NEITHER) \
     F(ROWS_BALANCE, NULL, "rows.balances", FLAG, NEITHER) \
-    /* a rank was lost, and what it did after its last word is in no account: these are lower bounds */ \
+    /* a rank was lost, and its work after its last report is unknown: these are lower bounds */ \
     F(ROWS_AT_LEAST, NULL, "rows.are_at_least transactions.are_at_least", FLAG, NEITHER) \
     F(VERIFICATION, "verification", "verification.state", TEXT, NEITHER) \
     F(VERIFICATION_REASON, NULL, "verification.reason", TEXT, NEITHER) \
@@ -193,20 +191,20 @@ enum figure_better {
     F(ROW_VERIFICATION_REASON, NULL, "row_verification.reason", TEXT, NEITHER) \
     F(VERIFIED_READ, NULL, "row_verification.read", COUNT, NEITHER) \
     L(VERIFIED_PRESENT, "verified_present", "row_verification.present", \
-      "read back: acknowledged and there", VERIFIED, NEITHER) \
+      "read back: acknowledged and present", VERIFIED, NEITHER) \
     L(VERIFIED_LOST, "verified_lost", "row_verification.lost", "read back: acknowledged and lost", \
       VERIFIED, LOW) \
     F(VERIFIED_SESSIONS_LOST, NULL, "row_verification.sessions_lost", COUNT, LOW) \
     L(VERIFIED_IN_DOUBT_PRESENT, "verified_in_doubt_present", "row_verification.in_doubt_present", \
-      "read back: in doubt and there", VERIFIED, NEITHER) \
+      "read back: in doubt and present", VERIFIED, NEITHER) \
     L(VERIFIED_REJECTED_PRESENT, "verified_rejected_present", "row_verification.rejected_present", \
-      "read back: rejected and there", VERIFIED, LOW) \
+      "read back: rejected and present", VERIFIED, LOW) \
     L(VERIFIED_DUPLICATES, "verified_duplicates", "row_verification.duplicates", \
       "read back: duplicates", VERIFIED, LOW) \
     L(VERIFIED_FOREIGN, "verified_foreign", "row_verification.foreign", "read back: foreign", \
       VERIFIED, LOW) \
-    /* sessions that ever connected; of these, ended for whatever reason; by a lost connection or */ \
-    /* a fatal error; and those that never did: refused or timed out */ \
+    /* sessions that ever connected; of these, those that ended for any reason, and those that ended */ \
+    /* by a lost connection or a fatal error; sessions that were refused or timed out */ \
     C(SESSIONS_CONNECTED, MEMBER, "sessions_connected", "append_sessions_connected_total", \
       "Sessions that connected.") \
     C(SESSIONS_ENDED, MEMBER, "sessions_ended", NULL) \
@@ -214,19 +212,19 @@ enum figure_better {
       "Sessions that ended by a lost connection or a fatal error.") \
     C(SESSIONS_FAILED, MEMBER, "sessions_failed", "append_sessions_failed_total", \
       "Sessions that were refused or timed out.") \
-    /* tries to connect that failed: sessions', after a loss, with --churn, at each of several hosts */ \
+    /* failed tries to connect: of sessions, after a loss, with --churn, at each of several hosts */ \
     C(CONNECTS_FAILED, MEMBER, "connects_failed", NULL) \
-    /* first, after a loss, and with --churn; of these, lost or closed */ \
+    /* opened first, after a loss, and with --churn; of these, those that were lost or closed */ \
     C(CONNECTIONS_OPENED, MEMBER, "connections_opened", NULL) \
     C(CONNECTIONS_CLOSED, MEMBER, "connections_closed", NULL) \
     C(ROWS_ACKNOWLEDGED, MEMBER, "rows_acknowledged", "append_rows_total", \
-      "Rows by what became of them.", "outcome=\"acknowledged\"") \
+      "Rows by outcome.", "outcome=\"acknowledged\"") \
     C(ROWS_REJECTED, MEMBER, "rows_rejected", "append_rows_total", NULL, "outcome=\"rejected\"") \
     C(ROWS_IN_DOUBT, MEMBER, "rows_in_doubt", "append_rows_total", NULL, "outcome=\"in_doubt\"") \
-    /* of the values of acknowledged rows, by the mean of each session's first batch */ \
+    /* of the values of acknowledged rows, by the mean row of each session's first batch */ \
     C(ROW_BYTES, MEMBER, "row_bytes", NULL) \
-    /* counts of rows that were checked against the session's own; below the rows before the run and */ \
-    /* session's own acknowledged ones; below an earlier count of the same session */ \
+    /* counts of rows that were checked against the session's own rows; counts below the rows before */ \
+    /* the run plus the session's acknowledged rows; counts below an earlier count of the session */ \
     K(FRESH_CHECKS, "fresh_checks", "freshness.checks counters", "reads checked against own rows", \
       VERIFIED, NEITHER, NULL) \
     K(FRESH_BEHIND, "fresh_behind", "freshness.behind counters", "reads behind own rows", VERIFIED, \
@@ -234,7 +232,7 @@ enum figure_better {
     K(FRESH_BACKWARD, "fresh_backward", "freshness.backward counters", \
       "reads that went backwards", VERIFIED, LOW, NULL) \
     F(WORST_LAG_ROWS, "worst_lag_rows", "freshness", COUNT, LOW) \
-    /* ended with an answer: acknowledged or rejected */ \
+    /* answered: acknowledged or rejected */ \
     C(APPENDS, COLUMN, "appends", "append_batches_total", "Batches that were answered.") \
     C(APPENDS_FAILED, COLUMN, "appends_failed", "append_batches_failed_total", \
       "Batches that were rejected or lost.") \
@@ -242,44 +240,44 @@ enum figure_better {
     C(READS_FAILED, COLUMN, "reads_failed", "append_reads_failed_total", "Reads that failed.") \
     C(BUSY_RETRIES, COLUMN, "busy_retries", "append_busy_retries_total", \
       "Batches begun again because the database was busy.") \
-    /* not by this side; a churn that failed included */ \
+    /* not closed by append; a failed --churn reconnect included */ \
     C(CONNECTIONS_LOST, COLUMN, "connections_lost", "append_connections_lost_total", \
       "Connections that were lost.") \
     C(RECONNECTS, COLUMN, "reconnects", "append_reconnects_total", \
       "Reconnects after a lost connection.") \
     C(RECONNECTS_FAILED, COLUMN, "reconnects_failed", "append_reconnects_failed_total", \
-      "Tries to connect after a loss that failed.") \
+      "Failed tries to reconnect after a loss.") \
     C(CHURNS, COLUMN, "churns", "append_churns_total", \
       "Connections closed and reopened by --churn.") \
     /* by a read-only server; the batch is sent again */ \
     C(REFUSALS, COLUMN, "refusals", "append_refusals_total", \
-      "Batches that a read-only server refused, to be sent again.") \
-    C(TIMEOUTS, COLUMN, "timeouts", "append_timeouts_total", "Calls that --timeout cut.") \
+      "Batches refused by a read-only server and sent again.") \
+    C(TIMEOUTS, COLUMN, "timeouts", "append_timeouts_total", "Calls cut off by --timeout.") \
     F(BATCHES_LATE, "batches_late", "counters", COUNT, LOW) \
     L(BATCHES_DUE, "batches_due", "batches.due", "due", BATCHES, TOTAL) \
     L(BATCHES_SENT, "batches_sent", "batches.sent", "sent", BATCHES, HIGH) \
     L(BATCHES_NOT_SENT, "batches_not_sent", "batches.not_sent", "not sent", BATCHES, LOW) \
-    /* batches whose response time is a lower bound: no answer came */ \
+    /* batches without an answer, whose response time is a lower bound */ \
     C(RESPONSES_UNANSWERED, COLUMN, "responses_unanswered", NULL) \
-    /* of session threads, added when a session ends: time on a CPU, runnable but waiting for one, */ \
-    /* and from the opened gate to the end */ \
+    /* of session threads, added when a session ends: time on a CPU, time waiting for a CPU, and time */ \
+    /* from the gate's opening to the session's end */ \
     C(ON_CPU_NS, MEMBER, "on_cpu_ns", NULL) \
     C(RUN_QUEUE_NS, MEMBER, "run_queue_ns", NULL) \
     C(SESSION_NS, MEMBER, "session_ns", NULL) \
     F(RATE_ACHIEVED_PERCENT, "rate_achieved_percent", "figures", PERCENT, HIGH) \
-    /* Without a script these are not known. Transactions are counted by how they ended; of those */ \
-    /* that failed, partial ones had an acknowledged write without a transaction around it. */ \
+    /* Unknown without a script. Transactions are counted by outcome. Partial transactions are failed */ \
+    /* ones of which an acknowledged write stays. */ \
     F(WORKLOAD, "workload", "workload.name", TEXT, NEITHER) \
     F(WORKLOAD_HASH, "workload_hash", "workload.hash", TEXT, NEITHER) \
     F(PARAMS, "params", "", TEXT, NEITHER) \
-    /* Figures of transactions: from here to SCRIPT_PERCENT. */ \
+    /* figures of transactions: from here to SCRIPT_PERCENT */ \
     K(TRANSACTIONS_BEGUN, "transactions_begun", "transactions.begun counters", "begun", \
       TRANSACTIONS, TOTAL, "append_transactions_begun_total", \
-      "Transactions that were begun, each once however often it was tried.") \
+      "Transactions that were begun; retries do not count.") \
     K(TRANSACTIONS_COMMITTED, "transactions_committed", "transactions.committed counters", \
       "committed", TRANSACTIONS, HIGH, "append_transactions_total", \
-      "Transactions by how they ended.", "outcome=\"committed\"") \
-    /* on purpose */ \
+      "Transactions by outcome.", "outcome=\"committed\"") \
+    /* by the script */ \
     K(TRANSACTIONS_ROLLED_BACK, "transactions_rolled_back", "transactions.rolled_back counters", \
       "rolled back", TRANSACTIONS, NEITHER, "append_transactions_total", NULL, \
       "outcome=\"rolled_back\"") \
@@ -287,65 +285,65 @@ enum figure_better {
       TRANSACTIONS, LOW, "append_transactions_total", NULL, "outcome=\"failed\"") \
     K(TRANSACTIONS_IN_DOUBT, "transactions_in_doubt", "transactions.in_doubt counters", "in doubt", \
       TRANSACTIONS, LOW, "append_transactions_total", NULL, "outcome=\"in_doubt\"") \
-    /* when the run ended; neither the database nor the script is to blame */ \
+    /* still running when the run ended, through no fault of the database or the script */ \
     K(TRANSACTIONS_UNFINISHED, "transactions_unfinished", "transactions.unfinished counters", \
       "unfinished", TRANSACTIONS, NEITHER, "append_transactions_total", NULL, \
       "outcome=\"unfinished\"") \
-    /* failed = exhausted + refused + lost. Exhausted: no try was left; refused: another try would */ \
-    /* not help; lost: the connection was lost before COMMIT was sent */ \
+    /* failed = exhausted + refused + lost. Exhausted: no try was left. Refused: another try would not */ \
+    /* help. Lost: the connection was lost before COMMIT was sent. */ \
     K(TRANSACTIONS_EXHAUSTED, NULL, "transactions.exhausted", NULL, NONE, LOW, NULL) \
     K(TRANSACTIONS_REFUSED, NULL, "transactions.refused", NULL, NONE, LOW, NULL) \
     K(TRANSACTIONS_LOST, NULL, "transactions.lost", NULL, NONE, LOW, NULL) \
-    /* of the failed: a write of it was acknowledged, which nothing undoes */ \
+    /* failed, with an acknowledged write that cannot be undone */ \
     K(TRANSACTIONS_PARTIAL, "transactions_partial", "transactions.partial counters", NULL, NONE, \
       LOW, NULL) \
     F(TRANSACTIONS_BALANCE, NULL, "transactions.balances", FLAG, NEITHER) \
-    /* tries = begun + retries, which are counted by why the try before ended */ \
+    /* tries = begun + retries; retries are counted by the cause of the previous try's end */ \
     K(TRIES, "tries", "transactions counters", NULL, NONE, NEITHER, \
       "append_transaction_tries_total", "Tries of transactions.") \
     F(RETRIES, "retries", "transactions", COUNT, LOW) \
     K(RETRIES_DEADLOCK, "retries_deadlock", "transactions counters", NULL, NONE, LOW, \
-      "append_transaction_retries_total", "Tries after the first by why the one before ended.", \
+      "append_transaction_retries_total", "Retries of transactions by cause.", \
       "cause=\"deadlock\"") \
     K(RETRIES_SERIALIZATION, "retries_serialization", "transactions counters", NULL, NONE, LOW, \
       "append_transaction_retries_total", NULL, "cause=\"serialization\"") \
     K(RETRIES_BUSY, "retries_busy", "transactions counters", NULL, NONE, LOW, \
       "append_transaction_retries_total", NULL, "cause=\"busy\"") \
-    /* a unique key was there: where the script asks for it */ \
+    /* a unique key existed already, and the script asks for a retry */ \
     K(RETRIES_DUPLICATE, "retries_duplicate", "transactions counters", NULL, NONE, LOW, \
       "append_transaction_retries_total", NULL, "cause=\"duplicate\"") \
-    /* with --rate: due = begun + skipped + not begun; skipped by --late; late: begun over 100 ms */ \
+    /* with --rate: due = begun + skipped + not begun; skipped: by --late; late: begun over 100 ms */ \
     /* after its time */ \
     K(TRANSACTIONS_DUE, NULL, "transactions.due", NULL, NONE, NEITHER, NULL) \
     K(SKIPPED, "skipped", "transactions counters.transactions_skipped", NULL, NONE, LOW, \
-      "append_transactions_skipped_total", "Transactions that were due for longer than --late.") \
+      "append_transactions_skipped_total", "Transactions skipped by --late.") \
     K(TRANSACTIONS_NOT_BEGUN, NULL, "transactions.not_begun", NULL, NONE, LOW, NULL) \
     K(LATE, "late", "transactions counters.transactions_late", NULL, NONE, LOW, NULL) \
-    /* committed / time of work behind the warm-up */ \
+    /* committed / working time after the warm-up */ \
     H(TRANSACTIONS_PER_S, "transactions_per_s", "figures", "Transactions", PER_S, HIGH) \
     F(STATEMENTS_PER_S, "statements_per_s", "figures", PER_S, HIGH) \
-    /* statements that were answered, beside the reads: by their first word; others has BEGIN, */ \
-    /* COMMIT and ROLLBACK, too */ \
+    /* answered statements other than reads, by their first word; others include BEGIN, COMMIT and */ \
+    /* ROLLBACK */ \
     K(WRITES, "writes", "transactions counters", NULL, NONE, NEITHER, "append_writes_total", \
-      "Writes of a script that succeeded.") \
+      "Writes by a script that succeeded.") \
     K(OTHERS, "others", "transactions counters", NULL, NONE, NEITHER, \
       "append_other_statements_total", \
-      "Statements of a script that neither read nor write, with BEGIN and COMMIT.") \
+      "Other statements by a script, BEGIN and COMMIT included.") \
     K(CHECKS, NULL, "transactions.checks counters.checks", NULL, NONE, NEITHER, \
       "append_checks_total", "Checks that a script made.") \
     K(CHECKS_FAILED, "checks_failed", "transactions counters", NULL, NONE, LOW, \
-      "append_checks_failed_total", "Checks of a script that failed.") \
+      "append_checks_failed_total", "Checks by a script that failed.") \
     C(FOUND, MEMBER, "found", NULL) \
     C(NOT_FOUND, MEMBER, "not_found", NULL) \
     F(FOUND_PERCENT, "found_percent", "transactions", PERCENT, HIGH) \
-    /* committed ones, those of the warm-up included */ \
+    /* by committed transactions, warm-up included */ \
     F(ROWS_ADDED, "rows_added", "transactions", COUNT, NEITHER) \
     F(ROWS_TAKEN, "rows_taken", "transactions", COUNT, NEITHER) \
-    /* time of tries, and of these not in calls of the adapter or thinking */ \
+    /* time of tries, and the part of it outside of adapter calls and think time */ \
     C(TRY_NS, MEMBER, "try_ns", NULL) \
     C(SCRIPT_NS, MEMBER, "script_ns", NULL) \
     F(SCRIPT_PERCENT, "script_percent", "transactions", PERCENT, LOW) \
-    /* here the columns of the operations */ \
+    /* the columns of the operations are here */ \
     F(IDLE_SESSIONS, "idle_sessions", "", COUNT, NEITHER) \
     F(FAIRNESS_SESSIONS, NULL, "fairness.sessions", COUNT, NEITHER) \
     F(SLOWEST_SESSION, "slowest_session", "fairness", ID, NEITHER) \
@@ -354,7 +352,7 @@ enum figure_better {
     F(FASTEST_ROWS_PER_S, "fastest_rows_per_s", "fairness", ROWS_PER_S, HIGH) \
     F(LONGEST_GAP_SESSION, "longest_gap_session", "fairness", ID, NEITHER) \
     F(LONGEST_GAP_MS, "longest_gap_ms", "fairness", MS, LOW) \
-    /* of --io-trace; with level "requests" reads, writes and fsyncs are requests, fsyncs flushes */ \
+    /* of --io-trace; at level "requests" reads, writes and fsyncs are block requests, fsyncs flushes */ \
     F(TRACE_LEVEL, "trace_level", "io_trace.level", TEXT, NEITHER) \
     F(TRACE_NOTE, NULL, "io_trace.note", TEXT, NEITHER) \
     F(TRACE_READS, "trace_reads", "io_trace.reads", COUNT, NEITHER) \
@@ -367,7 +365,7 @@ enum figure_better {
     F(TRACE_WRITE_P99_MS, "trace_write_p99_ms", "io_trace.write_p99_ms", MS, LOW) \
     F(TRACE_FSYNC_P99_MS, "trace_fsync_p99_ms", "io_trace.fsync_p99_ms", MS, LOW) \
     F(TRACE_FSYNC_MEAN_MS, "trace_fsync_mean_ms", "io_trace.fsync_mean_ms", MS, LOW) \
-    /* of the mean: vfs + queue + device */ \
+    /* parts of the mean: vfs + queue + device */ \
     F(TRACE_FSYNC_VFS_MS, "trace_fsync_vfs_ms", "io_trace.fsync_vfs_ms", MS, LOW) \
     F(TRACE_FSYNC_QUEUE_MS, "trace_fsync_queue_ms", "io_trace.fsync_queue_ms", MS, LOW) \
     F(TRACE_FSYNC_DEVICE_MS, "trace_fsync_device_ms", "io_trace.fsync_device_ms", MS, LOW) \
@@ -379,7 +377,7 @@ enum figure_better {
       NEITHER) \
     F(TRACE_LOST, "trace_lost", "io_trace.lost", COUNT, LOW) \
     F(TRACE_OPEN, "trace_open", "io_trace.open", COUNT, NEITHER) \
-    /* what it cost: the thread that reads, and the programs in the kernel */ \
+    /* its cost: CPU time of the reading thread, and of the programs in the kernel */ \
     F(TRACE_CPU_S, "trace_cpu_s", "io_trace.cpu_s", S, LOW) \
     F(TRACE_KERNEL_CPU_S, "trace_kernel_cpu_s", "io_trace.kernel_cpu_s", S, LOW) \
     F(METHOD, "method", "", TEXT, NEITHER) \
@@ -398,38 +396,39 @@ enum figure_better {
 /*
  * X(id, name, place, when, series, metric, help)
  *   place   of its columns among those of all operations
- *   series  INTERVALS: intervals.csv has its percentiles of every second, too; else TOTALS
+ *   series  INTERVALS: intervals.csv also has its percentiles of every second; else TOTALS
  */
 #define OPERATION_TABLE(X) \
-    /* a session's first open called -> returned, successful ones */ \
+    /* a session's first open: call to return, successful ones */ \
     X(CONNECT, "connect", 2, ALWAYS, TOTALS, \
       "append_connect_duration_seconds", "Time of a session's first connect.") \
-    /* append_open called -> append_close returned, acknowledged ones */ \
+    /* call of append_open to return of append_close, acknowledged ones */ \
     X(APPEND, "append", 0, ALWAYS, INTERVALS, "append_batch_duration_seconds", \
-      "Time from opening an append to its acknowledgement, a batch each.") \
-    /* intended start -> append_close returned, acknowledged ones; -> given up where no answer */ \
-    /* came, which is a lower bound */ \
+      "Time from opening an append of one batch to its acknowledgement.") \
+    /* intended start to return of append_close, acknowledged ones; without an answer, to giving up, */ \
+    /* which is a lower bound */ \
     X(RESPONSE, "response", 3, WITH_RATE, TOTALS, "append_response_duration_seconds", \
       "Time from when a batch was due until it was acknowledged.") \
-    /* count or query called -> returned, successful ones */ \
+    /* count or query: call to return, successful ones */ \
     X(READ, "read", 1, ALWAYS, INTERVALS, "append_read_duration_seconds", "Time of a read.") \
-    /* a later open called -> returned, successful ones: after a loss, and with --churn. Apart */ \
-    /* from the first, which all sessions make at once */ \
+    /* a later open: call to return, successful ones, after a loss and with --churn. Separate from */ \
+    /* the first, which all sessions make at once. */ \
     X(RECONNECT, "reconnect", 4, RECONNECTING, TOTALS, "append_reconnect_duration_seconds", \
       "Time of a connect after a loss or a churn.") \
-    /* loss of a connection noticed -> the session can append again: pauses and failed tries */ \
+    /* loss of a connection noticed, until the session can append again: pauses and failed tries */ \
     /* included */ \
     X(RECOVER, "recover", 5, RECOVERING, TOTALS, "append_recover_duration_seconds", \
       "Time from the loss of a connection until the session could append again.") \
-    /* first begin called -> commit answered, committed ones: tries and back-off included, without */ \
-    /* think time */ \
+    /* first BEGIN called to COMMIT answered, committed ones: tries and back-off included, think */ \
+    /* time excluded */ \
     X(TRANSACTION, "transaction", 6, WITH_SCRIPT, INTERVALS, \
       "append_transaction_duration_seconds", \
       "Time from a transaction's first begin to its commit.") \
-    /* the same from the begin of the latest try */ \
+    /* the same from the BEGIN of the latest try */ \
     X(TRY, "try", 7, WITH_SCRIPT, TOTALS, "append_try_duration_seconds", \
       "Time from the begin of a transaction's latest try to its commit.") \
-    /* sent -> answered, successful ones: what append itself sends around a script's transaction */ \
+    /* sent to answered, successful ones: statements that append itself sends around a script's */ \
+    /* transaction */ \
     X(BEGIN, "begin", 8, WITH_SCRIPT, TOTALS, "append_begin_duration_seconds", \
       "Time of a transaction's BEGIN.") \
     X(COMMIT, "commit", 9, WITH_SCRIPT, TOTALS, "append_commit_duration_seconds", \
@@ -461,18 +460,18 @@ enum operation_id {
 struct figure {
     const char *key;
     const char *path;
-    const char *label; /* for people; NULL: it is in no group */
+    const char *label; /* for people; NULL: the figure is in no group */
     enum figure_unit unit;
     enum figure_group group;
     enum figure_better better;
-    int counter;        /* enum recorder_counter; -1: it is none */
-    const char *metric; /* of a counter that is exported, else NULL */
+    int counter;        /* enum recorder_counter; -1: not a counter */
+    const char *metric; /* of an exported counter; else NULL */
     const char *metric_help;
     const char *metric_selector;
 };
 extern const struct figure figure_table[FIGURES];
 
-/* What a plan must ask for, so that an operation is there. */
+/* What a plan must have for an operation to exist. */
 enum operation_when {
     OPERATION_ALWAYS = 1,
     OPERATION_WITH_RATE = 2,
@@ -482,9 +481,9 @@ enum operation_when {
 };
 
 enum operation_kind {
-    OPERATION_IS_CALL, /* of the table */
+    OPERATION_IS_CALL, /* an operation of the table */
     OPERATION_IS_TRANSACTION,
-    OPERATION_IS_READ, /* statements of a script by their first word */
+    OPERATION_IS_READ, /* scripted statements are classed by their first word */
     OPERATION_IS_WRITE,
     OPERATION_IS_OTHER,
 };
@@ -494,19 +493,19 @@ struct operation {
     enum operation_kind kind;
     unsigned place;
     enum operation_when when;
-    bool is_series; /* in intervals.csv, too */
+    bool is_series; /* also in intervals.csv */
     const char *metric;
     const char *metric_help;
 };
 
 /*
- * What is counted of an operation that a script names.
+ * The counts of an operation that a script names.
  *
- * S(id, name)           of a statement: sent = answered + refused + unanswered; rows returned or
- *                       matched; of the answered reads and writes those without a row
- * T(id, name, counter)  of a transaction; RECORDER_counter has the sum over all transactions, and
- *                       says what is counted
- * The outcomes of a transaction are consecutive, COMMITTED to UNFINISHED; retries stand last.
+ * S(id, name)           of a statement: sent = answered + refused + unanswered; rows: returned or
+ *                       matched; empty: answered reads and writes without a row
+ * T(id, name, counter)  of a transaction; RECORDER_counter is the sum over all transactions, and
+ *                       defines the count
+ * The outcomes of a transaction are consecutive, COMMITTED to UNFINISHED; retries are last.
  */
 #define COUNT_TABLE(S, T)                                                                          \
     S(SENT, "sent")                                                                                \
@@ -531,16 +530,16 @@ struct operation {
 #define COUNT_AS_ID(id, ...) COUNT_##id,
 enum operation_count {
     COUNT_TABLE(COUNT_AS_ID, COUNT_AS_ID) OPERATION_COUNTS,
-    COUNTS_OF_TRANSACTIONS = COUNT_BEGUN, /* the first of them */
-    COUNTS_OF_ENDS = COUNT_COMMITTED,     /* and the last: */
+    COUNTS_OF_TRANSACTIONS = COUNT_BEGUN, /* the first count of transactions */
+    COUNTS_OF_ENDS = COUNT_COMMITTED,     /* the first outcome of transactions */
     COUNTS_OF_ENDS_LAST = COUNT_UNFINISHED,
     COUNTS_OF_RETRIES = COUNT_RETRIES_DEADLOCK,
 };
-extern const enum recorder_counter operation_count_sums[OPERATION_COUNTS]; /* of a transaction's */
+extern const enum recorder_counter operation_count_sums[OPERATION_COUNTS]; /* from BEGUN on */
 extern const char *const operation_count_names[OPERATION_COUNTS];          /* "sent", … */
 extern const char *const operation_kind_names[]; /* "transaction", "read", … */
 
-/* The operations of a plan: those of OPERATION_TABLE first, by enum operation_id, then those of its
+/* The operations of a plan: those of OPERATION_TABLE, by enum operation_id, then those of its
  * script. */
 struct operation_list {
     size_t count;
@@ -548,20 +547,20 @@ struct operation_list {
     unsigned when; /* enum operation_when that hold */
 };
 
-/* Those of the table, of which none but the usual are there. */
+/* Returns the operations of the table; only those of OPERATION_ALWAYS are used. */
 struct operation_list operation_list_all(void);
 
-/* Adds one of a script; `name` is borrowed. False: there is no room. */
+/* Adds a scripted operation; `name` is borrowed. Returns false if the list is full. */
 bool operation_list_add(struct operation_list *list, const char *name, enum operation_kind kind);
 
-/* What an operation is called among all others: "append", "statement.insert",
+/* Writes the name of an operation among all others: "append", "statement.insert",
  * "transaction.transfer". Returns `key`. */
 const char *operation_key(const struct operation *operation, char key[FIGURE_KEY_BYTES]);
 
-/* The operation whose columns are number `place` of those of the table. */
+/* Returns the operation whose columns are at `place` among those of the table. */
 size_t operation_at(const struct operation_list *list, size_t place);
 
-/* False: a run of this plan makes no call of it. */
+/* Returns false if a run of this plan never makes a call of the operation. */
 bool operation_is_used(const struct operation_list *list, size_t operation);
 
 /* The points of a latency distribution that are reported: the mean first, the maximum last. */
@@ -569,37 +568,38 @@ struct figure_point {
     const char *key;       /* "p999", for column names and JSON */
     const char *title;     /* "p99.9", for people */
     double quantile;       /* 0: the mean; 1: the maximum */
-    bool is_in_files_only; /* the text and the page leave it out */
+    bool is_in_files_only; /* omitted from the text and the page */
 };
 extern const struct figure_point figure_points[FIGURE_POINTS];
 
 struct figure_value {
     bool is_known;
-    uint64_t count;   /* of COUNT, ID, FLAG; of a counter also where the figure is not known */
-    double number;    /* of the others, and of WORD the number that it stands for */
-    const char *text; /* of TEXT and WORD: borrowed; NULL and "" = none */
+    uint64_t count;   /* of COUNT, ID and FLAG; of a counter also if the figure is unknown */
+    double number;    /* of the other units; of WORD the number that it stands for */
+    const char *text; /* of TEXT and WORD; borrowed; NULL and "" = no text */
 };
 
 struct figure_latency {
-    uint64_t count; /* calls that were timed; 0: the rest is not known */
+    uint64_t count; /* calls that were timed; 0: the points are unknown */
     double points_ms[FIGURE_POINTS];
 };
 
-/* A value for every figure. Zeroed it knows nothing. */
+/* A value for every figure. In a zeroed set all are unknown. */
 struct figure_set {
     struct figure_value values[FIGURES];
     struct operation_list operations;
     struct figure_latency latencies[OPERATIONS_MAX];
-    const uint64_t (*counts)[OPERATION_COUNTS]; /* of the operations, borrowed; NULL: none known */
+    const uint64_t (*counts)[OPERATION_COUNTS]; /* by operation, borrowed; NULL: unknown */
     char started_utc[40];
     char note[160];
     char params[2048]; /* of the script */
 };
 
-/* The number of a figure, or that its word stands for. False: it is not known, or is none. */
+/* Reads the number of a figure, or the number that its word stands for. Returns false if the figure
+ * is unknown or a text. */
 bool figure_get(const struct figure_set *set, enum figure_id id, double *value);
 
-/* The words of a figure that is a text; "" when there are none. */
+/* Returns the text of a figure; "" if it has no text. */
 const char *figure_text(const struct figure_set *set, enum figure_id id);
 
 /* A value under a name: a cell of a CSV file, a member of a JSON object. */
@@ -609,33 +609,33 @@ struct figure_cell {
     struct figure_value value;
 };
 
-/* The columns of summary.csv, one after the other: *at is 0 at first. False: there are no more. */
+/* Goes through the columns of summary.csv; *at is 0 at first. Returns false after the last one. */
 bool figure_next_cell(const struct figure_set *set, size_t *at, struct figure_cell *cell);
 
-/* The figures of an operation that a script names, one after the other, in the same way: "sent",
- * "p99_ms". Those of the other kind are not known. */
+/* Goes in the same way through the figures of an operation that a script names: "sent", "p99_ms".
+ * Counts of the other kind (statement or transaction) are unknown. */
 bool figure_next_operation_cell(const struct figure_set *set, size_t operation, size_t *at,
                                 struct figure_cell *cell);
 
-/* Whether a figure is a number, or stands for one; and whether it is a whole one. */
+/* Return whether a figure is a number or stands for one; and whether it is a whole number. */
 bool figure_is_number(enum figure_unit unit);
 bool figure_is_whole(enum figure_unit unit);
 
-/* Writes a value as a CSV file has it, without quotes; "" when it is not known. Returns a
- * text of the value, or `text`. Decimals follow LC_NUMERIC. */
+/* Formats a value for a CSV file, without quotes; "" if it is unknown. Returns the value's own
+ * text, or `text`. The decimal point follows LC_NUMERIC. */
 const char *figure_format(enum figure_unit unit, const struct figure_value *value,
                           char text[FIGURE_TEXT_BYTES]);
 
-/* The figure of a key; NULL: there is none, or it is an operation's. */
+/* Returns the figure of a key; NULL if there is no such figure, or it is an operation's. */
 const struct figure *figure_of_key(const char *key);
 
-/* Returns true for a figure of transactions, which a run without a script does not have. */
+/* Returns whether a figure is one of transactions, which only runs with a script have. */
 bool figure_needs_script(enum figure_id id);
 
-/* The unit of a key; where the table has no such figure, its end tells. */
+/* Returns the unit of a key; for a key that is not in the table, by its end. */
 enum figure_unit figure_unit_of(const char *key);
 
-/* The unit as it stands at the end of the key ("_rows_per_s", ""), and behind a number for people
+/* Return the unit as the end of the key ("_rows_per_s", ""), and as people read it after a number
  * (" rows/s", " ms", " %", ""). */
 const char *figure_suffix(const char *key);
 const char *figure_unit(const char *key);

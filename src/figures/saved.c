@@ -28,7 +28,7 @@ bool saved_is_there(const char *folder, const char *file)
            access(path, F_OK) == 0;
 }
 
-/* As it was named, without a slash at its end. */
+/* Copies a folder's name without a slash at the end. */
 static enum status take_folder(char own[SAVED_RUN_PATH_BYTES], const char *folder,
                                struct error *error)
 {
@@ -50,7 +50,7 @@ static bool is_of_format(const json_t *json, int format)
     return json_is_integer(own) && json_integer_value(own) == format;
 }
 
-/* run.json or find-max.json. */
+/* Reads run.json or find-max.json. */
 static enum status read_run_json(struct saved_run *run, const char *path, struct error *error)
 {
     json_error_t json_error;
@@ -67,14 +67,14 @@ static enum status read_run_json(struct saved_run *run, const char *path, struct
     }
     if (!is_of_format(run->json, SAVED_RUN_FORMAT)) {
         error_set(error, ERROR_DATA, 0, NULL,
-                  "%s is not of format %d, which is the one understood here", path,
+                  "%s does not have format %d, the only one that this version reads", path,
                   SAVED_RUN_FORMAT);
         return STATUS_REJECTED;
     }
     return STATUS_OK;
 }
 
-/* From summary.csv, or of what it has not, from run.json. */
+/* Reads a figure from summary.csv, or from run.json if summary.csv does not have it. */
 static void read_figure(struct saved_run *run, enum figure_id id)
 {
     const struct figure *figure = &figure_table[id];
@@ -103,12 +103,12 @@ static void read_figure(struct saved_run *run, enum figure_id id)
     value->count = value->is_known ? strtoull(value->text, NULL, 10) : 0;
 }
 
-/* In place of run.json and summary.csv. */
+/* Makes the contents of run.json and summary.csv for a run that has not ended. */
 static enum status describe_unfinished(struct saved_run *run, struct error *error)
 {
     char *text =
-        strdup("verdict,verdict_reason\nUNFINISHED,\"it goes on, or was ended before it could "
-               "write its result: there is what it wrote by the second\"\n");
+        strdup("verdict,verdict_reason\nUNFINISHED,\"the run has not ended, or was ended before it "
+               "could write its result: only its figures by the second are known\"\n");
     run->json = json_pack("{s:i}", "format", SAVED_RUN_FORMAT);
     if (text == NULL || run->json == NULL) {
         free(text);
@@ -139,7 +139,7 @@ enum status saved_run_read(struct saved_run *run, const char *folder, bool takes
         snprintf(path, sizeof path, "%s/find-max.json", run->folder);
         if (access(path, R_OK) != 0) {
             error_set(error, ERROR_NOT_FOUND, 0, NULL,
-                      "'%s' is no folder of a finished run: it has no run.json", folder);
+                      "'%s' is not the folder of a finished run: it has no run.json", folder);
             *run = (struct saved_run){0};
             return STATUS_REJECTED;
         }
@@ -148,7 +148,7 @@ enum status saved_run_read(struct saved_run *run, const char *folder, bool takes
     run->is_unfinished = stat(path, &about) == 0 && S_ISREG(about.st_mode) && about.st_size == 0;
     if (run->is_unfinished && !takes_unfinished) {
         error_set(error, ERROR_NOT_FOUND, 0, NULL,
-                  "'%s' is no folder of a finished run: %s is empty", folder, path);
+                  "'%s' is not the folder of a finished run: %s is empty", folder, path);
         *run = (struct saved_run){0};
         return STATUS_REJECTED;
     }
@@ -164,8 +164,8 @@ enum status saved_run_read(struct saved_run *run, const char *folder, bool takes
         status = csv_table_read(&run->hosts_intervals, path, error);
     }
     if (status == STATUS_OK && run->summary.rows != 1) {
-        error_set(error, ERROR_DATA, 0, NULL, "%s/summary.csv has %zu rows, not one", run->folder,
-                  run->summary.rows);
+        error_set(error, ERROR_DATA, 0, NULL, "%s/summary.csv has %zu rows instead of 1",
+                  run->folder, run->summary.rows);
         status = STATUS_REJECTED;
     }
     for (int id = 0; id < FIGURES && status == STATUS_OK; id++) {
@@ -217,8 +217,8 @@ static enum status refuse(const struct saved_sweep *sweep, const char *what, str
     return STATUS_REJECTED;
 }
 
-/* sweep.json, and whether the user owns the very file that is read: a name may mean another file a
- * moment later. No regular file is refused: it would be waited for. */
+/* Reads sweep.json. Sets is_own from the very file that is read, because a name may stand for
+ * another file a moment later. Refuses anything but a regular file, which could block. */
 static enum status read_sweep_json(struct saved_sweep *sweep, struct error *error)
 {
     const int folder = open(sweep->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -239,8 +239,9 @@ static enum status read_sweep_json(struct saved_sweep *sweep, struct error *erro
             close(file);
         }
         error_set(error, !is_other && number == ENOENT ? ERROR_NOT_FOUND : ERROR_SYSTEM,
-                  is_other ? 0 : number, NULL, "'%.160s' is no folder of a sweep: sweep.json: %s",
-                  sweep->folder, is_other ? "this is no regular file" : strerror(number));
+                  is_other ? 0 : number, NULL,
+                  "'%.160s' is not the folder of a sweep: sweep.json: %s", sweep->folder,
+                  is_other ? "not a regular file" : strerror(number));
         return STATUS_REJECTED;
     }
     json_error_t json_error;
@@ -251,41 +252,42 @@ static enum status read_sweep_json(struct saved_sweep *sweep, struct error *erro
     }
     return is_of_format(sweep->json, SAVED_SWEEP_FORMAT)
                ? STATUS_OK
-               : refuse(sweep, "not of format 1, which is the one understood here", error);
+               : refuse(sweep, "it does not have format 1, the only one that this version reads",
+                        error);
 }
 
-/* A list of different whole numbers from 1. */
+/* Reads a list of different whole numbers, each at least `least`. */
 static bool read_list(const json_t *json, json_int_t least, uint64_t *list, size_t *count)
 {
     *count = json_array_size(json);
-    bool is_good = *count > 0 && *count <= SAVED_SWEEP_LIST_MAX;
-    for (size_t i = 0; i < *count && is_good; i++) {
+    bool is_valid = *count > 0 && *count <= SAVED_SWEEP_LIST_MAX;
+    for (size_t i = 0; i < *count && is_valid; i++) {
         const json_int_t value = json_integer_value(json_array_get(json, i));
         list[i] = (uint64_t)value;
-        is_good = value >= least;
+        is_valid = value >= least;
         for (size_t j = 0; j < i; j++) {
-            is_good = is_good && list[j] != list[i];
+            is_valid = is_valid && list[j] != list[i];
         }
     }
-    return is_good;
+    return is_valid;
 }
 
 static bool read_variants(const json_t *json, struct saved_variants *variants)
 {
-    const size_t count = json_array_size(json); /* 0: nothing varies, as in versions before */
-    bool is_good = count <= SAVED_SWEEP_LIST_MAX;
+    const size_t count = json_array_size(json); /* 0: without --vary, and in older versions */
+    bool is_valid = count <= SAVED_SWEEP_LIST_MAX;
     variants->count = count == 0 ? 1 : count;
-    for (size_t i = 0; i < count && is_good; i++) {
+    for (size_t i = 0; i < count && is_valid; i++) {
         const char *text = json_string_value(json_array_get(json, i));
-        /* it is part of the name of a folder */
-        is_good = text != NULL && text[0] != '\0' && strlen(text) < sizeof variants->texts[i] &&
-                  strchr(text, '/') == NULL;
-        snprintf(variants->texts[i], sizeof variants->texts[i], "%s", is_good ? text : "");
+        /* part of a folder's name */
+        is_valid = text != NULL && text[0] != '\0' && strlen(text) < sizeof variants->texts[i] &&
+                   strchr(text, '/') == NULL;
+        snprintf(variants->texts[i], sizeof variants->texts[i], "%s", is_valid ? text : "");
         for (size_t j = 0; j < i; j++) {
-            is_good = is_good && strcmp(variants->texts[j], text) != 0;
+            is_valid = is_valid && strcmp(variants->texts[j], text) != 0;
         }
     }
-    return is_good;
+    return is_valid;
 }
 
 size_t saved_sweep_columns(const struct saved_sweep *sweep)
@@ -339,7 +341,7 @@ enum status saved_sweep_make_runs(struct saved_sweep *sweep, struct error *error
     return STATUS_OK;
 }
 
-/* False: it is not the run that belongs at this place. */
+/* Reads a run. Returns false if it is not the run that belongs at this place. */
 static bool read_run(struct saved_sweep_run *run, const json_t *json)
 {
     const char *name = json_string_value(json_object_get(json, "folder"));
@@ -351,9 +353,9 @@ static bool read_run(struct saved_sweep_run *run, const json_t *json)
         const char *key;
         uint64_t value;
     } counts[] = {{"sessions", run->sessions}, {"records", run->records}, {"repeat", run->repeat}};
-    bool is_good = state != NULL && name != NULL && strcmp(name, run->name) == 0;
+    bool is_valid = state != NULL && name != NULL && strcmp(name, run->name) == 0;
     int known = SAVED_PENDING;
-    while (is_good && known < SAVED_STATES && strcmp(state, saved_state_names[known]) != 0) {
+    while (is_valid && known < SAVED_STATES && strcmp(state, saved_state_names[known]) != 0) {
         known++;
     }
     run->state = (enum saved_state)known;
@@ -361,10 +363,10 @@ static bool read_run(struct saved_sweep_run *run, const json_t *json)
     run->wall_s = wall_s > 0 ? wall_s : 0;
     snprintf(run->reason, sizeof run->reason, "%s", reason == NULL ? "" : reason);
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
-        is_good = is_good && (uint64_t)json_integer_value(json_object_get(json, counts[i].key)) ==
-                                 counts[i].value;
+        is_valid = is_valid && (uint64_t)json_integer_value(json_object_get(json, counts[i].key)) ==
+                                   counts[i].value;
     }
-    return is_good && known < SAVED_STATES;
+    return is_valid && known < SAVED_STATES;
 }
 
 static enum status read_runs(struct saved_sweep *sweep, struct error *error)
@@ -376,19 +378,18 @@ static enum status read_runs(struct saved_sweep *sweep, struct error *error)
                    &sweep->records_count) ||
         !read_variants(json_object_get(sweep->json, "variants"), &sweep->variants) || repeat < 1 ||
         repeat > SAVED_SWEEP_LIST_MAX) {
-        return refuse(sweep, "it has no lists of sessions, records and variants as a sweep has",
-                      error);
+        return refuse(sweep, "it has no lists of sessions, records and variants", error);
     }
     sweep->repeat = (unsigned)repeat;
     const json_t *runs = json_object_get(sweep->json, "runs");
-    bool is_good = json_array_size(runs) == saved_sweep_cells(sweep) * sweep->repeat;
-    if (is_good && saved_sweep_make_runs(sweep, error) != STATUS_OK) {
+    bool is_valid = json_array_size(runs) == saved_sweep_cells(sweep) * sweep->repeat;
+    if (is_valid && saved_sweep_make_runs(sweep, error) != STATUS_OK) {
         return STATUS_REJECTED;
     }
-    for (size_t i = 0; i < sweep->run_count && is_good; i++) {
-        is_good = read_run(&sweep->runs[i], json_array_get(runs, i));
+    for (size_t i = 0; i < sweep->run_count && is_valid; i++) {
+        is_valid = read_run(&sweep->runs[i], json_array_get(runs, i));
     }
-    return is_good ? STATUS_OK : refuse(sweep, "its runs are not those of its lists", error);
+    return is_valid ? STATUS_OK : refuse(sweep, "its runs do not match its lists", error);
 }
 
 enum status saved_sweep_read(struct saved_sweep *sweep, const char *folder, struct error *error)
@@ -450,12 +451,13 @@ size_t saved_sweep_count(const struct saved_sweep *sweep, enum saved_state state
     return count;
 }
 
-/* Where the figures of a run are; no row when it has none. */
+/* Returns the table and row with the figures of a run; a row past the end if it has no figures. */
 static const struct csv_table *table_of(const struct saved_sweep *sweep,
                                         const struct saved_sweep_run *run, size_t *row)
 {
     const bool is_new = run->summary.rows > 0;
-    *row = is_new ? 0 : run->has_row ? run->row : sweep->table.rows;
+    const size_t saved_row = run->has_row ? run->row : sweep->table.rows;
+    *row = is_new ? 0 : saved_row;
     return is_new ? &run->summary : &sweep->table;
 }
 
@@ -511,7 +513,7 @@ json_t *saved_sweep_changes(const struct saved_sweep *sweep)
             first = json_incref(settings);
             first_run = sweep->runs[i].name;
         }
-        /* a server that told nothing this once did not change */
+        /* a server that reported no settings in this run has not changed any */
         json_t *const sides[] = {first, json_object_size(settings) > 0 ? settings : first};
         for (size_t side = 0; side < 2; side++) {
             const char *key;
@@ -543,7 +545,7 @@ void saved_sweep_describe_change(const json_t *change, char *text, size_t size)
     const char *told[COUNT_OF(members)];
     for (size_t i = 0; i < COUNT_OF(members); i++) {
         told[i] = json_string_value(json_object_get(change, members[i]));
-        told[i] = told[i] == NULL ? "not told" : told[i];
+        told[i] = told[i] == NULL ? "unknown" : told[i];
     }
     snprintf(text, size, "setting %s of the server changed: %s in %s, %s in %s", told[0], told[1],
              told[2], told[3], told[4]);

@@ -1,47 +1,48 @@
 /*
- * The folders of runs and sweeps, read back: what sweep, report and compare go by.
+ * Reads back the folders of runs and sweeps, for sweep, report and compare.
  *
- * Figures are told by the names of the columns of summary.csv. A run that is still going on, or
- * that was ended before it could write all its files, has an empty run.json: it has no figures, but
- * for those by the second.
+ * Figures are named by the columns of summary.csv. A run that has not ended, or that was ended
+ * before it could write all its files, has an empty run.json: it has no figures except those by the
+ * second.
+ *
  *
  * The folder of a sweep:
  *
  *   DIR/
- *     sweep.json            what was asked for, and what became of every run (below)
+ *     sweep.json            the options, and the outcome of every run (below)
  *     sweep.csv             a row for each run that has ended, and with --repeat the median and the
  *                           spread of each cell: every figure
  *     max_cpu.csv           \
- *     max_memory.csv         | sessions down, records across: the median of the cell's good runs,
- *     elapsed.csv            | empty where there is none
+ *     max_memory.csv         | sessions down, records across: the median of the cell's done runs,
+ *     elapsed.csv            | empty without a value
  *     throughput.csv         |
  *     append_p99.csv         |
- *     transactions_per_s.csv |  (of a script, and
+ *     transactions_per_s.csv |  (with a script, and
  *     transaction_p99.csv   /   without append_p99.csv)
  *     1000x10000000/        folder of a run, as `append --out` leaves it: sessions x records,
- *     1000x10000000.log     and what the run said on stderr, when it said something
+ *     1000x10000000.log     the run's stderr, if it wrote to stderr
  *     2000x10000000-3/      with --repeat: the third run of that cell
  *     30x10000000-table=normal/  with --vary
  *
- * A column is a pair of records and variant, which is what --set would be given of the parameters
- * that vary; a cell is a pair of sessions and column. With --repeat it has several runs. Runs go
- * repeat by repeat, records by records, variant by variant, sessions by sessions, in the order of
- * the lists: run number ((repeat - 1) * columns + column) * sessions_count + sessions_index, with
+ * A column is a pair of records and variant; a variant is a value for --set of the parameters that
+ * vary. A cell is a pair of sessions and column, and has several runs with --repeat. The order of
+ * runs is repeat by repeat, records by records, variant by variant, sessions by sessions, as in the
+ * lists: run number ((repeat - 1) * columns + column) * sessions_count + sessions_index, with
  * column = records_index * variants + variant_index.
  *
  * sweep.json: {"format": 1, "kind": "sweep", "append_version", "state": "running" | "interrupted" |
  * "finished", "started_utc", "adapter", "target" (without password), "sessions": [...],
- * "records": [...], "variants": [...] (["table=normal", ...]; [] where nothing varies), "repeat",
- * "table" (which rows a run finds), "options": ["--batch=50", ...], "runs": [{"sessions",
+ * "records": [...], "variants": [...] (["table=normal", ...]; [] without --vary), "repeat",
+ * "table" (the rows that a run starts from), "options": ["--batch=50", ...], "runs": [{"sessions",
  * "records", "variant", "repeat", "folder", "state", "exit_code", "reason", "wall_s"}], ...}. A
- * run's state: "pending" (not run yet, or interrupted: it is run again), "done" (exit code 0, or 5
- * with an expectation missed: its figures count), "failed" (another exit code: its figures, if it
- * has any, are in sweep.csv but in no median and no table). "reason" is the line it said when it
- * did not end with 0.
+ * run's state: "pending" (not run yet, or interrupted, and to be run again), "done" (exit code 0,
+ * or 5 for a missed expectation: its figures count), "failed" (another exit code: its figures, if
+ * any, are in sweep.csv but in no median and no table). "reason" is its last message if its exit
+ * code is not 0.
  *
  * sweep.csv: statistic,repeat,variant,folder,state,reason, then the columns of a run's summary.csv.
  * statistic is "run" (a row of a run), or with --repeat "median", "lowest" or "highest" over the
- * done runs of a cell (repeat, folder, state and reason are empty then; so are figures that are no
+ * done runs of a cell (repeat, folder, state and reason are then empty, as are figures that are not
  * quantities). A run without a summary.csv has adapter, target, sessions, records and exit_code.
  *
  * All files but those in the runs' folders are replaced whole, after every run.
@@ -59,18 +60,18 @@
 #include "figures/statistics.h"
 
 enum {
-    SAVED_RUN_FORMAT = 2, /* of run.json, the only one that is understood */
+    SAVED_RUN_FORMAT = 2, /* of run.json; no other format is understood */
     SAVED_RUN_PATH_BYTES = 1024,
     SAVED_SWEEP_FORMAT = 1,
-    SAVED_SWEEP_LIST_MAX = 100, /* sessions; records; variants; repeats */
+    SAVED_SWEEP_LIST_MAX = 100, /* of sessions, records, variants and repeats */
     SAVED_SWEEP_VARIANT_BYTES = 64,
     SAVED_SWEEP_NAME_BYTES = SAVED_SWEEP_VARIANT_BYTES + 32,
     SAVED_SWEEP_REASON_BYTES = 512,
 };
 
 /*
- * A CSV file (RFC 4180) read whole: a header and rows of cells. What a run that was cut off leaves,
- * a last line without its end, is left out.
+ * A CSV file (RFC 4180) read whole: a header and rows of cells. An incomplete last line, as an
+ * interrupted run leaves it, is left out.
  */
 struct csv_table {
     char *text;   /* owned: the cells point into it */
@@ -79,62 +80,65 @@ struct csv_table {
     size_t rows; /* without the header */
 };
 
-/* Reads `text` (ended by NUL; owned by *table from now on, also when it fails). `name` is for the
- * error. REJECTED: a row has another number of cells than the header, or a quote is not closed. */
+/* Parses `text`, which ends in NUL and is owned by *table from now on, also on failure. `name` is
+ * for the error. Returns REJECTED if a row has another number of cells than the header, or text
+ * follows a quoted cell. */
 enum status csv_table_parse(struct csv_table *table, const char *name, char *text,
                             struct error *error);
 
-/* Reads a file of at most 1 GiB. REJECTED: ERROR_SYSTEM with errno when it cannot be read,
- * ERROR_DATA when it is no CSV.
- */
+/* Reads a file of at most 1 GiB. Returns REJECTED with ERROR_SYSTEM and errno if it cannot be read,
+ * with ERROR_DATA if it is not CSV. */
 enum status csv_table_read(struct csv_table *table, const char *path, struct error *error);
 
 void csv_table_free(struct csv_table *table);
 
-/* Place of a column in each row; table->columns when there is none of this name. */
+/* Returns the index of a column in each row; table->columns if there is no such column. */
 size_t csv_table_column(const struct csv_table *table, const char *name);
 
-/* A cell, "" when it is empty or there is no such column. */
+/* Returns a cell, "" if it is empty or there is no such column. */
 const char *csv_table_text(const struct csv_table *table, size_t row, size_t column);
 
-/* No figure is larger: what is computed of figures is finite, and a whole one fits 64 bits. */
+/* The largest number of a figure. Sums and ratios of such numbers are finite, and whole ones fit
+ * into 64 bits. */
 #define CSV_NUMBER_MAX 1e18
 
-/* False, and *value is 0: there is no such column, or the cell is empty, no number, or one beyond
- * CSV_NUMBER_MAX. */
+/* Reads a cell as a number. Returns false, with 0 in *value, if there is no such column, or the
+ * cell is empty, is not a number, or exceeds CSV_NUMBER_MAX. */
 bool csv_table_number(const struct csv_table *table, size_t row, size_t column, double *value);
 
+/* The files of a run or a search, read back. */
 struct saved_run {
-    char folder[SAVED_RUN_PATH_BYTES]; /* as it was named, without a slash at its end */
+    char folder[SAVED_RUN_PATH_BYTES]; /* as the user named it, without a slash at the end */
     json_t *json;                      /* run.json, owned */
     struct csv_table summary;          /* one row */
-    bool is_unfinished;                /* of its figures there are but tables by the second */
-    bool is_search;                    /* of find-max: its json is find-max.json */
-    struct csv_table levels;           /* a row a level of a search; else empty */
-    struct csv_table intervals;        /* a row an interval of about a second */
-    struct csv_table samples;          /* a row a sample of CPU and memory */
-    struct csv_table hosts_intervals;  /* of several hosts a row each an interval; else empty */
-    struct figure_set figures;         /* of summary.csv, and of run.json those that it alone has;
-                                          without those of operations */
+    bool is_unfinished;                /* it has only the tables by the second */
+    bool is_search;                    /* of find-max: `json` is find-max.json */
+    struct csv_table levels;           /* a row for each level of a search; else empty */
+    struct csv_table intervals;        /* a row for each interval of about a second */
+    struct csv_table samples;          /* a row for each sample of CPU and memory */
+    struct csv_table hosts_intervals;  /* with several hosts a row for each host and interval */
+    struct figure_set figures;         /* of summary.csv, and those of run.json that summary.csv
+                                          lacks; without those of operations */
 };
 
-/* True when the folder has a file of this name: "run.json", "sweep.json". */
+/* Returns whether the folder has a file of this name: "run.json", "sweep.json". */
 bool saved_is_there(const char *folder, const char *file);
 
-/* Reads the files of a run, or of a search, that has ended or, if that is taken, has not. REJECTED:
- * *error has the file and what is wrong with it; *run owns nothing. */
+/* Reads the files of a run or search that has ended, with `takes_unfinished` also of a run that has
+ * not. Returns REJECTED with the file and what is wrong with it in *error; *run then owns nothing.
+ */
 enum status saved_run_read(struct saved_run *run, const char *folder, bool takes_unfinished,
                            struct error *error);
 void saved_run_free(struct saved_run *run);
 
-/* A figure of the run by its column of summary.csv. False: there is no such column, or the run has
- * no such figure. */
+/* Reads a figure of the run by its column of summary.csv. Returns false if there is no such column
+ * or the run has no such figure. */
 bool saved_run_figure(const struct saved_run *run, const char *name, double *value);
 
-/* A cell of summary.csv as text, "" when there is none. */
+/* Returns a cell of summary.csv as text, "" if it is missing. */
 const char *saved_run_text(const struct saved_run *run, const char *name);
 
-/* A value of run.json by its path ("environment.cpu_model"); NULL: there is none, or it is null.
+/* Returns a value of run.json by its path ("environment.cpu_model"); NULL if it is missing or null.
  * Borrowed. */
 json_t *saved_run_json(const struct saved_run *run, const char *path);
 
@@ -146,7 +150,7 @@ enum saved_state {
 };
 extern const char *const saved_state_names[SAVED_STATES]; /* "pending", "done", "failed" */
 
-/* Different texts; where nothing varies "" alone. The bytes behind a text are 0. */
+/* Different texts; just "" without --vary. The bytes after a text are 0. */
 struct saved_variants {
     char texts[SAVED_SWEEP_LIST_MAX][SAVED_SWEEP_VARIANT_BYTES];
     size_t count;
@@ -155,23 +159,23 @@ struct saved_variants {
 struct saved_sweep_run {
     uint64_t sessions;
     uint64_t records;
-    size_t variant;                    /* place in the list */
+    size_t variant;                    /* index in the list */
     unsigned repeat;                   /* from 1 */
-    char name[SAVED_SWEEP_NAME_BYTES]; /* of its folder, in the sweep's; there may be none yet */
+    char name[SAVED_SWEEP_NAME_BYTES]; /* of its folder, which may not exist yet */
     enum saved_state state;
     int exit_code;                         /* of a run that has ended */
-    char reason[SAVED_SWEEP_REASON_BYTES]; /* why its exit code is not 0, else "" */
-    double wall_s;                         /* how long the program ran; 0 = not known */
-    bool has_row;                          /* of sweep.csv: */
-    size_t row;                            /* where its figures are */
-    struct csv_table summary; /* in place of that the summary.csv of a run that ended now; owned */
+    char reason[SAVED_SWEEP_REASON_BYTES]; /* why the exit code is not 0; else "" */
+    double wall_s;                         /* how long the program ran; 0 = unknown */
+    bool has_row;                          /* `row` is its row of sweep.csv */
+    size_t row;
+    struct csv_table summary; /* used instead of `row` for a run that has just ended; owned */
 };
 
 struct saved_sweep {
-    char folder[SAVED_RUN_PATH_BYTES]; /* as it was named, without a slash at its end */
+    char folder[SAVED_RUN_PATH_BYTES]; /* as the user named it, without a slash at the end */
     json_t *json;                      /* sweep.json, owned; NULL = not read back */
     bool is_own;                       /* the folder and sweep.json belong to this user */
-    struct csv_table table;            /* sweep.csv; no row before the first run has ended */
+    struct csv_table table;            /* sweep.csv; empty before the first run has ended */
     uint64_t sessions[SAVED_SWEEP_LIST_MAX];
     size_t sessions_count;
     uint64_t records[SAVED_SWEEP_LIST_MAX];
@@ -182,51 +186,53 @@ struct saved_sweep {
     size_t run_count;
 };
 
-/* Makes the runs of a sweep that begins, from its lists and repeats. REJECTED: out of memory. */
+/* Makes the runs of a new sweep from its lists and repeats. Returns REJECTED when out of memory. */
 enum status saved_sweep_make_runs(struct saved_sweep *sweep, struct error *error);
 
-/* Reads sweep.json and sweep.csv. REJECTED: *error has the file and what is wrong with it; *sweep
- * owns nothing. */
+/* Reads sweep.json and sweep.csv. Returns REJECTED with the file and what is wrong with it in
+ * *error; *sweep then owns nothing. */
 enum status saved_sweep_read(struct saved_sweep *sweep, const char *folder, struct error *error);
 void saved_sweep_free(struct saved_sweep *sweep);
 
-/* How many columns and cells it has. */
+/* Return the number of columns, and the number of cells. */
 size_t saved_sweep_columns(const struct saved_sweep *sweep);
 size_t saved_sweep_cells(const struct saved_sweep *sweep);
 
-/* What a column is called, its number of records being called `records`: by what differs. */
+/* Writes a column's title: the variant, the number of records (given as the text `records`), or
+ * both, whatever distinguishes the columns. Returns `text`. */
 const char *saved_sweep_column(const struct saved_sweep *sweep, size_t column, const char *records,
                                char text[SAVED_SWEEP_NAME_BYTES]);
 
-/* Runs in a state. */
+/* Returns the number of runs in a state. */
 size_t saved_sweep_count(const struct saved_sweep *sweep, enum saved_state state);
 
-/* A cell of the summary.csv of a run that has ended; "" when there is none. */
+/* Returns a cell of the summary.csv of a run that has ended; "" if it is missing. */
 const char *saved_sweep_text(const struct saved_sweep *sweep, const struct saved_sweep_run *run,
                              const char *column);
 
-/* The same as a number. False: it is none. */
+/* Reads the same cell as a number. Returns false if it is not a number. */
 bool saved_sweep_number(const struct saved_sweep *sweep, const struct saved_sweep_run *run,
                         const char *column, double *value);
 
-/* The values of a figure by its column of summary.csv, of the done runs of a cell, which is named
- * by the place of its first run. */
+/* Collects the values of a figure, by its column of summary.csv, of the done runs of a cell. `cell`
+ * is the index of the cell's first run. Returns the number of values. */
 size_t saved_sweep_values(const struct saved_sweep *sweep, size_t cell, const char *name,
                           double values[SAVED_SWEEP_LIST_MAX]);
 
-/* A figure of a cell by its places, over the cell's done runs. False: none has it. */
+/* Computes a figure of a cell over the cell's done runs. `sessions` and `column` are indexes.
+ * Returns false if no run has the figure. */
 bool saved_sweep_figure(const struct saved_sweep *sweep, size_t sessions, size_t column,
                         const char *name, struct spread *figure);
 
-/* Which settings of the server are not the same in all done runs, as they were told in each run's
- * run.json: [{"setting", "run", "value", "other_run", "other_value"}, ...], the first other run of
- * each. Owned by the caller; NULL: out of memory. */
+/* Finds the server settings that differ between the done runs, as reported in each run's run.json:
+ * [{"setting", "run", "value", "other_run", "other_value"}, ...], for each setting the first other
+ * run. Owned by the caller; NULL when out of memory. */
 json_t *saved_sweep_changes(const struct saved_sweep *sweep);
 
-/* "setting fsync of the server changed: on in 1x1000, off in 2x1000" */
+/* Writes a text such as "setting fsync of the server changed: on in 1x1000, off in 2x1000". */
 void saved_sweep_describe_change(const json_t *change, char *text, size_t size);
 
-/* The path of a run's folder, for saved_run_read. */
+/* Writes the path of a run's folder, for saved_run_read. */
 void saved_sweep_run_folder(const struct saved_sweep *sweep, const struct saved_sweep_run *run,
                             char path[SAVED_RUN_PATH_BYTES + SAVED_SWEEP_NAME_BYTES]);
 

@@ -26,7 +26,7 @@ struct spread spread_of(double *values, size_t count)
     const size_t middle = count / 2;
     const double upper = values[middle];
     return (struct spread){
-        /* no sum of the two: it might not be finite */
+        /* not the sum of the two, which might not be finite */
         .median = count % 2 == 1 ? upper : values[middle - 1] + (upper - values[middle - 1]) / 2,
         .lowest = values[0],
         .highest = values[count - 1],
@@ -39,7 +39,7 @@ static double away_from_zero(double value)
     return fabs(value) < FRACTION_TINY ? FRACTION_TINY : value;
 }
 
-/* The continued fraction of the incomplete beta function, which converges fast for
+/* Computes the continued fraction of the incomplete beta function, which converges fast for
  * x < (a + 1) / (a + b + 2). */
 static double beta_fraction(double a, double b, double x)
 {
@@ -62,9 +62,9 @@ static double beta_fraction(double a, double b, double x)
     return fraction;
 }
 
-/* Share of Student's t with `dof` > 0 degrees of freedom that lies below `t` > 0, by the incomplete
- * beta function (Abramowitz and Stegun 26.7.1; its continued fraction by Lentz's method). Error
- * below 1e-10. */
+/* Returns the share of Student's t distribution with `dof` > 0 degrees of freedom below `t` > 0, by
+ * the incomplete beta function (Abramowitz and Stegun 26.7.1; its continued fraction by Lentz's
+ * method). The error is below 1e-10. */
 static double student(double t, double dof)
 {
     const double a = dof / 2, b = 0.5, x = dof / (dof + t * t);
@@ -76,7 +76,7 @@ static double student(double t, double dof)
     return 1 - tail / 2;
 }
 
-/* The t below which a share of `p` lies, 0.5 < p < 1. */
+/* Returns the t below which a share `p` lies, 0.5 < p < 1. */
 static double student_quantile(double p, double dof)
 {
     double low = 0, high = 1;

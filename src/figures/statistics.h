@@ -1,6 +1,6 @@
 /*
- * What repeated measurements of one figure come to, and whether they are others in B than in A.
- * Plain functions of their arguments.
+ * Summarises repeated measurements of a figure, and compares those of A and B. Functions without
+ * side effects, except that spread_of sorts its argument.
  *
  * The comparison is Welch's t test on logarithms. With m the mean and s² the variance (over n - 1)
  * of the logarithms of n repeats of each side:
@@ -10,8 +10,9 @@
  *   interval = exp(log ratio ± t(confidence, degrees of freedom) * error)
  *
  * B. L. Welch, "The generalization of Student's problem when several different population variances
- * are involved", Biometrika 34, 1947. It assumes independent repeats that are about log-normal, and
- * not that both sides vary alike. Repeats that are all equal have an interval of no width.
+ * are involved", Biometrika 34, 1947. The test assumes independent repeats that are roughly
+ * log-normal; the two sides may vary differently. Repeats that are all equal give an interval of
+ * width 0.
  */
 #ifndef FIGURES_STATISTICS_H
 #define FIGURES_STATISTICS_H
@@ -19,18 +20,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What repeated measurements of one figure come to. */
+/* The summary of repeated measurements of one figure. */
 struct spread {
-    double median; /* of an even number: the mean of the two in the middle */
+    double median; /* of an even number of measurements: the mean of the two in the middle */
     double lowest;
     double highest;
-    size_t count; /* measurements; 0: there is none, and the others are 0 */
+    size_t count; /* measurements; 0: the other members are 0 */
 };
 
-/* Sorts `values`. */
+/* Summarises the values; sorts `values`. */
 struct spread spread_of(double *values, size_t count);
 
-/* A ratio and where it lies with a confidence of STATISTICS_CONFIDENCE. */
+/* A ratio with its confidence interval at STATISTICS_CONFIDENCE. */
 struct statistics_ratio {
     double ratio;
     double low;
@@ -43,8 +44,8 @@ enum {
     STATISTICS_REPEATS_MIN = 3
 };
 
-/* Geometric mean of b over that of a. False: fewer than STATISTICS_REPEATS_MIN on a side, or one
- * that is not above 0. */
+/* Computes the geometric mean of b over that of a. Returns false with fewer than
+ * STATISTICS_REPEATS_MIN values on a side, or a value that is not above 0. */
 bool statistics_compare_repeats(const double *a, size_t a_count, const double *b, size_t b_count,
                                 struct statistics_ratio *ratio);
 

@@ -263,7 +263,7 @@ class Compare(harness.Case):
         for arguments, pattern in (
                 ((a,), "few operands: use append compare A B"),
                 ((a, a, a), "many operands: use append compare A B"),
-                ((a, self.folder / "none"), "no folder of a finished run"),
+                ((a, self.folder / "none"), "not the folder of a finished run"),
                 ((a, a, "--fail-if", "thruput<1"), "no figure is called 'thruput'"),
                 ((a, a, "--fail-if", "append_p99>1ms"), "--fail-if: .* has no unit"),
                 ((a, a, "--fail-if", "append_p99"), "--fail-if: .* no relation"),

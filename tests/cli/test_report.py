@@ -369,7 +369,7 @@ class Report(harness.Case):
         self.refused("report", self.folder / "nothing", code=2, pattern="it has no run.json")
         self.refused("report", run.folder, self.folder, code=2, pattern="it has no run.json")
         for name, text, pattern in (("run.json", "{", "run.json line 1"),
-                                    ("run.json", "{\"format\": 1}", "not of format 2"),
+                                    ("run.json", "{\"format\": 1}", "does not have format 2"),
                                     ("summary.csv", "a,b\r\n", "has 0 rows"),
                                     ("intervals.csv", "a,b\r\n1\r\n", "intervals.csv line 2"),
                                     ("samples.csv", None, "samples.csv: No such file")):

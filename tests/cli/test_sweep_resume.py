@@ -216,16 +216,16 @@ class Resumed(harness.Case, Sweeping):
                                                  "--batch=50", "--password-file=new"])
 
     def test_no_folder_of_a_sweep(self):
-        self.refused("sweep", "--resume", "nowhere", code=2, pattern="no folder of a sweep")
+        self.refused("sweep", "--resume", "nowhere", code=2, pattern="not the folder of a sweep")
         _, run = self.run_append(1, 100, "null:")
-        self.refused("sweep", "--resume", run.folder, code=2, pattern="no folder of a sweep")
+        self.refused("sweep", "--resume", run.folder, code=2, pattern="not the folder of a sweep")
         _, sweep = self.sweep(*QUICK, "null:")
         path = sweep.folder / "sweep.json"
         text = path.read_text()
         for changed, pattern in (
                 (text[:100], "sweep.json"),
                 (text.replace('"append_version": "', '"append_version": "9'), "two versions"),
-                (text.replace("1x3000", "../3000"), "its runs are not those"),
+                (text.replace("1x3000", "../3000"), "its runs do not match"),
                 (text.replace("--sessions=1,2", "--sessions=1,3"), "other runs than its options"),
                 (text.replace('"--records=1k,3k"', "5"), "has an option that is no text"),
                 (text.replace('"working_folder"', '"elsewhere"'), "does not say what the sweep"),
@@ -251,7 +251,7 @@ class Resumed(harness.Case, Sweeping):
         (sweep.folder / "sweep.json").unlink()
         os.mkfifo(sweep.folder / "sweep.json")
         for command in (("sweep", "--resume", sweep.folder), ("report", sweep.folder)):
-            self.refused(*command, code=2, pattern="sweep.json: this is no regular file")
+            self.refused(*command, code=2, pattern="sweep.json: not a regular file")
 
     def test_of_another_user(self):
         """Neither root nor anybody else runs the options of another user."""

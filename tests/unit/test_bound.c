@@ -1,4 +1,4 @@
-/* Bounds as they are written, the names of figures and their units. */
+/* Bounds as written, the names of figures, and their units. */
 #include <math.h>
 #include <string.h>
 
@@ -85,7 +85,7 @@ TEST(test_junk)
         struct bound bound;
         struct error error;
         if (parse(&bound, junk[i], &error) == STATUS_OK) {
-            fail_msg("'%s' is taken", junk[i]);
+            fail_msg("'%s' was accepted", junk[i]);
         }
         assert_int_equal(error.kind, ERROR_USAGE);
         assert_non_null(strstr(error.text, "NAME"));
@@ -152,7 +152,7 @@ TEST(test_wrong_names)
 {
     static const char *const wrong[][2] = {{"thruput", "throughput_rows_per_s"},
                                            {"append_p98_ms", "append_p99_ms"},
-                                           {"two", "lost"}, /* it could be either */
+                                           {"two", "lost"}, /* two figures have this name */
                                            {"dropped", "throughput"},
                                            {"zzz", "max_memory"}};
     struct figure_columns columns;
@@ -163,7 +163,7 @@ TEST(test_wrong_names)
         error_clear(&error);
         assert_int_equal(figure_find(&columns, wrong[i][0], &choice, &error), STATUS_REJECTED);
         if (strcmp(wrong[i][0], "two") != 0 && strstr(error.text, wrong[i][1]) == NULL) {
-            fail_msg("'%s' lacks '%s'", error.text, wrong[i][1]);
+            fail_msg("'%s' does not contain '%s'", error.text, wrong[i][1]);
         }
     }
 }
@@ -200,14 +200,14 @@ TEST(test_units)
     };
     static const char *const bad[][3] = {
         {"throughput>=5ms", "throughput_rows_per_s", "rows/s"},
-        {"append_p99<=20", "append_p99_ms", "20ms"}, /* of which unit? */
+        {"append_p99<=20", "append_p99_ms", "20ms"}, /* without a unit */
         {"append_p99<=20MiB", "append_p99_ms", "20ms"},
         {"elapsed<=20", "elapsed_s", "20s"},
         {"max_memory<=2", "max_memory_mib", "2GiB"},
         {"max_memory<=2GB", "max_memory_mib", "2GiB"},
         {"max_cpu<=1s", "max_cpu_percent", "90%"},
         {"rows_lost==0ms", "rows_lost", "10k"},
-        {"rows_lost<=5m", "rows_lost", "10k"}, /* millions, or minutes? */
+        {"rows_lost<=5m", "rows_lost", "10k"}, /* ambiguous: millions or minutes */
         {"verdict>=VALID", "verdict", "with == or !="},
         {"verdict<INVALID", "verdict", "with == or !="},
     };

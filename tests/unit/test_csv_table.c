@@ -1,4 +1,4 @@
-/* CSV files: what the reports write is read back, and what is torn or wrong is told. */
+/* CSV files: reading back what the reports write, and errors of incomplete or wrong files. */
 #include "unit/unit.h"
 
 #include <string.h>
@@ -37,7 +37,7 @@ TEST(test_cells)
     csv_table_free(&table);
 }
 
-/* Whoever does not look whether it is a number has a 0. */
+/* A cell that is not a number gives 0 to a caller that ignores the result. */
 TEST(test_no_numbers)
 {
     struct csv_table table;
@@ -55,7 +55,7 @@ TEST(test_no_numbers)
     csv_table_free(&table);
 }
 
-/* What was written last when the power went. */
+/* An incomplete last line, as after a power failure. */
 TEST(test_torn_line)
 {
     static const char *const torn[] = {"a,b\n1,2\n3", "a,b\n1,2\n3,4", "a,b\n1,2\n3,\"4",
@@ -77,7 +77,7 @@ TEST(test_no_csv)
         const char *why;
     } bad[] = {{"", "line 1: there is no header"},
                {"a,b", "line 1: there is no header"},
-               {"a,b\n1,2\n3\n", "line 3: it has not as many cells"},
+               {"a,b\n1,2\n3\n", "line 3: the row and the header have"},
                {"a\n\"1\"x\n", "line 2: text follows a quoted cell"}};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         struct csv_table table;

@@ -1,4 +1,4 @@
-/* The table of figures: that its rows agree with themselves, and that all are walked. */
+/* The table of figures: its rows are consistent, and all of them are visited. */
 #include "unit/unit.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@ static bool has_end(const char *text, const char *end)
     return strlen(text) >= strlen(end) && strcmp(text + strlen(text) - strlen(end), end) == 0;
 }
 
-/* A key says its unit; no two figures share a key or a member of run.json. */
+/* A key ends in its unit; no two figures share a key. */
 TEST(test_rows)
 {
     for (size_t i = 0; i < FIGURES; i++) {
@@ -29,7 +29,7 @@ TEST(test_rows)
             bool says_unit = figure_suffix(figure->key)[0] != '\0';
             for (size_t end = 0; end < sizeof ends / sizeof ends[0]; end++) {
                 if (has_end(figure->key, ends[end]) && !says_unit) {
-                    fail_msg("%s has not the unit that it ends in", figure->key);
+                    fail_msg("%s does not have the unit that its key ends in", figure->key);
                 }
             }
         }
@@ -62,7 +62,7 @@ TEST(test_members)
     assert_true(count > FIGURES / 2);
 }
 
-/* All columns come, those of the operations before the idle sessions, with what they hold. */
+/* All columns appear with their values, those of the operations before the idle sessions. */
 TEST(test_cells)
 {
     static struct figure_set set;
@@ -119,7 +119,7 @@ TEST(test_units)
     assert_string_equal(figure_unit("transactions_per_s"), " /s");
 }
 
-/* Those of a script follow those of the table, have no columns of their own, and end somewhere. */
+/* Scripted operations follow those of the table, have no columns, and are limited in number. */
 TEST(test_operations)
 {
     static struct figure_set set;

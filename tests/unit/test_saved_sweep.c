@@ -1,4 +1,5 @@
-/* The folder of a sweep is read back: its runs, its figures, and what is no such folder. */
+/* Reading back the folder of a sweep: its runs, its figures, and folders that are not of a sweep.
+ */
 #include "unit/unit.h"
 
 #include <stdio.h>
@@ -104,7 +105,7 @@ TEST_BETWEEN(test_no_sweep, make_folder, remove_folder)
         const char *json;
         const char *why;
     } cases[] = {
-        {NULL, "no folder of a sweep"},
+        {NULL, "not the folder of a sweep"},
         {"{", "sweep.json"},
         {"{\"format\":2}", "format 1"},
         {"{\"format\":1}", "no lists"},
@@ -142,7 +143,7 @@ TEST_BETWEEN(test_no_sweep, make_folder, remove_folder)
         error_clear(&error);
         assert_int_equal(saved_sweep_read(&sweep, folder, &error), STATUS_REJECTED);
         if (strstr(error.text, cases[i].why) == NULL) {
-            fail_msg("case %zu: '%s' has no '%s'", i, error.text, cases[i].why);
+            fail_msg("case %zu: '%s' does not contain '%s'", i, error.text, cases[i].why);
         }
     }
 }

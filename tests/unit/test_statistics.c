@@ -1,4 +1,4 @@
-/* Statistics of a comparison. The expected values come from SciPy 1.17.1: stats.t.ppf,
+/* Statistics of a comparison. The expected values are from SciPy 1.17.1: stats.t.ppf,
  * stats.ttest_ind(log(b), log(a), equal_var=False).confidence_interval(0.99). */
 #include <math.h>
 #include <string.h>
@@ -22,13 +22,13 @@ static void expect_ratio(const struct statistics_ratio *ratio, double middle, do
     expect_close(ratio->high, high, 1e-9);
 }
 
-/* One side does not vary, so that the degrees of freedom are those of the other. */
+/* One side does not vary, so the other side gives the degrees of freedom. */
 TEST(test_student)
 {
     static const double ones[] = {1, 1, 1};
     static const struct {
         size_t count;
-        double t; /* of 0.995 */
+        double t; /* the quantile 0.995 */
     } known[] = {{5, 4.604094871349992}, {6, 4.032142983555228}, {18, 2.8982305196774183}};
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         const size_t count = known[i].count;
@@ -56,7 +56,7 @@ TEST(test_repeats)
     expect_ratio(&ratio, 1 / 0.7914343103796122, 1 / 0.8616629662417252, 1 / 0.7269295445968316);
 }
 
-TEST(test_repeats_that_tell_nothing)
+TEST(test_repeats_that_cannot_be_compared)
 {
     static const double three[] = {1, 2, 3};
     static const double zero[] = {1, 0, 3};
