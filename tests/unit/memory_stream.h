@@ -1,4 +1,4 @@
-/* A stream into memory, held against the text that is expected. */
+/* A stream into memory, to compare with the expected text. */
 #ifndef UNIT_MEMORY_STREAM_H
 #define UNIT_MEMORY_STREAM_H
 

@@ -1,4 +1,4 @@
-/* Histograms of values that a test chooses, made in another way than the recorder's. */
+/* Histograms of chosen values, made in another way than the recorder makes them. */
 #ifndef UNIT_RECORDED_H
 #define UNIT_RECORDED_H
 

@@ -1,7 +1,7 @@
 /*
- * Runs a fleet with an adapter that fails where it is told to. For tests of what each answer of
- * the contract does to the sessions and the ledgers; what real databases answer is the contract
- * suite's business. One run at a time.
+ * Runs a fleet with an adapter that fails on request, to test what each answer of the contract does
+ * to the sessions and the ledgers. The answers of real databases are the contract suite's subject.
+ * One run at a time.
  */
 #ifndef UNIT_SCRIPTED_H
 #define UNIT_SCRIPTED_H
@@ -31,46 +31,46 @@ enum {
     BATCH = 100
 };
 
-/* What the adapter is to do: at `step` of session `victim`, call number `call` (from 1), answer
+/* What the adapter does: at `step` of session `victim`, call number `call` (from 1), it answers
  * `status`. Written before the threads start. */
 struct scripted {
     enum step step;
     enum status status;
     enum error_kind kind;
-    int victim; /* order of opening; -1 = every session */
+    int victim; /* by order of opening; -1 = every session */
     unsigned call;
     unsigned calls_failing; /* how many calls in a row */
     uint64_t accepted;      /* of a batch that fails with rows or its close */
-    int64_t count_offset;   /* what a count is wrong by */
+    int64_t count_offset;   /* the error of a count */
 };
 
 static struct scripted script;
-static bool is_stuck; /* the calls of the script answer when they are cut */
+static bool is_stuck; /* the scripted calls answer only when they are cut */
 static atomic_int opened;
 
-/* What becomes of the connections beyond the first of each session: the first `failing` of them
- * fail. All zero: they are as good as the first. */
+/* The connections after the first of each session: the first `failing` of them fail. All zero: they
+ * work like the first. */
 static struct {
     unsigned failing;
     enum status status;
     enum error_kind kind;
-    int64_t takes_ns; /* each open */
+    int64_t takes_ns; /* of each open */
 } later;
 
-static atomic_uint connects;      /* that are under way */
-static atomic_uint most_connects; /* at a time, of the later ones */
+static atomic_uint connects;      /* in progress */
+static atomic_uint most_connects; /* of the later ones, at the same time */
 static atomic_uint queries;
 static atomic_uint open_connections;
-static unsigned first_connections; /* sessions of the plan */
+static unsigned first_connections; /* as many as the plan has sessions */
 
-/* Whether a session leaves while others have work. Off while batches is 0. */
+/* Notes whether a session leaves while others still work. Off while batches is 0. */
 static struct {
     unsigned batches; /* of a session */
-    atomic_int done;  /* sessions that had their last answer */
+    atomic_int done;  /* sessions that have had their last answer */
     atomic_bool left_early;
 } watch;
 static _Atomic uint64_t rows_kept;
-static void (*on_gate)(void *context, int64_t go_ns); /* of the runs; NULL: none */
+static void (*on_gate)(void *context, int64_t go_ns); /* for the next runs; NULL: not called */
 
 struct adapter_conn {
     int number;
@@ -117,7 +117,7 @@ static inline enum status scripted_open(const struct adapter *adapter, const str
     (void)target;
     *conn = calloc(1, sizeof **conn);
     if (*conn == NULL) {
-        abort(); /* not an assertion: this is no main thread */
+        abort(); /* not an assertion, which only the main thread may make */
     }
     const int number = atomic_fetch_add(&opened, 1);
     (*conn)->number = number;
@@ -168,7 +168,7 @@ static inline enum status scripted_append_close(struct adapter_conn *conn, uint6
                                                 struct error *error)
 {
     const enum status status = answer(conn, STEP_CLOSE, error);
-    /* a script that says OK and how many rows wants a good answer that acknowledges so few */
+    /* STATUS_OK with `accepted` gives a successful answer that acknowledges only that many rows */
     const bool is_short = script.step == STEP_CLOSE && script.status == STATUS_OK &&
                           script.accepted > 0 && conn->number == script.victim &&
                           conn->calls[STEP_CLOSE] == script.call;
@@ -180,7 +180,7 @@ static inline enum status scripted_append_close(struct adapter_conn *conn, uint6
     return status;
 }
 
-/* Who takes the rows counts them; a query of the user is drained. */
+/* Answers the number of rows to a count; other queries return nothing. */
 static inline enum status scripted_run(struct adapter_conn *conn, const struct statement *statement,
                                        const struct batch *parameters, struct answer *rows,
                                        struct error *error)
@@ -216,7 +216,7 @@ static const struct adapter scripted = {
 
 static inline struct plan make_plan(void)
 {
-    static const struct facts facts; /* of a process alone */
+    static const struct facts facts; /* without ranks */
     return (struct plan){.facts = &facts,
                          .adapter = &scripted,
                          .sessions = SESSIONS,
@@ -229,7 +229,7 @@ static inline struct plan make_plan(void)
                          .stack_bytes = 512 * 1024};
 }
 
-/* The list of the sessions adds up to the ledger. */
+/* Checks that the list of sessions adds up to the ledger. */
 static inline void check_list(const struct plan *plan, const struct result *result)
 {
     assert_int_equal(result->session_count, plan_sessions_all(plan));
@@ -253,7 +253,7 @@ static inline void check_list(const struct plan *plan, const struct result *resu
     assert_int_equal(churns, counters[RECORDER_CHURNS]);
 }
 
-/* The caller ends it with end. */
+/* Runs the plan. The caller frees the result with end. */
 static inline struct result *run(const struct plan *plan)
 {
     static const struct column column = {.name = "n", .type = COLUMN_INT64};

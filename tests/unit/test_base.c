@@ -33,7 +33,7 @@ TEST(test_error_text_is_one_line)
     error_clear(&error);
     error_set(&error, ERROR_SERVER, 0, NULL, "%s", "\nfirst\r\n\tsecond  \n");
     assert_string_equal(error.text, "first second");
-    /* what commands a terminal, or turns the direction of text, is not let through */
+    /* characters that control a terminal or turn the direction of text are replaced */
     error_clear(&error);
     error_set(&error, ERROR_SERVER, 0, NULL, "%s",
               "a\x1b]0;x\x07"
@@ -137,7 +137,7 @@ TEST(test_utc_format)
 
 TEST(test_random_mix_known_answers)
 {
-    /* first outputs of SplitMix64 with seed 0, as published with the generator */
+    /* the first outputs of SplitMix64 with seed 0, as published with the generator */
     assert_true(random_mix(0) == UINT64_C(0xE220A8397B1DCDAF));
     assert_true(random_mix(RANDOM_STEP) == UINT64_C(0x6E789E6AA1B965F4));
     assert_true(random_mix(2 * RANDOM_STEP) == UINT64_C(0x06C45D188009454F));
@@ -155,7 +155,7 @@ TEST(test_local_addresses)
 }
 
 enum {
-    STACK_BYTES = 4 * 1024 * 1024, /* ThreadSanitizer takes a part of it for itself */
+    STACK_BYTES = 4 * 1024 * 1024, /* ThreadSanitizer uses a part of it */
     TOUCHED_BYTES = 512 * 1024
 };
 
@@ -298,7 +298,7 @@ TEST(test_bad_moments)
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         struct moment moment;
         if (moment_parse(bad[i], &moment)) {
-            fail_msg("'%s' was taken", bad[i]);
+            fail_msg("'%s' was accepted", bad[i]);
         }
     }
 }
@@ -394,7 +394,7 @@ TEST(test_lines_are_clean)
     }
     char small[6];
     text_clean_line(small, sizeof small, "0123\xc3\xa9", 80);
-    assert_string_equal(small, "0123"); /* no half character */
+    assert_string_equal(small, "0123"); /* not half a character */
 }
 
 TEST(test_utf8)

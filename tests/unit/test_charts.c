@@ -1,4 +1,4 @@
-/* The charts of a report: what their lines are made of, and what of them stands in the page. */
+/* The charts of a report: the data of their lines, and their drawing in the page. */
 #include "unit/unit.h"
 
 #include <math.h>
@@ -15,7 +15,7 @@ static void parse(struct csv_table *table, const char *text)
     assert_int_equal(csv_table_parse(table, "x.csv", strdup(text), &error), STATUS_OK);
 }
 
-/* A report of one run, as if read from its folder. */
+/* Makes a report of one run, as if read from its folder. */
 static void make_report_across(struct report *report, const char *intervals, const char *samples,
                                const char *json, bool is_over_rows)
 {
@@ -79,7 +79,8 @@ TEST(test_levels)
     report_free(&report);
 }
 
-/* A long run has more rows than a chart has room for: rates are the mean, latencies the worst. */
+/* A long run has more rows than a chart can show: rates are averaged, of latencies the worst is
+ * taken. */
 TEST(test_merged)
 {
     enum {
@@ -105,8 +106,8 @@ TEST(test_merged)
     buffer_fini(&text);
 }
 
-/* The rows at the moments of a long run, which its samples do not say, are found in time; a line
- * that does not say either is passed over. */
+/* The number of rows at each time of a long run is found by time, because samples do not have it; a
+ * line without the number is skipped. */
 TEST(test_over_rows)
 {
     enum {
@@ -153,7 +154,7 @@ TEST(test_run)
                 " \"resources\": {\"server_note\": \"it is elsewhere\"}}");
 
     assert_int_equal(find(&report, "rows-per-second")->series_count, 1);
-    assert_true(find(&report, "append-latency")->is_log); /* 1 to 200 */
+    assert_true(find(&report, "append-latency")->is_log); /* values from 1 to 200 */
     assert_null(find(&report, "count-latency"));
     assert_int_equal(find(&report, "sessions")->series_count, 2);
     assert_null(find(&report, "errors"));
@@ -168,15 +169,16 @@ TEST(test_run)
     assert_int_equal(percentiles->series_count, 1);
     const struct chart_series *series = &percentiles->series[0];
     assert_int_equal(series->count, 3);
-    assert_true(series->points[0].from == 1);                              /* 0 % */
-    assert_true(fabs(series->points[0].to - 10) < 1e-9);                   /* 90 % took 1 ms */
-    assert_true(series->points[0].y >= 1 && series->points[0].y < 1.017);  /* a bucket's width */
-    assert_true(fabs(series->points[1].to - 100) < 1e-9);                  /* 99 % */
+    assert_true(series->points[0].from == 1);            /* 0 % */
+    assert_true(fabs(series->points[0].to - 10) < 1e-9); /* 90 % took 1 ms */
+    assert_true(series->points[0].y >= 1 &&
+                series->points[0].y < 1.017);             /* within the width of a bucket */
+    assert_true(fabs(series->points[1].to - 100) < 1e-9); /* 99 % */
     assert_true(series->points[2].to == 100 && series->points[2].y == 30); /* the exact maximum */
     report_free(&report);
 }
 
-/* A run of which nothing is known: no chart is empty, all are said to be absent. */
+/* A run without any figures: no chart is empty; all are listed as absent. */
 TEST(test_nothing)
 {
     struct report report;
@@ -192,7 +194,7 @@ TEST(test_nothing)
     report_free(&report);
 }
 
-/* Calls of an I/O trace: the seconds at both ends are no whole ones. */
+/* Calls of an I/O trace: the seconds at both ends are incomplete. */
 TEST(test_layers)
 {
     struct report report;
@@ -211,9 +213,9 @@ TEST(test_layers)
     report_free(&report);
 }
 
-/* A run.json that somebody has changed. */
-/* Two transactions of a script with more statements than a chart has lines: the transactions come
- * first, what is another's to the last figure is not drawn, and what is left out is named. */
+/* Two scripted transactions with more statements than a chart has lines: the transactions come
+ * first, statements that equal another to the last digit are not drawn, and omitted ones are
+ * named. */
 TEST(test_latencies_in_order)
 {
     static const char *const drawn[] = {"transaction", "order", "look", "commit",
@@ -227,7 +229,7 @@ TEST(test_latencies_in_order)
                                         "statement.late",  "io.read.total",    "transaction.order",
                                         "transaction.look"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        const unsigned ms = strcmp(names[i], "try") == 0 ? 2 : (unsigned)i + 1; /* no try again */
+        const unsigned ms = strcmp(names[i], "try") == 0 ? 2 : (unsigned)i + 1; /* no retries */
         buffer_add_format(&json,
                           ", \"%s\": {\"overflow\": 0, \"max_ns\": %u000000, \"low_ns_count\":"
                           " [[%u000000, 7]]}",
@@ -248,6 +250,7 @@ TEST(test_latencies_in_order)
     buffer_fini(&json);
 }
 
+/* A run.json that was edited. */
 TEST(test_bad_histograms)
 {
     static const char *const bad[] = {
@@ -267,7 +270,7 @@ TEST(test_bad_histograms)
     }
 }
 
-/* A chart whose line goes from `from` to `to` across, at the height `y`. */
+/* Draws a chart whose line runs from `from` to `to` at the height `y`. */
 static char *draw(struct chart *chart, double from, double to, double y)
 {
     struct chart_point point = {from, to, y, y, y};
@@ -281,7 +284,7 @@ static char *draw(struct chart *chart, double from, double to, double y)
     return html.bytes;
 }
 
-/* The labels of the ticks of 'x' or 'y', apart by blanks. */
+/* Checks the labels of the ticks of axis 'x' or 'y', separated by blanks. */
 static void assert_ticks(const char *html, char axis, const char *wanted)
 {
     char begin[] = "<g class=\"?\">", labels[600] = "";
@@ -347,8 +350,8 @@ TEST(test_ticks_across)
     }
 }
 
-/* Texts of others are text in the drawing; of numbers that would stand on each other all but the
- * first are left out. */
+/* Foreign texts are escaped in the drawing; of numbers that would overlap only the first is kept.
+ */
 TEST(test_drawing)
 {
     struct chart chart = {.unit = "rows/s",
@@ -371,7 +374,7 @@ TEST(test_drawing)
     free(html);
 }
 
-/* A dot at each number of sessions, and a bar from the lowest to the highest of its runs. */
+/* A dot for each number of sessions, and a bar from the lowest to the highest run. */
 TEST(test_spread)
 {
     struct chart_point points[] = {{1, 1, 10, 10, 10}, {2, 2, 20, 15, 40}};

@@ -1,4 +1,4 @@
-/* Programs that are run for what they print. */
+/* Running programs for their output. */
 #include "unit/unit.h"
 
 #include <errno.h>
@@ -27,7 +27,7 @@ TEST(test_output)
     child_output_fini(&child);
 }
 
-/* More than a pipe holds, on both at once. */
+/* More output than a pipe holds, on stdout and stderr at once. */
 TEST(test_much_output)
 {
     struct child_output child;
@@ -64,7 +64,7 @@ TEST(test_time_out)
     }
 }
 
-/* What it has started is ended with it: the end of a pipe that all of them have is closed then. */
+/* The program's own children are ended with it: the pipe that they all hold is closed then. */
 TEST(test_time_out_of_children)
 {
     int ends[2];
@@ -81,7 +81,7 @@ TEST(test_time_out_of_children)
     close(ends[0]);
 }
 
-/* One that runs beside this program, with its own streams. */
+/* A program that runs in the background, with its own streams. */
 TEST(test_start)
 {
     FILE *log = tmpfile();

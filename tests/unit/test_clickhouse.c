@@ -1,5 +1,5 @@
-/* Values as ClickHouse takes them, also of types that its old versions do not have, and how its
- * errors and answers are read. Expected bytes are those of its documentation of RowBinary. */
+/* Values in ClickHouse's formats, also of types that its old versions lack, and the parsing of its
+ * errors and answers. The expected bytes follow its documentation of RowBinary. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +40,7 @@ static void describe(const char *type, const char *comment, struct table *table)
     assert_int_equal(table->column_count, 1);
 }
 
-/* One value, as it is sent: in RowBinary in hexadecimal digits. */
+/* Returns one value as it is sent; RowBinary in hexadecimal digits. */
 static const char *sent(const struct table *table, union column_values values,
                         enum clickhouse_method method)
 {
@@ -123,7 +123,7 @@ TEST(test_values)
     }
 }
 
-/* A moment before 1970 is rounded down, as one after it is. */
+/* A time before 1970 is rounded down, like a time after it. */
 TEST(test_moments_before_1970)
 {
     static const int64_t moments[] = {-1, -1000000, -1000001};
@@ -138,7 +138,7 @@ TEST(test_moments_before_1970)
     table_fini(&table);
 }
 
-/* The length before a text: seven bits a byte, the lowest first. */
+/* The length before a text: seven bits per byte, the lowest first. */
 TEST(test_lengths_of_texts)
 {
     static const struct {
@@ -165,7 +165,7 @@ TEST(test_lengths_of_texts)
     table_fini(&table);
 }
 
-/* Rows of several columns, some of them NULL; a column that takes none has none. */
+/* Rows of several columns, some of them NULL; a column that is not nullable has no NULL. */
 TEST(test_rows)
 {
     static const struct text_value texts[] = {{"ab", 2}, {NULL, 0}, {"", 0}};
@@ -194,7 +194,7 @@ TEST(test_rows)
     buffer_fini(&out);
 }
 
-TEST(test_types_that_are_not_known)
+TEST(test_unknown_types)
 {
     static const char *const types[] = {"Enum8('a' = 1)", "Array(Int32)", "Map(String, Int8)"};
     (void)state;
@@ -207,7 +207,7 @@ TEST(test_types_that_are_not_known)
     }
 }
 
-/* Equal causes have equal texts. */
+/* The same error always has the same text. */
 TEST(test_errors)
 {
     static const struct {
@@ -273,7 +273,7 @@ TEST(test_answers)
     free(reading.cells);
 }
 
-/* A table of what servers said has rows that look alike. */
+/* A table of logged errors may have rows that look like an exception. */
 TEST(test_rows_like_exceptions)
 {
     static const struct {

@@ -1,5 +1,5 @@
-/* A connect of a client library that would wait for ever is ended in time, and other sockets are
- * left alone. */
+/* A client library's connect that would wait forever is ended in time, and other sockets are left
+ * alone. */
 #include "unit/unit.h"
 
 #include <arpa/inet.h>
@@ -28,7 +28,7 @@ static bool no(void)
     return false;
 }
 
-/* A client's socket, connected to a listener that never says anything. */
+/* A client's socket, connected to a listener that never answers. */
 struct silence {
     int listener;
     int client;
@@ -36,7 +36,7 @@ struct silence {
     struct client_socket socket;
 };
 
-/* What a client library does. */
+/* Connects as a client library does. */
 static enum status connect_to_silence(void *context, struct error *error)
 {
     struct silence *silence = context;
@@ -95,7 +95,7 @@ TEST(test_ends)
     leave(&kept);
 }
 
-/* However many are under way, one thread watches, and no descriptor is opened. */
+/* One thread watches any number of connects, and opens no descriptor. */
 enum {
     MANY = 12
 };
@@ -152,7 +152,7 @@ TEST(test_cost)
     }
 }
 
-/* The number of a descriptor that was closed belongs to another socket soon. */
+/* The number of a closed descriptor is soon reused for another socket. */
 TEST(test_another_socket)
 {
     struct silence first = {0};
@@ -219,7 +219,7 @@ TEST(test_wait_without_end)
     close(ends[1]);
 }
 
-static unsigned looks; /* at a server that is silent */
+static unsigned looks; /* calls of look, for a silent server */
 static bool is_another;
 
 static bool look(void *context)
@@ -229,7 +229,7 @@ static bool look(void *context)
     return is_another;
 }
 
-/* A server that is silent at first is looked at once; one that has spoken is not. */
+/* A server that is silent at first is probed once; a server that has sent something is not. */
 TEST(test_deadline)
 {
     struct target target = {.connect_timeout_s = 1, .is_another = look, .silence_context = &looks};
@@ -241,7 +241,7 @@ TEST(test_deadline)
     client_deadline_begin(&deadline, &target, true);
     assert_int_equal(client_deadline_wait(&deadline, ends[0], POLLIN), 0);
     assert_int_equal(deadline.ended, ERROR_TIMEOUT);
-    assert_int_equal(looks, 0); /* there was one part only */
+    assert_int_equal(looks, 0); /* the deadline has only one part */
     target.is_cancelled = yes;
     client_deadline_begin(&deadline, &target, true);
     assert_int_equal(client_deadline_wait(&deadline, ends[0], POLLIN), 0);
@@ -259,8 +259,8 @@ TEST(test_deadline)
             assert_int_equal(client_deadline_wait(&deadline, ends[0], POLLIN), 1);
             assert_int_equal(read(ends[0], &(char){0}, 1), 1);
         }
-        deadline.until_ns = mono_now_ns();  /* the first part is over, */
-        deadline.rest_s = is_first ? 1 : 0; /* and the second one short */
+        deadline.until_ns = mono_now_ns();  /* the first part is over */
+        deadline.rest_s = is_first ? 1 : 0; /* the second part is short */
         assert_int_equal(client_deadline_wait(&deadline, ends[0], POLLIN), 0);
         assert_int_equal(deadline.ended, i == 0 ? ERROR_CANCELLED : ERROR_TIMEOUT);
         assert_int_equal(looks, i < 2 ? 1 : 0);
@@ -292,10 +292,10 @@ TEST(test_watch_peer)
     close(descriptor);
 }
 
-/* How often receiving fails in a row, and with what. In place of the library's: */
+/* How often receiving fails in a row, and with which errno. */
 static int recv_failures, recv_number;
 
-/* The library's declaration has reserved parameter names: */
+/* Replaces the library's function, whose declaration has reserved parameter names. */
 /* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name) */
 ssize_t recv(int descriptor, void *bytes, size_t size, int flags)
 {
@@ -319,7 +319,7 @@ static void *answer_with_x(void *context)
     return client >= 0 && write(client, "x", 1) == 1 && close(client) == 0 ? context : NULL;
 }
 
-/* A call that is to be made again is not the end of the answer; one that failed is. */
+/* A call to repeat (EINTR) is not the end of the answer; a failed call is. */
 TEST(test_interrupted_answer)
 {
     static const struct {

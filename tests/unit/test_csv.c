@@ -1,5 +1,5 @@
-/* CSV: cells and lines; those of summary.csv, samples.csv and intervals.csv: columns, values,
- * unknown ones. And the percentile format of HdrHistogram, against rows worked out by hand. */
+/* CSV: cells and lines; columns, values and unknown values of summary.csv, samples.csv and
+ * intervals.csv. And the percentile format of HdrHistogram, compared with rows computed by hand. */
 #include <math.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -137,7 +137,7 @@ enum {
 };
 
 static const struct adapter adapter = {.name = "postgresql"};
-static struct result result; /* too large for a stack */
+static struct result result; /* too large for the stack */
 static struct histogram histograms[OPERATIONS];
 static struct facts facts;
 static struct plan plan;
@@ -276,7 +276,8 @@ TEST(test_interval_row)
                            ",,,,,,5,3,10,8,0,21,22,31,62.0,32,33,111,34,35,23\r\n");
 }
 
-/* Takes CSV apart as RFC 4180 says. Returns the cells of one line and moves *text behind it. */
+/* Parses a line of CSV as in RFC 4180. Returns the number of cells and moves *text after the line.
+ */
 static size_t read_line(char **text, char *cells[CELLS_MAX])
 {
     size_t count = 0;
@@ -388,7 +389,7 @@ TEST_BETWEEN(test_summary, set_up, NULL)
     free(text);
 }
 
-/* Cells of the summary of `result`. */
+/* Checks cells of the summary of `result`. */
 static void expect_cells(const char *const (*expected)[2], size_t number)
 {
     char *text = summary_text();
@@ -427,7 +428,7 @@ TEST_BETWEEN(test_summary_of_a_duration, set_up, NULL)
     expect_cells(expected, sizeof expected / sizeof expected[0]);
 }
 
-static struct histogram shown; /* too large for a stack */
+static struct histogram shown; /* too large for the stack */
 
 static char *write_all(void)
 {
@@ -473,8 +474,8 @@ TEST(test_one_value)
     free(text);
 }
 
-/* 1 … 10 ns: five steps of 10 % to the half, five of 5 % to three quarters, and so on. Steps that
- * end in the same value are a row each. */
+/* 1 … 10 ns: five steps of 10 % up to the half, five of 5 % up to three quarters, and so on. Steps
+ * that end in the same value have a row each. */
 TEST(test_ten_values)
 {
     histogram_clear(&shown);
@@ -514,8 +515,8 @@ TEST(test_footer)
     free(text);
 }
 
-/* Counts and percentiles never fall, values never fall, the last row is whole, and the tail is
- * finer than the body: what a plot needs. */
+/* For a plot, counts, percentiles and values never fall, the last row covers everything, and the
+ * tail is finer than the body. */
 TEST(test_rows_are_monotonic)
 {
     histogram_clear(&shown);
@@ -553,7 +554,7 @@ TEST(test_rows_are_monotonic)
     free(text);
 }
 
-/* Values that no bucket holds are in the counts, the maximum and the last row all the same. */
+/* Values beyond all buckets are still in the counts, the maximum and the last row. */
 TEST(test_overflow)
 {
     histogram_clear(&shown);

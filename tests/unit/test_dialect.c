@@ -1,5 +1,5 @@
-/* What databases say: limits on sessions from the rows of a server that is not there, and the limit
- * that an error names. */
+/* Answers of databases: limits on sessions from the rows of a simulated server, and the limit that
+ * an error names. */
 #include <string.h>
 
 #include "unit/unit.h"
@@ -8,7 +8,7 @@
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
-/* The rows of the server: name and value, or the five columns of PostgreSQL's. */
+/* The rows of the server: name and value, or five columns for PostgreSQL. */
 enum {
     ROWS_MAX = 32,
     CELLS_MAX = 5
@@ -89,12 +89,12 @@ TEST_BETWEEN(test_plain_server, set_up, NULL)
     assert_int_equal(limits.sessions[0].used, 3);
     assert_string_equal(limits.sessions[1].name, "max_prepared_stmt_count");
     assert_int_equal(limits.sessions[1].allowed, 16382);
-    assert_int_equal(limits.sessions[1].used, 21); /* this session's own to come */
+    assert_int_equal(limits.sessions[1].used, 21); /* plus one for this session */
     assert_int_equal(limits.tasks_per_session, 1);
     assert_int_equal(limits.files_per_session, 1);
 }
 
-/* Sessions that keep several statements each, of which this one has some. */
+/* Sessions that keep several statements each; this session keeps some already. */
 TEST_BETWEEN(test_statements_of_a_session, set_up, NULL)
 {
     static const struct {
@@ -130,7 +130,7 @@ TEST_BETWEEN(test_thread_pool, set_up, NULL)
     assert_int_equal(limits.tasks_per_session, 0);
 }
 
-/* SUPER held the right up to MariaDB 10.11. */
+/* Up to MariaDB 10.11 SUPER included the privilege. */
 TEST_BETWEEN(test_administrators, set_up, NULL)
 {
     tell("SUPER", "yes");
@@ -176,8 +176,8 @@ TEST_BETWEEN(test_no_more_than_there_is_room_for, set_up, NULL)
     assert_string_equal(limits.sessions[0].note, "");
 }
 
-/* What a refused connect says is full; drivers give numbers of their own, and the server's words.
- */
+/* Which limit a refused connect reports as reached. Drivers have their own numbers, with the
+ * server's text. */
 TEST(test_what_is_full)
 {
     static const struct {
@@ -185,7 +185,7 @@ TEST(test_what_is_full)
         int number;
         const char *sqlstate;
         const char *text;
-        const char *limit; /* NULL: none */
+        const char *limit; /* NULL: no limit */
     } cases[] = {
         {&dialect_postgresql, 0, "53300", "sorry, too many clients already", "max_connections"},
         {&dialect_postgresql, 0, "53300", "remaining connection slots are reserved",
@@ -232,7 +232,7 @@ TEST(test_what_is_full)
     }
 }
 
-/* What tells whether a call may be made again. */
+/* Whether a call may be repeated. */
 TEST(test_what_may_be_tried_again)
 {
     static const struct {
@@ -271,7 +271,7 @@ TEST(test_what_may_be_tried_again)
         assert_int_equal(meaning.status, cases[i].status);
         assert_int_equal(meaning.kind, cases[i].kind);
     }
-    /* a table that is there already is none that is missing */
+    /* a table that exists already is not a missing table */
     const struct dialect_failure failure = {.number = 1050, .sqlstate = "42S01", .text = "refused"};
     assert_false(dialect_mysql.explain(&failure, &(struct dialect_meaning){STATUS_OK}));
 }

@@ -18,9 +18,9 @@ enum {
 static uint64_t observed[BINS_MAX];
 static double expected[BINS_MAX]; /* shares */
 
-/* The seeds are fixed, so a distribution that is right stays so: a statistic beyond 4 standard
- * deviations (Wilson and Hilferty's approximation) is a defect. Bins of fewer than 8 draws are
- * taken together with the next. */
+/* The seeds are fixed, so a correct distribution always passes: a statistic beyond 4 standard
+ * deviations (by Wilson and Hilferty's approximation) is a defect. A bin with fewer than 8 draws is
+ * joined with the next. */
 static void check_shares(const char *name, size_t bins)
 {
     double draws = 0;
@@ -77,7 +77,7 @@ static int64_t draw_number(const struct draw *draw, struct draw_stream *stream)
     return value.integer;
 }
 
-/* Draws from a … a + n - 1 into `observed`. */
+/* Counts draws from a … a + n - 1 in `observed`. */
 static void observe(enum keys_kind kind, int64_t a, size_t n, const struct keys_options *options)
 {
     struct draw *const draw = make_keys(kind, a, a + (int64_t)n - 1, NULL, options);
@@ -102,7 +102,7 @@ TEST(uniform_keys)
         check_shares("uniform", sizes[s]);
     }
 
-    /* three quarters of all numbers, where a remainder of 64 bits alone would be far off */
+    /* three quarters of all numbers, for which the remainder of 64 bits would be far off */
     const int64_t quarter = INT64_C(1) << 62;
     struct draw *const draw = make_keys(KEYS_UNIFORM, INT64_MIN, quarter - 1, NULL, NULL);
     memset(observed, 0, sizeof observed);
@@ -132,7 +132,7 @@ TEST(sequential_keys)
     draw_destroy(draw);
 }
 
-/* Share of the sums of 12 u that are at most x (Irwin and Hall). */
+/* Returns the share of sums of 12 u that are at most x (Irwin and Hall). */
 static double sum_of_12(double x)
 {
     if (x > 6) {
@@ -171,7 +171,7 @@ TEST(pareto_keys)
         }
         observe(KEYS_PARETO, 1, n, &(struct keys_options){.h = hs[s]});
         check_shares("pareto", n);
-        if (s == 0) { /* what h is about: four fifths of draws in the first fifth */
+        if (s == 0) { /* the meaning of h: four fifths of draws are in the first fifth */
             double head = 0;
             for (size_t i = 0; i < n / 5; i++) {
                 head += (double)observed[i];
@@ -193,7 +193,7 @@ TEST(exponential_keys)
     check_shares("exponential", n);
 }
 
-/* How much of u in 1/4 … 1 leads to middle + u × width within low … high. */
+/* Returns the share of u in 1/4 … 1 for which middle + u × width is within low … high. */
 static double share_of_middle(double low, double high, double middle, double width)
 {
     const double from = fmax(0.25, (low - middle) / width);
@@ -242,10 +242,11 @@ TEST(zipfian_keys)
     }
 }
 
-/* Which zipfian key has become which: places[i] for offset i, or -1 where it was never drawn. */
+/* Finds the scrambled key of each zipfian key: places[i] for offset i; -1 if it was never drawn. */
 static void find_places(int64_t *places, int64_t n, struct counter *last)
 {
-    const struct keys_options options = {.theta = 1e-3}; /* nearly uniform: all are soon seen */
+    const struct keys_options options = {
+        .theta = 1e-3}; /* nearly uniform, so that all keys are soon drawn */
     struct draw *const plain = make_keys(KEYS_ZIPFIAN, 0, n - 1, NULL, &options);
     struct draw *const scrambled = make_keys(KEYS_SCRAMBLED, 0, n - 1, last, &options);
     for (int64_t i = 0; i < n; i++) {
@@ -279,7 +280,7 @@ TEST(scrambled_keys_are_a_permutation_of_zipfian_ones)
             is_taken[places[i]] = true;
             neighbours += i > 0 && llabs(places[i] - places[i - 1]) <= 10;
         }
-        if (sizes[s] >= 500) { /* in a random order some 20 of n would be that close */
+        if (sizes[s] >= 500) { /* in a random order about 20 of n would be that close */
             assert_true(neighbours < 60);
         }
     }
@@ -328,7 +329,7 @@ TEST(hotspot_keys)
     }
 }
 
-/* YCSB's zipfian: the share of draws that are below k, of 0 … n-1. */
+/* Returns the share of draws below k from 0 … n-1 of YCSB's zipfian. */
 static double gray_below(double k, double n, double theta, double zeta)
 {
     if (k <= 0 || k >= n) {
@@ -368,7 +369,8 @@ TEST(ycsb_zipfian_keys)
     static const size_t sizes[] = {7, 100, 1000};
     const double items = 1e10;
     const double zeta = 26.46902820178302;
-    const unsigned apart = 300000; /* numbers whose keys are looked up; the others are even */
+    const unsigned apart =
+        300000; /* numbers whose keys are counted one by one; the others are uniform */
     for (size_t s = 0; s < COUNT_OF(sizes); s++) {
         const size_t n = sizes[s];
         for (size_t i = 0; i < n; i++) {
@@ -409,7 +411,8 @@ TEST(ycsb_zipfian_keys_stay_hot_while_a_range_grows)
     counter_destroy(counter);
 }
 
-/* Processes that share a counter take each number once, and draw their own. */
+/* Processes that share a counter take each number once, and draw only from the numbers that they
+ * took. */
 TEST(counters_are_shared)
 {
     enum {
@@ -451,7 +454,7 @@ TEST(counters_are_shared)
     }
 }
 
-/* A range that a counter ends is that range, whether it began so or grew to be so. */
+/* A range that ends at a counter draws the same keys as a fixed range of the same size. */
 TEST(a_counter_ends_a_range)
 {
     static const uint64_t starts[] = {1, 2, 12, 400, 100000};
@@ -515,7 +518,7 @@ static uint64_t undo_factor(uint64_t factor)
     return inverse;
 }
 
-/* The base of a stream whose first draw has these bits. */
+/* Returns the base of a stream whose first draw has these bits. */
 static uint64_t base_for(uint64_t bits)
 {
     bits = undo_shift(bits, 31) * undo_factor(UINT64_C(0x94D049BB133111EB));
@@ -638,7 +641,7 @@ TEST(zeta_is_the_sum)
     assert_true(fabs(draw_zeta(UINT64_C(10000000000), 0.99) - 26.46902820178302) < 1e-10);
 }
 
-/* Computed in Python by the definition of FNV-1a. */
+/* The expected values were computed in Python from the definition of FNV-1a. */
 TEST(fnv_is_that_of_ycsb)
 {
     assert_int_equal(draw_fnv(0), UINT64_C(6284781860667377211));
@@ -704,7 +707,7 @@ TEST(rows)
     draw_destroy(draw);
 }
 
-/* What printf of a shell writes. */
+/* The expected texts are those of a shell's printf. */
 TEST(formats)
 {
     static const struct {
@@ -744,7 +747,7 @@ TEST(formats)
         struct draw *const draw = draw_format(cases[i].format, &row, 1, &error);
         assert_non_null(draw);
         const size_t room = draw_room(draw);
-        char *const text = malloc(room); /* so that sanitizers see what is beyond */
+        char *const text = malloc(room); /* so that sanitizers notice a write past the end */
         struct draw_value value;
         draw_value(draw, &(struct draw_stream){0}, text, &value);
         assert_int_equal(value.type, DRAW_IS_TEXT);
@@ -984,7 +987,7 @@ TEST(numbers_are_known_when_all_below_have_ended)
     assert_int_equal(counter_known(counter), 13);
     counter_end(counter, 15);
     counter_end(counter, 15);
-    counter_end(counter, 16); /* was not taken */
+    counter_end(counter, 16); /* this number was not taken */
     counter_end(counter, 3);
     assert_int_equal(counter_known(counter), 13);
     counter_end(counter, 13);
@@ -1021,7 +1024,7 @@ TEST(a_window_of_numbers_can_be_pending)
 
 enum {
     THREADS = 4,
-    TAKEN = 20000, /* by each */
+    TAKEN = 20000, /* by each thread */
     HELD = 50,
 };
 
@@ -1031,10 +1034,10 @@ static _Atomic unsigned char times_taken[THREADS * TAKEN];
 struct taker {
     pthread_t thread;
     uint64_t seed;
-    unsigned wrong; /* how often a number was known while it was pending */
+    unsigned wrong; /* how often a pending number was known */
 };
 
-/* Takes numbers, ends them later and in another order. */
+/* Takes numbers, and ends them later in another order. */
 static void *take_numbers(void *context)
 {
     struct taker *const taker = context;

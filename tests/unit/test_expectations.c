@@ -1,4 +1,4 @@
-/* Expectations of a run: names that come from summary.csv, what is met, what the run ends with. */
+/* Expectations of a run: names from summary.csv, which are met, and the exit code. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,7 +89,7 @@ TEST_BETWEEN(test_missed, set_up, tear_down)
         "max_memory<=2GiB: not known");
 }
 
-/* As many digits as show on which side of the bound the value is. */
+/* Values have as many digits as it takes to show on which side of the bound they are. */
 TEST_BETWEEN(test_digits, set_up, tear_down)
 {
     const struct {
@@ -110,7 +110,7 @@ TEST_BETWEEN(test_digits, set_up, tear_down)
     }
 }
 
-/* A row that is read back tells more than a count. */
+/* Reading rows back takes precedence over a count. */
 TEST_BETWEEN(test_lost_rows, set_up, tear_down)
 {
     add("lost==0, lost==2, lost==7");
@@ -127,7 +127,7 @@ TEST_BETWEEN(test_lost_rows, set_up, tear_down)
     assert_int_equal(expectations_count_missed(&expectations), 3);
 }
 
-/* Words stand for the numbers of the verdicts. */
+/* Verdicts are words that stand for numbers. */
 TEST_BETWEEN(test_verdict, set_up, tear_down)
 {
     add("verdict==VALID, verdict!=INVALID");
@@ -144,7 +144,7 @@ TEST_BETWEEN(test_verdict, set_up, tear_down)
                         "verdict==VALID: INVALID");
 }
 
-/* The run's own exit code stays; the bounds are named all the same. */
+/* The run's own exit code stays, and missed bounds are still named. */
 TEST_BETWEEN(test_own_exit_code, set_up, tear_down)
 {
     add("lost==0");
@@ -172,7 +172,7 @@ TEST_BETWEEN(test_many_missed, set_up, tear_down)
     assert_non_null(strstr(error.text, "32"));
 }
 
-/* So many that their values do not fit: the bounds themselves are still all there. */
+/* Too many bounds for all values to fit: all bounds are still named. */
 TEST_BETWEEN(test_values_left_out, set_up, tear_down)
 {
     for (int i = 0; i < 24; i++) {
@@ -183,7 +183,7 @@ TEST_BETWEEN(test_values_left_out, set_up, tear_down)
     assert_null(strstr(result->exit_reason, "..."));
 }
 
-/* Figures of a script are expected of the operations that it names, and of no other run. */
+/* Figures of operations can be expected only of the operations that a script names. */
 TEST_BETWEEN(test_operations, set_up, tear_down)
 {
     static const char *const wrong[][2] = {
@@ -251,7 +251,7 @@ TEST_BETWEEN(test_refused, set_up, tear_down)
     }
 }
 
-/* Every short word still means a column. */
+/* Every short name stands for an existing column. */
 TEST_BETWEEN(test_aliases, set_up, tear_down)
 {
     const struct figure_set set = {.operations = operation_list_all()};

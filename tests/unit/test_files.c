@@ -1,4 +1,4 @@
-/* The folder of a run: what is made, what is refused before the run, and what a full disk does. */
+/* The folder of a run: its files, errors before the run, and a full disk. */
 #include "unit/unit.h"
 
 #include <stdarg.h>
@@ -25,7 +25,7 @@ enum {
 static const struct adapter adapter = {.name = "null"};
 static const struct interval interval = {.end_ns = 1000000000, .sessions_alive = 3};
 static const struct sample sample = {.end_ns = 3000000000, .sessions_alive = 3};
-static struct result result; /* too large for a stack */
+static struct result result; /* too large for the stack */
 static struct table table;
 static struct facts facts;
 static struct plan plan;
@@ -132,7 +132,7 @@ static struct run_files *create(void)
     return files;
 }
 
-/* Puts a device that is always full in the place of an open file. */
+/* Replaces an open file by a device that is always full. */
 static void fill(const char *name)
 {
     char wanted[PLAN_PATH_BYTES + 64];
@@ -191,7 +191,7 @@ TEST_BETWEEN(test_whole_run, set_up, tear_down)
     struct run_files *files = create();
     assert_int_equal(count_entries(plan.out_folder), 12);
     run_files_add(files, CSV_INTERVALS, &interval);
-    assert_int_equal(count_lines("intervals.csv"), 2); /* on the disk at once */
+    assert_int_equal(count_lines("intervals.csv"), 2); /* written to the disk immediately */
     run_files_add(files, CSV_INTERVALS, &interval);
     run_files_add(files, CSV_SAMPLES, &sample);
     assert_int_equal(count_lines("samples.csv"), 2);
@@ -232,7 +232,7 @@ TEST_BETWEEN(test_only_histograms_of_what_was_asked_for, set_up, tear_down)
     assert_false(exists(path_of("reconnect.hgrm")));
 }
 
-/* Names of a script, one of them that of a call. */
+/* Names from a script, one of them also the name of a call. */
 TEST_BETWEEN(test_script, set_up, tear_down)
 {
     static const char source[] =
@@ -296,10 +296,11 @@ TEST_BETWEEN(test_existing_folder, set_up, tear_down)
     snprintf(expected, sizeof expected,
              "output folder '%s' exists already: name another with --out", plan.out_folder);
     assert_string_equal(error.text, expected);
-    assert_int_equal(count_entries(plan.out_folder), 9); /* what was there is left alone */
+    assert_int_equal(count_entries(plan.out_folder), 9); /* existing files are left alone */
 }
 
-/* Also an empty one: it is somebody's, and must not go with the failure. */
+/* An existing empty folder is also refused: it is the user's, and must not be removed on failure.
+ */
 TEST_BETWEEN(test_existing_empty_folder, set_up, tear_down)
 {
     snprintf(plan.out_folder, sizeof plan.out_folder, "%s/empty", base);
@@ -333,7 +334,7 @@ TEST_BETWEEN(test_unmakeable_folder, set_up, tear_down)
     assert_true(exists(file));
 }
 
-/* Less room than the files may need: refused before the run, and nothing stays behind. */
+/* Less space than the files may need: refused before the run, and no files remain. */
 TEST_BETWEEN(test_no_room_at_start, set_up, tear_down)
 {
     struct run_files *files = NULL;
@@ -348,7 +349,7 @@ TEST_BETWEEN(test_no_room_at_start, set_up, tear_down)
     assert_false(exists(plan.out_folder));
 }
 
-/* One file has no room: it is named, with the reason, and all the others are whole. */
+/* One file has no space: it is named, with the reason, and all other files are complete. */
 TEST_BETWEEN(test_disk_full_later, set_up, tear_down)
 {
     struct run_files *files = create();
@@ -370,7 +371,7 @@ TEST_BETWEEN(test_disk_full_later, set_up, tear_down)
     assert_non_null(strstr(content_of("read.hgrm"), "SubBuckets"));
 }
 
-/* What tells of the outcome is written again, all of it or none. */
+/* The files with the outcome are rewritten, either all of them or none. */
 TEST_BETWEEN(test_another_outcome, set_up, tear_down)
 {
     struct run_files *files = create();
@@ -393,7 +394,7 @@ TEST_BETWEEN(test_another_outcome, set_up, tear_down)
     assert_int_equal(count_entries(plan.out_folder), 9);
 }
 
-/* A row that does not fit is not left half written: the file ends with its last whole row. */
+/* A row that does not fit is removed: the file ends with its last complete row. */
 TEST_BETWEEN(test_short_file_has_whole_rows, set_up, tear_down)
 {
     struct run_files *files = create();
@@ -402,7 +403,8 @@ TEST_BETWEEN(test_short_file_has_whole_rows, set_up, tear_down)
     limit_file_size(room);
     run_files_add(files, CSV_INTERVALS, &interval);
     limit_file_size(RLIM_INFINITY);
-    run_files_add(files, CSV_INTERVALS, &interval); /* room again: but a hole would go unseen */
+    run_files_add(files, CSV_INTERVALS,
+                  &interval); /* there is space again, but a missing row would go unnoticed */
     assert_string_equal(run_files_shortage(files), "intervals.csv: File too large");
     assert_int_equal(count_lines("intervals.csv"), 2);
     assert_int_equal(text[strlen(text) - 1], '\n');

@@ -1,5 +1,5 @@
-/* The fleet and its sessions: what each answer of an adapter does to the ledgers, what becomes of
- * lost connections with --on-drop reconnect, and --churn. */
+/* The fleet and its sessions: the effect of each answer of an adapter on the ledgers, lost
+ * connections with --on-drop reconnect, and --churn. */
 #include "unit/unit.h"
 
 #include "load/session.h"
@@ -20,7 +20,7 @@ TEST(test_all_well)
     end(result);
 }
 
-/* Those that are done first stay connected until the others are. */
+/* Sessions that finish first stay connected until the last one is done. */
 TEST(test_sessions_leave_together)
 {
     struct plan plan = make_plan();
@@ -48,7 +48,7 @@ static void tell_gate(void *context, int64_t go_ns)
     rows_when_told = atomic_load(&rows_kept);
 }
 
-/* Who waits for the gate knows of it before a session works, however late the main thread is. */
+/* on_gate is called before any session works, however late the main thread is. */
 TEST(test_gate_is_told_first)
 {
     const struct plan plan = make_plan();
@@ -100,7 +100,8 @@ TEST(test_server_that_answers_no_connect)
     end(result);
 }
 
-/* At each step of the third batch: what was never handed over is not sent, the rest in doubt. */
+/* The connection is lost at each step of the third batch: rows never handed over are not sent, the
+ * others are in doubt. */
 TEST(test_lost_connection)
 {
     const struct plan plan = make_plan();
@@ -133,7 +134,7 @@ TEST(test_rejected_batch)
     end(result);
 }
 
-/* Batches of which nothing was accepted make one exception while they follow one another. */
+/* Consecutive batches of which nothing was accepted make one exception. */
 TEST(test_exceptions_are_kept_short)
 {
     struct plan plan = make_plan();
@@ -208,7 +209,8 @@ TEST(test_stale_counts_are_anomalies)
     plan.records = ROWS_A_SESSION;
     script = (struct scripted){.status = STATUS_OK, .count_offset = -150};
     struct result *result = run(&plan);
-    /* the first count would be below zero and comes as a large number, then it goes backwards */
+    /* the first count would be below zero and arrives as a large number; then counts go backwards
+     */
     assert_int_equal(result->totals.counters[RECORDER_FRESH_BEHIND], 9);
     assert_int_equal(result->totals.counters[RECORDER_FRESH_BACKWARD], 1);
     assert_int_equal(result->worst_lag_rows, 150);
@@ -228,7 +230,8 @@ TEST(test_a_count_that_lacks_one_row)
     end(result);
 }
 
-/* Of rows that other sessions appended, too: a count can fall and still show all own rows. */
+/* A count includes rows of other sessions, so it can fall and still show all rows of its session.
+ */
 TEST(test_counts_one_by_one)
 {
     static const struct {
@@ -260,7 +263,7 @@ TEST(test_the_longest_gap)
     assert_non_null(recorder);
     struct load load = {.plan = &plan, .recorder = recorder, .gate = {.go_ns = 1000}};
     struct session session = {.load = &load};
-    session_note_gap(&session, 1200); /* from the gate */
+    session_note_gap(&session, 1200); /* the gap begins at the gate */
     assert_int_equal(session.sum.longest_gap_ns, 200);
     session_note_progress(&session, 1200);
     session_note_gap(&session, 1700);
@@ -271,7 +274,7 @@ TEST(test_the_longest_gap)
     recorder_destroy(recorder);
 }
 
-/* A good answer that acknowledges fewer rows than the server was given. */
+/* A successful answer that acknowledges fewer rows than were sent. */
 TEST(test_fewer_rows_than_were_sent)
 {
     const struct plan plan = make_plan();
@@ -325,7 +328,7 @@ TEST(test_duration_ends_the_run)
     end(result);
 }
 
-/* Rows for which there was no time were not due. */
+/* Rows for which there was no time do not count as planned. */
 TEST(test_rows_or_a_duration)
 {
     struct plan plan = make_plan();
@@ -358,7 +361,7 @@ TEST(test_rate_keeps_response_times)
     end(result);
 }
 
-/* Shares that are no multiple of the batch keep to the rate, too. */
+/* Shares that are not a multiple of the batch also keep to the rate. */
 TEST(test_rate_of_small_shares)
 {
     struct plan plan = make_plan();
@@ -373,7 +376,7 @@ TEST(test_rate_of_small_shares)
     end(result);
 }
 
-/* 100 batches are due in 100 ms, whatever becomes of the session that is to send some of them. */
+/* 100 batches are due in 100 ms, whatever happens to the session that should send some of them. */
 TEST(test_batches_that_were_not_sent)
 {
     struct plan plan = make_plan();
@@ -398,12 +401,12 @@ TEST(test_batches_that_were_not_sent)
     result = run(&plan);
     assert_int_equal(result->stop_reason, STOP_DROP);
     assert_int_equal(result->totals.histograms[OPERATION_RESPONSE].total, result->batches.due);
-    /* what is due later is in no account: the victim's second batch is due at 8 to 15 ms */
+    /* later batches are not counted: the victim's second batch is due at 8 to 15 ms */
     assert_in_range(result->batches.due, 8, (uint64_t)result->append_ns / MONO_NS_PER_MS + 1);
     end(result);
 }
 
-/* As many as no loop could count one at a time, and shares that end with a small batch. */
+/* More batches than a loop could count one by one, and shares that end with a small batch. */
 TEST(test_waits_of_many_batches)
 {
     struct plan plan = {.sessions = 1, .batch_rows = 1, .rate_rows_per_s = 1000000000};
@@ -421,7 +424,7 @@ TEST(test_waits_of_many_batches)
     assert_int_equal(response->total, n);
     assert_int_equal(response->max_ns, n);
     assert_in_range(histogram_quantile_ns(response, 0.5), n / 2 - 1, n / 2 + n / 128 + 1);
-    /* 1 + 2 + … + n, each bucket's half a step off at most */
+    /* 1 + 2 + … + n, each off by at most half a step */
     assert_in_range(response->sum_ns, n / 2 * (n + 1) - n, n / 2 * (n + 1) + n);
 
     plan = (struct plan){.sessions = 2, .batch_rows = 100, .rate_rows_per_s = 1000};
@@ -440,8 +443,7 @@ TEST(test_waits_of_many_batches)
     recorder_destroy(recorder);
 }
 
-/* A session that the end of the time finds waiting at the gate or for a busy database has done all
- * that it was asked. */
+/* A session that waits at the gate or for a busy database when the time is over has finished. */
 TEST(test_duration_on_a_busy_database)
 {
     struct plan plan = make_plan();
@@ -491,15 +493,15 @@ static struct scripted lose(enum step step, int victim, unsigned call)
     return (struct scripted){step, STATUS_LOST, ERROR_CONNECTION, victim, call, 1, 0, 0};
 }
 
-/* At each step of the third batch. Rows that were handed over stay in doubt; those of a batch that
- * never were are sent when the session has a connection again. */
+/* The connection is lost at each step of the third batch. Rows that were handed over stay in doubt;
+ * rows of a batch that were never handed over are sent after the reconnect. */
 TEST(test_lost_and_had_again)
 {
     const struct plan plan = make_reconnecting();
     static const struct {
         enum step step;
         uint64_t in_doubt;
-        unsigned calls; /* rows are handed over in one call a batch */
+        unsigned calls; /* rows are handed over in one call per batch */
     } cases[] = {
         {STEP_APPEND_OPEN, 0, 10}, {STEP_ROWS, 100, 9}, {STEP_CLOSE, 100, 9}, {STEP_COUNT, 0, 10}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -529,8 +531,8 @@ static void tell_loss(const struct adapter_conn *conn, struct append_loss *loss)
     *loss = told;
 }
 
-/* Of a batch that is lost the adapter may know which rows were refused before, which were on their
- * way, and so which were never sent: those are sent when the session has a connection again. */
+/* The adapter may know which rows of a lost batch were refused before, which were on their way, and
+ * so which were never sent: those are sent after the reconnect. */
 TEST(test_a_loss_that_is_known)
 {
     struct adapter telling = scripted;
@@ -575,9 +577,9 @@ TEST(test_a_loss_that_is_known)
     }
 }
 
-/* An append of three calls, of which the second fails. The rows that the adapter says were kept are
- * acknowledged, the others that it was handed are rejected, and the rest is sent later; where none
- * was kept, the whole batch failed and the rest is not sent. */
+/* An append of three calls, of which the second fails. Rows that the adapter reports as kept are
+ * acknowledged, the other rows that it was handed are rejected, and the rest is sent later. If no
+ * row was kept, the whole batch failed and the rest is not sent. */
 TEST(test_kept_rows_of_a_failure)
 {
     static const struct {
@@ -629,7 +631,7 @@ TEST(test_tries_that_fail)
     assert_int_equal(result->causes.count, 2);
     assert_int_equal(result->causes.entries[1].phase, CAUSE_RECONNECT);
     assert_int_equal(result->causes.entries[1].count, 2);
-    /* a failed try is no connect time, but part of the time to recover */
+    /* a failed try is not in the connect times, but is part of the time to recover */
     assert_int_equal(result->totals.histograms[OPERATION_RECONNECT].total, 1);
     end(result);
 }
@@ -649,7 +651,7 @@ TEST(test_too_many_tries)
     end(result);
 }
 
-/* A password that is no longer right will not become right. */
+/* A password that is no longer valid will not become valid again. */
 TEST(test_refused_for_good)
 {
     const struct plan plan = make_reconnecting();
@@ -674,7 +676,7 @@ TEST(test_a_fatal_error_is_no_loss)
     end(result);
 }
 
-/* Its batch is sent again on another connection, but for the rows that the server took. */
+/* The batch is sent again on another connection, without the rows that the server has taken. */
 TEST(test_a_server_that_is_read_only_for_a_time)
 {
     struct plan plan = make_reconnecting();
@@ -716,7 +718,7 @@ TEST(test_a_server_that_is_read_only_for_a_time)
     end(result);
 }
 
-/* A server that takes every connection and answers nothing: sessions must not try for ever. */
+/* A server that accepts every connection and answers nothing: sessions must not retry forever. */
 TEST(test_connections_that_are_good_for_nothing)
 {
     const struct plan plan = make_reconnecting();
@@ -729,7 +731,8 @@ TEST(test_connections_that_are_good_for_nothing)
     end(result);
 }
 
-/* Tries count anew after each batch that was answered: here every connection is good for one. */
+/* Tries are counted from 0 again after each answered batch: here every connection serves one batch.
+ */
 TEST(test_an_answer_makes_all_tries_good)
 {
     const struct plan plan = make_reconnecting();
@@ -741,7 +744,7 @@ TEST(test_an_answer_makes_all_tries_good)
     end(result);
 }
 
-/* All lose their connections; no more of them connect at a time than allowed. */
+/* All sessions lose their connections; not more of them connect at the same time than allowed. */
 TEST(test_a_storm_is_bounded)
 {
     struct plan plan = make_reconnecting();
@@ -769,7 +772,8 @@ static uint64_t count_causes(const struct result *result, enum cause_phase phase
     return count;
 }
 
-/* With --timeout; what the server says to the next connects is its own word. */
+/* With --timeout the connection is cut; the refusal of the next connects is reported as the
+ * server's. */
 TEST(test_refused_after_a_cut)
 {
     struct plan plan = make_reconnecting();
@@ -787,7 +791,7 @@ TEST(test_refused_after_a_cut)
     end(result);
 }
 
-/* The answer and the cut come at the same moment: all rows are in, and the connection is gone. */
+/* The answer and the cut coincide: all rows are acknowledged, and the connection is gone. */
 TEST(test_cut_as_it_was_answered)
 {
     static const struct {
@@ -814,12 +818,12 @@ TEST(test_cut_as_it_was_answered)
     is_stuck = false;
 }
 
-/* The end of the time comes while a session waits for its next try: it has not given up. */
+/* The time ends while a session waits for its next try: the session has not given up. */
 TEST(test_the_end_wakes_those_who_wait)
 {
     struct plan plan = make_reconnecting();
     plan.records = 0;
-    plan.duration_ns = MONO_NS_PER_S; /* enough to lose the first batch */
+    plan.duration_ns = MONO_NS_PER_S; /* long enough to lose the first batch */
     plan.reconnect_tries = 1000000;   /* hours */
     script = lose(STEP_CLOSE, 5, 1);
     later.failing = 1000000;
@@ -832,7 +836,8 @@ TEST(test_the_end_wakes_those_who_wait)
     script.victim = -1;
     result = run(&plan);
     assert_int_equal(result->sessions.stopped, SESSIONS);
-    result->resources.mean_cpu = (struct cpu_shares){-1, -1, -1}; /* whoever else has the CPUs */
+    result->resources.mean_cpu =
+        (struct cpu_shares){-1, -1, -1}; /* independent of other programs */
     result_judge(result, &(struct judge_context){.is_local = true});
     assert_int_equal(result->verdict, VERDICT_DEGRADED);
     assert_int_equal(result->exit_code, EXIT_CODE_SHORT);
@@ -856,7 +861,7 @@ TEST(test_churn)
     assert_int_equal(atomic_load(&opened), 4 * SESSIONS);
     end(result);
 
-    plan.churn_batches = 10; /* a session has no more than ten batches */
+    plan.churn_batches = 10; /* a session has at most ten batches */
     result = run(&plan);
     assert_int_equal(result->totals.counters[RECORDER_CHURNS], 0);
     end(result);

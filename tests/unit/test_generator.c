@@ -84,7 +84,7 @@ TEST(test_identity_columns)
     table_fini(&table);
 }
 
-/* Rows do not depend on how they are cut into batches, nor on which buffer they are written to. */
+/* Rows do not depend on the batches that they are in, nor on the buffer. */
 TEST(test_rows_are_a_function_of_their_number)
 {
     struct table table;
@@ -289,8 +289,8 @@ TEST(test_every_type_has_values_and_the_rest_is_named)
     table_fini(&table);
 }
 
-/* One row of each type, from ranges and lists; decimals, dates and addresses as adapters hold them.
- */
+/* One row of each type, from ranges and lists, with decimals, dates and addresses in the form that
+ * adapters receive. */
 TEST(test_values_have_the_type_of_their_column)
 {
     static const struct column columns[] = {
@@ -332,14 +332,14 @@ TEST(test_values_have_the_type_of_their_column)
         assert_int_equal(data[9].values.uuid[1][i], i);
     }
     assert_memory_equal(data[10].values.ip4[1], ((const uint8_t[]){192, 0, 2, 1}), 4);
-    /* of the word its 5 bytes */
+    /* the word has 5 bytes */
     assert_true(generator_row_bytes(generator) == 2 + 8 + 1 + 8 + 4 + 8 + 5 + 8 + 8 + 16 + 4);
     generator_give_back(generator, buffer);
     generator_destroy(generator);
     table_fini(&table);
 }
 
-/* All of the list come up, none beyond it, and a row has the same one whatever its batch. */
+/* All values of the list occur, and no others; a row has the same value in any batch. */
 TEST(test_values_follow_from_the_row)
 {
     static const struct column columns[] = {

@@ -1,5 +1,5 @@
-/* The HTTP transport against a server of this file, which does what it is told: what is sent, how
- * often, and what comes of each way in which an answer can go wrong. */
+/* The HTTP transport against a server in this file, which follows the test's instructions: what is
+ * sent, how often, and what happens for each way in which an answer can go wrong. */
 #include "unit/unit.h"
 
 #include <arpa/inet.h>
@@ -79,7 +79,7 @@ static const struct {
     {"HTTP/1.1 200 OK\r\nContent-Lengthy: 7\r\nContent-Length: 2\r\n\r\nok", 200, "ok", false},
 };
 
-/* However an answer is cut, in two places, it reads the same. */
+/* An answer that is cut in any two places is read the same. */
 TEST(test_cut_anywhere)
 {
     for (size_t i = 0; i < COUNT_OF(answers); i++) {
@@ -99,7 +99,7 @@ TEST(test_cut_anywhere)
     }
 }
 
-/* One that ends too early is not whole, wherever it ends. */
+/* An answer that ends too early is incomplete, wherever it ends. */
 TEST(test_ends_early)
 {
     for (size_t i = 0; i < COUNT_OF(answers); i++) {
@@ -156,7 +156,7 @@ TEST(test_no_answer)
     }
 }
 
-/* No server can make a head, a chunk's line or a trailer grow for ever. */
+/* The length of a head, of a chunk's line and of a trailer is limited. */
 TEST(test_bounded)
 {
     static const char *const beginnings[] = {
@@ -188,7 +188,7 @@ enum then {
     STAY,
     CLOSE,
     RESET,
-    FLOOD,    /* the answer is followed by 1 GiB, as far as the client takes it */
+    FLOOD,    /* the answer is followed by 1 GiB, or as much as the client reads */
     ROWS,     /* the answer is followed by MANY_ROWS elements of an array; then close */
     HEAD_ONLY /* the body of the request is not read; then close */
 };
@@ -198,23 +198,23 @@ enum {
 };
 
 struct turn {
-    const char *answer; /* NULL: none */
+    const char *answer; /* NULL: no answer */
     enum then then;
-    size_t cut; /* the answer is sent in parts of so many bytes; 0: as a whole */
+    size_t cut; /* the answer is sent in parts of this size; 0: as a whole */
 };
 
 static struct server {
-    const struct turn *turns; /* one a request, up to one that is zeroed */
+    const struct turn *turns; /* one for each request, up to a zeroed one */
     int listener;
     uint16_t port;
     pthread_t thread;
-    atomic_int sock;                         /* the connection; -1: none */
+    atomic_int sock;                         /* the connection; -1: not connected */
     atomic_uint connections, requests, done; /* done: turns */
-    atomic_size_t body_bytes;                /* that came in, of all requests */
-    char latest[4096];                       /* request; read behind `done` */
+    atomic_size_t body_bytes;                /* received, of all requests */
+    char latest[4096];                       /* the latest request; read after `done` */
 } server;
 
-/* Reads one request; false: the client has left. */
+/* Reads one request; returns false if the client has closed the connection. */
 static bool read_request(int sock, bool is_head_only)
 {
     char text[sizeof server.latest];
@@ -334,7 +334,7 @@ static void stop_server(void)
     close(server.listener);
 }
 
-/* As a server does that ends: the latest connection, and those to come. */
+/* Drops the latest connection; with `ends` the server also stops accepting, as if it had ended. */
 static void drop_connection(bool ends)
 {
     shutdown(atomic_load(&server.sock), SHUT_RDWR);
@@ -343,7 +343,7 @@ static void drop_connection(bool ends)
     }
 }
 
-/* Waits until the server is through with so many turns: what it closed is closed. */
+/* Waits until the server has finished `turns` turns, so that connections are closed. */
 static void wait_for_turns(unsigned turns)
 {
     while (atomic_load(&server.done) < turns) {
@@ -351,8 +351,8 @@ static void wait_for_turns(unsigned turns)
     }
 }
 
-/* Nobody has connected whom the server did not serve. */
-static void check_nobody_waits(void)
+/* Checks that no client is connected that the server did not serve. */
+static void check_no_client_waits(void)
 {
     struct pollfd listener = {.fd = server.listener, .events = POLLIN};
     assert_int_equal(poll(&listener, 1, 50), 0);
@@ -394,11 +394,11 @@ static void end(struct adapter_conn *conn)
     assert_non_null(conn->http);
 }
 
-/* What is asked while opening, where a test wants it. */
+/* Requests while opening, if a test wants them. */
 static bool is_greeting, is_late;
 
-/* Connects until the server's queue is full: the next one waits for ever. Whoever stops the server
- * ends them. */
+/* Connects until the server's queue is full, so that the next client waits forever. Stopping the
+ * server ends the connections. */
 static void fill_queue(void)
 {
     const struct sockaddr_in address = {.sin_family = AF_INET,
@@ -519,7 +519,7 @@ static unsigned count_descriptors(void)
     return count;
 }
 
-/* Without TLS a connection is a socket, and nothing of the library stays. */
+/* Without TLS a connection is one socket, and the library keeps nothing open. */
 TEST(test_descriptors)
 {
     static const struct turn turns[] = {
@@ -539,7 +539,7 @@ TEST(test_descriptors)
     const unsigned before = count_descriptors();
     struct adapter_conn *conn = open_plain();
     assert_int_equal(post(conn, "row"), STATUS_OK);
-    assert_int_equal(count_descriptors(), before + 2); /* the server's end is another */
+    assert_int_equal(count_descriptors(), before + 2); /* the server's end is a socket as well */
     http_close(conn);
     stop_server();
     assert_int_equal(count_descriptors(), before - 1);
@@ -619,7 +619,7 @@ TEST(test_open_fails)
     assert_int_equal(open_with(&conn, &target), STATUS_LOST);
     assert_int_equal(error.kind, ERROR_UNREACHABLE);
     assert_non_null(strstr(error.text, "nothing listens on 127.0.0.1:"));
-    start_server(none); /* which takes no connection: the kernel does */
+    start_server(none); /* the server accepts no connection; the kernel does */
     target.is_cancelled = always;
     assert_int_equal(open_with(&conn, &target), STATUS_LOST);
     assert_int_equal(error.kind, ERROR_CANCELLED);
@@ -689,7 +689,7 @@ TEST(test_no_schemas)
     assert_null(conn);
 }
 
-/* While opening nothing is rejected: it can pass, or it cannot. */
+/* While opening, no status is REJECTED: the error is temporary or it is not. */
 TEST(test_statuses_of_open)
 {
     static const struct turn turns[] = {{STATUS_ANSWER("404 No"), STAY, 0},
@@ -707,8 +707,8 @@ TEST(test_statuses_of_open)
     stop_server();
 }
 
-/* A connection that was used before, and dies when it has read the whole of the next request: the
- * server has the rows once, and the client says that it does not know. */
+/* A reused connection dies after the server has read the whole of the next request. The server has
+ * the rows once, and the client reports that it does not know. */
 TEST(test_never_twice)
 {
     static const enum then ends[] = {CLOSE, RESET};
@@ -723,7 +723,7 @@ TEST(test_never_twice)
         assert_int_equal(post(conn, "first"), STATUS_OK);
         assert_int_equal(post(conn, "second row"), STATUS_LOST);
         assert_int_equal(error.kind, ERROR_CONNECTION);
-        check_nobody_waits();
+        check_no_client_waits();
         http_close(conn);
         stop_server();
         assert_int_equal(server.requests, 3);
@@ -732,8 +732,8 @@ TEST(test_never_twice)
     }
 }
 
-/* The rows of an append whose connection ends before its request are in doubt if the request went
- * out by another one, and not sent if there is none. */
+/* The rows of an append whose connection ends before its request are in doubt if the request was
+ * sent on another connection, and not sent if there is no other connection. */
 TEST(test_lost_before_and_behind)
 {
     static const struct {
@@ -789,13 +789,13 @@ TEST(test_lost_before_and_behind)
     table_fini(&table);
 }
 
-/* A server that ends idle connections costs nothing. */
+/* A server that closes idle connections causes no error. */
 TEST(test_idle_connection_ends)
 {
     static const struct turn turns[] = {
         {OK_ANSWER, CLOSE, 0},
         {OK_ANSWER, RESET, 0},
-        {OK_ANSWER "HTTP/1.1 408 too late", STAY, 0}, /* said while nobody asked */
+        {OK_ANSWER "HTTP/1.1 408 too late", STAY, 0}, /* sent without a request */
         {"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nto the end", CLOSE, 0},
         {OK_ANSWER, STAY, 0},
         {NULL, STAY, 0}};
@@ -850,7 +850,7 @@ TEST(test_broken_answers)
     assert_int_equal(server.requests, 2 * COUNT_OF(broken));
 }
 
-/* An error of any length is an error; what it says is in its beginning. */
+/* An error may have any length; its beginning is the message. */
 TEST(test_endless_error)
 {
     static const struct turn turns[] = {
@@ -867,7 +867,7 @@ TEST(test_endless_error)
     stop_server();
 }
 
-/* A server that refuses a body says so without reading it, and the client hears it. */
+/* A server may refuse a body without reading it; the client receives the refusal. */
 TEST(test_refused_early)
 {
     static const struct turn turns[] = {{OK_ANSWER, STAY, 0},
@@ -884,7 +884,7 @@ TEST(test_refused_early)
     const struct http_request request = {
         .method = "POST", .path = "/", .type = "text/plain", .body = body, .length = LARGE};
     const enum status status = http_send(conn->http, &request, &error);
-    /* what was not read may end the connection before its answer was */
+    /* unread data may reset the connection before the client has read the answer */
     assert_int_not_equal(status, STATUS_OK);
     assert_int_equal(status, error.kind == ERROR_DATA ? STATUS_REJECTED : STATUS_LOST);
     free(body);
@@ -892,7 +892,7 @@ TEST(test_refused_early)
     stop_server();
 }
 
-/* What is asked while opening has the same deadline, and is not rejected. */
+/* Requests while opening have the same deadline, and are not REJECTED. */
 TEST(test_greet)
 {
     static const struct turn turns[] = {{OK_ANSWER, STAY, 0}, {OK_ANSWER, STAY, 0},
@@ -917,7 +917,7 @@ TEST(test_greet)
     stop_server();
 }
 
-/* A connection that is made anew while opening has no more time than was left. */
+/* A reconnect while opening has only the time that is left. */
 TEST(test_reconnect_while_opening)
 {
     static const struct turn turns[] = {{OK_ANSWER, CLOSE, 0}, {NULL, STAY, 0}};
@@ -971,10 +971,11 @@ TEST(test_lines)
     assert_int_equal(post(conn, "row"), STATUS_OK);
     http_close(conn);
     stop_server();
-    assert_int_equal(server.connections, 2); /* a long rest of what was enough is left behind */
+    assert_int_equal(server.connections,
+                     2); /* the long rest of an answer that was sufficient is not read */
 }
 
-/* The elements of an array, and what is around them, however the answer is cut. */
+/* The elements of an array, and the text around them, however the answer is cut. */
 TEST(test_elements)
 {
     static const char body[] =
@@ -1012,7 +1013,7 @@ static bool count_wide(void *context, const struct cell *cells, size_t count)
     return true;
 }
 
-/* Of an answer that is longer than any that is kept no more is kept than a row. */
+/* Of an answer too long to keep, only one row is kept at a time. */
 TEST(test_many_rows)
 {
     static const struct turn turns[] = {
@@ -1052,7 +1053,7 @@ TEST(test_interrupt)
     start_server(turns);
     struct adapter_conn *conn = open_plain();
     assert_int_equal(pthread_create(&thread, NULL, interrupt_it, conn), 0);
-    assert_int_equal(post(conn, "row"), STATUS_LOST); /* waits for the rest of the body */
+    assert_int_equal(post(conn, "row"), STATUS_LOST); /* while waiting for the rest of the body */
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_int_equal(post(conn, "row"), STATUS_LOST);
     assert_int_equal(http_begin_append(conn->http, &error), STATUS_LOST);
@@ -1143,7 +1144,7 @@ TEST(test_take_rows)
     buffer_fini(&text);
 }
 
-/* Numbers are handed out as they were written, to the last digit. */
+/* Numbers are passed on as written, to the last digit. */
 TEST(test_large_numbers)
 {
     static const char rows[] =

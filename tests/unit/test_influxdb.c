@@ -56,7 +56,7 @@ TEST(test_lines_of_influxdb)
 {
     struct influxdb_lines lines = {.is_questdb = false};
     struct error error = {0};
-    for (int i = 0; i < 2; i++) { /* the second time with the names of the first */
+    for (int i = 0; i < 2; i++) { /* the second time reuses the names of the first */
         assert_int_equal(influxdb_lines_begin(&lines, &table, &error), STATUS_OK);
         assert_int_equal(influxdb_lines_add(&lines, &batch, &error), STATUS_OK);
         assert_int_equal(lines.rows, ROWS);
@@ -88,7 +88,7 @@ TEST(test_lines_of_questdb)
     influxdb_lines_fini(&lines);
 }
 
-/* Wherever in a text it stands, what is special has its backslash. */
+/* A special character is escaped wherever it is in a text. */
 TEST(test_escapes)
 {
     struct column own[] = {{.name = "f", .type = COLUMN_TEXT}};

@@ -1,4 +1,4 @@
-/* The JUnit file: its form, and texts that are no XML. */
+/* The JUnit file: its form, and texts that are not valid XML. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,7 +48,7 @@ TEST(test_escaping)
     expect_escaped("a\tb\nc\r", "a&#9;b&#10;c&#13;");
     expect_escaped("\x1b[31m\x01", "\xef\xbf\xbd[31m\xef\xbf\xbd");
     expect_escaped("\xc3\xa4\xff", "\xc3\xa4\xef\xbf\xbd");                 /* not UTF-8 */
-    expect_escaped("\xef\xbf\xbe\xef\xbf\xbf", "\xef\xbf\xbd\xef\xbf\xbd"); /* no characters */
+    expect_escaped("\xef\xbf\xbe\xef\xbf\xbf", "\xef\xbf\xbd\xef\xbf\xbd"); /* not characters */
     expect_escaped("\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"); /* a surrogate */
 }
 
@@ -107,7 +107,7 @@ TEST(test_run)
     free(plan);
 }
 
-/* All rows were acknowledged, and some are not in the table. */
+/* All rows were acknowledged, but some are not in the table. */
 TEST(test_lost_rows)
 {
     struct plan *plan = make_plan();

@@ -16,16 +16,16 @@ enum {
     KEPT_MAX = 1 << 20
 };
 
-/* What the server can do. Written before the threads start. */
+/* The limits of the simulated server. Written before the threads start. */
 static struct {
-    int room;         /* connections that it lets in */
+    int room;         /* the most connections */
     int breaks_above; /* with more connections it loses one at each append */
-    int busy_above;   /* connections beyond so many never get their lock */
+    int busy_above;   /* connections beyond this number never get their lock */
     int rejects_above;
-    int blocks_above;    /* the first connection beyond so many gets no answer until it is cut */
-    unsigned connecting; /* sessions that connect at a time; 1: they come in order */
-    int64_t open_ns;     /* that a connect takes */
-    bool has_two_hosts;  /* the second of which lets nobody in after a level that failed */
+    int blocks_above; /* the first connection beyond this number gets no answer until it is cut */
+    unsigned connecting; /* sessions that connect at the same time; 1: they connect in order */
+    int64_t open_ns;     /* duration of a connect */
+    bool has_two_hosts;  /* the second host refuses all connects after a failed level */
 } server;
 static atomic_int alive;
 static atomic_int most_alive;
@@ -138,7 +138,7 @@ static enum status limited_append_close(struct adapter_conn *conn, uint64_t *acc
     return STATUS_OK;
 }
 
-/* Counts the rows of this session that are at this host: the fewest that a count can show. */
+/* Counts the rows of this session at this host: the fewest that a count may show. */
 static enum status limited_run(struct adapter_conn *conn, const struct statement *statement,
                                const struct batch *parameters, struct answer *answer,
                                struct error *error)
@@ -165,14 +165,15 @@ static const struct adapter limited = {
     .run = limited_run,
 };
 
-/* What a search came to; ended with finish. */
+/* The outcome of a search; freed by finish. */
 struct outcome {
     struct search search;
     struct result *result;
-    unsigned begun;         /* calls of on_begin */
-    unsigned told;          /* calls of on_level */
-    unsigned shortages;     /* calls of on_shortage */
-    uint64_t checks, stale; /* counts that were held against own rows, and that were too small */
+    unsigned begun;     /* calls of on_begin */
+    unsigned told;      /* calls of on_level */
+    unsigned shortages; /* calls of on_shortage */
+    uint64_t checks,
+        stale; /* counts compared with the session's rows, and counts that were too low */
 };
 
 static void on_begin(void *context, const struct level *level)
@@ -197,7 +198,7 @@ static void on_shortage(void *context)
     outcome->shortages++;
 }
 
-/* What is asked of a search. */
+/* The parameters of a search. */
 struct asked {
     unsigned first;
     int64_t hold_ns;
@@ -207,7 +208,7 @@ struct asked {
     uint64_t max_rows;
 };
 
-/* An untouched server, and a search that a test then makes its own. */
+/* Resets the server, and returns the default parameters for a test to change. */
 static struct asked begin(void)
 {
     server.room = NO_LIMIT;
@@ -297,7 +298,7 @@ static int compare_values(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-/* What holds after every search. */
+/* Checks what must hold after every search, and frees the outcome. */
 static void finish(struct outcome *outcome)
 {
     const struct search *search = &outcome->search;
@@ -380,7 +381,7 @@ TEST(test_bound_on_sessions)
         assert_int_equal(outcome.search.held, bounds[i]);
         assert_int_equal(outcome.search.failed, 0);
         assert_int_equal(atomic_load(&most_alive), bounds[i]);
-        /* each was started once: none anew for a level */
+        /* each session was started only once, not again for each level */
         assert_int_equal(outcome.result->sessions.requested, bounds[i]);
         finish(&outcome);
     }
@@ -421,7 +422,7 @@ TEST(test_sessions_without_progress)
     struct asked asked = begin();
     asked.patience_ns = MONO_NS_PER_S;
     server.busy_above = 12;
-    server.connecting = 1; /* so that those sent away are those that starve */
+    server.connecting = 1; /* so that the sessions that leave are those without progress */
     search(asked, BOUND, &outcome);
     assert_int_equal(outcome.search.held, 12);
     assert_int_equal(outcome.search.failed, 13);
@@ -431,8 +432,8 @@ TEST(test_sessions_without_progress)
     finish(&outcome);
 }
 
-/* A session that is started anew where its host is gone works at the other one, and has rows at
- * both: no count at one of them says anything of all. */
+/* A session that is restarted because its host is gone works at the other host and has rows at
+ * both, so a count at one host says nothing about all its rows. */
 TEST(test_a_host_that_goes)
 {
     struct outcome outcome;
@@ -451,8 +452,8 @@ TEST(test_a_host_that_goes)
     finish(&outcome);
 }
 
-/* A session that does not leave is cut: its call fails, and the level for which it left does not.
- */
+/* A session that does not leave is cut. Its call fails, but the level for which it was to leave
+ * does not fail. */
 TEST(test_a_session_that_is_cut)
 {
     struct outcome outcome;
@@ -479,7 +480,7 @@ TEST(test_time_is_over)
     struct outcome outcome;
     struct asked asked = begin();
     asked.hold_ns = 60 * MONO_NS_PER_S;
-    asked.max_time_ns = 3 * MONO_NS_PER_S; /* enough for ten sessions to come up */
+    asked.max_time_ns = 3 * MONO_NS_PER_S; /* enough to connect ten sessions */
     search(asked, BOUND, &outcome);
     assert_int_equal(outcome.search.end, SEARCH_TIME);
     assert_int_equal(outcome.search.held, 0);
@@ -489,7 +490,7 @@ TEST(test_time_is_over)
     finish(&outcome);
 }
 
-/* At most 20 rows a ms: an append takes 1 ms. */
+/* At most 20 rows per ms, as an append takes 1 ms. */
 TEST(test_rows_are_over)
 {
     struct outcome outcome;
@@ -506,8 +507,8 @@ TEST(test_rows_are_over)
     finish(&outcome);
 }
 
-/* Sessions that are up write little while the next ones take long to connect: without a rest the
- * bound on rows would end the search. */
+/* Sessions write little while the next ones take long to connect. Without this rest the bound on
+ * rows would end the search. */
 TEST(test_sessions_rest_between_levels)
 {
     struct outcome outcome;
@@ -525,7 +526,7 @@ TEST(test_memory_is_over)
 {
     struct outcome outcome;
     struct asked asked = begin();
-    asked.max_memory_bytes = 1 << 20; /* less than any machine has in use */
+    asked.max_memory_bytes = 1 << 20; /* less than any machine uses */
     search(asked, BOUND, &outcome);
     assert_int_equal(outcome.search.end, SEARCH_MEMORY);
     assert_int_equal(outcome.search.count, 0);
@@ -534,7 +535,7 @@ TEST(test_memory_is_over)
     finish(&outcome);
 }
 
-/* A level that was tried, where `let_in` sessions got in. */
+/* Adds a level that was tried, at which `let_in` sessions were up. */
 static void add_level(struct search *search, unsigned sessions, bool has_held, unsigned let_in)
 {
     struct level *level = search_add_level(search);
@@ -546,7 +547,7 @@ static void add_level(struct search *search, unsigned sessions, bool has_held, u
     search_note_level(search);
 }
 
-/* Walks a server with room for `room`; the levels that it took. */
+/* Simulates a search on a server with room for `room` sessions; returns how many levels it took. */
 static unsigned walk(unsigned first, unsigned bound, unsigned room, bool is_hinting,
                      unsigned *result)
 {
@@ -582,7 +583,7 @@ TEST(test_steps)
     assert_int_equal(walk(10, 5000, 297, true, &found), 8);
 }
 
-/* A place that was still taken by an earlier connection does not count as the limit. */
+/* A refusal because an earlier connection still had its place is not taken for the limit. */
 TEST(test_steps_try_the_last_one_again)
 {
     struct search search = {.bound = 1000};
@@ -594,7 +595,7 @@ TEST(test_steps_try_the_last_one_again)
     assert_int_equal(ladder_next(&search, 297), 594);
     add_level(&search, 594, false, 297);
     assert_int_equal(ladder_next(&search, 297), 298);
-    /* not yet right after 297 had held, nor twice */
+    /* 298 is tried again, but not right after 297 held, and not twice */
     add_level(&search, 298, false, 297);
     assert_int_equal(ladder_next(&search, 297), 298);
     add_level(&search, 298, false, 297);
@@ -605,7 +606,8 @@ TEST(test_steps_try_the_last_one_again)
 TEST(test_memory)
 {
     const struct ladder_memory memory = {.limit_bytes = 900, .base_bytes = 100};
-    assert_int_equal(ladder_memory_fits(&memory, 10, 200), 80); /* 10 each, 700 are left */
+    assert_int_equal(ladder_memory_fits(&memory, 10, 200),
+                     80); /* 10 for each session, 700 are left */
     assert_int_equal(ladder_memory_fits(&memory, 0, 100), UINT32_MAX);
     assert_int_equal(ladder_memory_fits(&memory, 10, 90), UINT32_MAX);
     assert_int_equal(ladder_memory_fits(&memory, 10, 0), UINT32_MAX);
@@ -643,15 +645,15 @@ TEST(test_reading_a_search)
     assert_int_equal(search.held, 31);
     assert_int_equal(search_knee(&search)->sessions, 20);
     assert_ptr_equal(search_best(&search), search_knee(&search));
-    /* fewer sessions with as many rows/s, but for noise; a tenth less is no noise */
+    /* fewer sessions with the same rows/s within the noise; a tenth less is more than noise */
     search.levels[3].rows_per_s = 143;
     search.levels[3].sessions = 19;
     search.levels[5].rows_per_s = 135;
     search.levels[5].sessions = 18;
     assert_int_equal(search_best(&search)->sessions, 20);
     assert_int_equal(search_knee(&search)->sessions, 19);
-    /* the knee may be noise where fewer sessions had a part as fast as its slowest */
-    assert_null(search_knee_rival(&search)); /* its parts are not known */
+    /* the knee may be noise if fewer sessions had a part as fast as its slowest part */
+    assert_null(search_knee_rival(&search)); /* its parts are unknown */
     search.levels[3].lowest_rows_per_s = 105;
     search.levels[0].highest_rows_per_s = 104;
     search.levels[5].highest_rows_per_s = 104;

@@ -1,4 +1,4 @@
-/* What the adapter for Machbase makes of targets, values and answers, without its library. */
+/* How the Machbase adapter handles targets, values and answers, without its library. */
 #include "unit/unit.h"
 
 #include <float.h>
@@ -158,8 +158,8 @@ TEST(test_nulls)
     assert_int_equal(value.variable.length, 0);
 }
 
-/* Times that the library takes for texts, structures and the present would make it read memory that
- * is not there. */
+/* Times that Machbase's library would take for texts, structures or the current time, and so read
+ * memory out of bounds. */
 TEST(test_times)
 {
     static const int64_t times[] = {0, -1, -2, -3, -4, -5, INT64_MIN, INT64_MAX};

@@ -1,4 +1,4 @@
-/* What goes over the wire to MariaDB, byte by byte, against the documented protocol. */
+/* The bytes sent to MariaDB, compared with the documented protocol. */
 #include "unit/unit.h"
 
 #include <stdio.h>
@@ -31,7 +31,7 @@ struct value_case {
     const void *value;
     const char *type_hex;
     const char *hex;
-    const char *text; /* of the other methods; NULL = bytes, which have none */
+    const char *text; /* for the other methods; NULL = bytes, which have no text */
 };
 
 static const uint8_t truth = 1;
@@ -50,7 +50,7 @@ static const int64_t most_digits = INT64_C(999999999999999999);
 static const int32_t day_zero = 0;
 static const int32_t leap_day = 19782;        /* 2024-02-29 */
 static const int32_t day_too_late = 2932897;  /* 10000-01-01 */
-static const int32_t day_too_early = -719529; /* the last of the year before 0 */
+static const int32_t day_too_early = -719529; /* the last day of the year -1 */
 static const int64_t midnight;
 static const int64_t last_moment = INT64_C(86399999999999);
 static const int64_t just_before_epoch = -1;
@@ -179,8 +179,8 @@ TEST(test_execute)
     buffer_fini(&packet);
 }
 
-/* Rows after one another, a NULL without a value, and columns that the database computes left out.
- */
+/* Rows after one another, a NULL without a value, and columns that the database computes, which are
+ * left out. */
 TEST(test_rows)
 {
     static const int16_t numbers[] = {1, 2, 3};
@@ -217,7 +217,7 @@ TEST(test_rows)
                              "01");
 }
 
-/* The length in front of texts whose lengths need 1, 3, 4 and 9 bytes. */
+/* The length before a text, for lengths that need 1, 3, 4 and 9 bytes. */
 TEST(test_long_texts)
 {
     static const struct {

@@ -1,4 +1,4 @@
-/* Results of ranks as bytes, and the one result of all. */
+/* Results of ranks as bytes, and the merged result. */
 #include "unit/unit.h"
 
 #include "unit.h"
@@ -30,13 +30,13 @@ enum {
     SECONDS = 20,
 };
 
-/* What a rank came to; freed by part_fini. */
+/* The result of a rank; freed by part_fini. */
 struct part {
     struct result result;
     struct rank_result own;
     struct buffer intervals, samples;
     struct recorder_snapshot snapshots[2];
-    uint64_t held; /* rows before the run, and of its intervals */
+    uint64_t held; /* rows before the run, plus those of its intervals */
 };
 
 static void part_init(struct part *part, unsigned first, unsigned sessions, uint64_t rows)
@@ -143,7 +143,7 @@ static struct result *make_whole(unsigned ranks, unsigned sessions, size_t hosts
     return whole;
 }
 
-/* Two ranks, the second with another machine's limit, a cause and rows in doubt. */
+/* Two ranks, the second with a limit of another machine, a cause and rows in doubt. */
 TEST(test_two)
 {
     struct part parts[2];
@@ -159,7 +159,7 @@ TEST(test_two)
             histogram_record(&parts[r].result.totals.histograms[OPERATION_APPEND], ns);
             histogram_record(&all, ns);
         }
-        /* ends of seconds are a little late; the last one is cut */
+        /* seconds end a little late; the last one is incomplete */
         const int64_t first_ns = MONO_NS_PER_S + 5000000 * (int64_t)r;
         const int64_t second_ns = 2 * MONO_NS_PER_S + 1000;
         add_interval(&parts[r], 0, first_ns, 10, 1000);
@@ -196,7 +196,7 @@ TEST(test_two)
         pack(&parts[r], &bytes[r]);
         assert_int_equal(merge_add(merge, r, bytes[r].bytes, bytes[r].length, &error), STATUS_OK);
     }
-    /* the third is lost: it told of 120 rows of 300 */
+    /* the third rank is lost after reporting 120 of 300 rows */
     struct session_summary missing[3] = {{.index = 6}, {.index = 7}, {.index = 8}};
     uint64_t told[RECORDER_COUNTERS] = {0};
     told[RECORDER_SESSIONS_CONNECTED] = 2;
@@ -213,7 +213,7 @@ TEST(test_two)
     merge_add_lost(merge, 2, missing, 3, told);
     assert_true(merge_conclude(merge));
 
-    /* the one host has the counters of all ranks, also where it was not counted after the run */
+    /* the only host has the counters of all ranks, even if it was not counted after the run */
     struct verification verification = {.state = VERIFICATION_NONE};
     assert_ptr_equal(whole->hosts[0].counters, whole->totals.counters);
     snprintf(whole->hosts[0].reason, sizeof whole->hosts[0].reason, "gone");
@@ -263,7 +263,7 @@ TEST(test_two)
         assert_int_equal(interval.end_ns,
                          i < 2 ? (int64_t)(i + 1) * MONO_NS_PER_S : 2 * MONO_NS_PER_S + 30000001);
     }
-    /* the server is where rank 1 is, whose machine rank 0 shares */
+    /* the server is on the machine that ranks 0 and 1 share */
     assert_int_equal(whole->resources.max_server_memory_bytes, 12345);
     assert_int_equal(whole->resource_rank, 1);
     assert_string_equal(whole->resources.server_note, "of machine m0, rank 1");
@@ -282,7 +282,7 @@ TEST(test_two)
     }
 }
 
-/* Rows before the run are those of one rank; what a rank has added stays when it has ended. */
+/* Rows from before the run are counted once; the rows that a rank added stay after its end. */
 TEST(test_rows_held)
 {
     const struct operation_list operations = operation_list_all();
@@ -317,7 +317,8 @@ TEST(test_rows_held)
     result_free(whole);
 }
 
-/* Intervals end a little late; two that begin in one second are one, as things stood at its end. */
+/* Intervals end a little late; two that begin in the same second become one, with the state at its
+ * end. */
 TEST(test_seconds)
 {
     static const int64_t starts_ms[] = {0, 1040, 1980, 2030};
@@ -349,7 +350,8 @@ TEST(test_seconds)
     result_free(whole);
 }
 
-/* As in one process: of all on the machine, and not by the short rest at the end. */
+/* As in one process: maxima are of the whole machine, and not set by the short interval at the end.
+ */
 TEST(test_maxima)
 {
     const struct operation_list operations = operation_list_all();
@@ -379,7 +381,7 @@ TEST(test_maxima)
     }
 }
 
-/* A trace whose run began at a moment of its own clock. */
+/* Makes a trace of a run that began at a time of its own clock. */
 static struct trace_sum *make_trace(const struct part *part, enum io_trace level, uint64_t calls)
 {
     struct trace_sum *sum = calloc(1, sizeof *sum);
@@ -399,15 +401,15 @@ static struct trace_sum *make_trace(const struct part *part, enum io_trace level
     return sum;
 }
 
-/* What was traced is brought to rank 0's clock, and added up; a rank that does not trace adds
- * nothing, and one that could not says why. */
+/* Traces are converted to rank 0's clock and added up. A rank that does not trace adds nothing; a
+ * rank that could not trace says why. */
 TEST(test_traces)
 {
     static const struct {
         int64_t start_ns;
         enum io_trace level;
         uint64_t calls;
-    } ranks[] = {{1000, IO_TRACE_FULL, 0}, /* none at all */
+    } ranks[] = {{1000, IO_TRACE_FULL, 0}, /* no calls */
                  {7000000000, IO_TRACE_FULL, 40},
                  {-20, IO_TRACE_OFF, 0},
                  {5, IO_TRACE_FULL, 60}};
@@ -445,19 +447,19 @@ TEST(test_traces)
         assert_int_equal(all->modes[IO_SYNC].layers[TRACE_TOTAL].total, count > 3 ? 100 : 40);
         assert_int_equal(all->modes[IO_SYNC].bytes, count > 3 ? 100 : 40);
         assert_string_equal(all->note, count > 2 ? "machine m1: not allowed" : "");
-        /* of two machines nobody knows whose calls a server has counted */
+        /* with two machines it is unknown whose calls a server has counted */
         assert_int_equal(all->after.count, count > 3 ? 0 : 1);
         merge_destroy(merge);
         result_free(whole);
     }
 }
 
-/* Whose figures of the server there are, and whose are missing. */
+/* Which servers are in the figures, and which are missing. */
 TEST(test_servers)
 {
     static const struct {
-        unsigned hosts, here[2]; /* of the target; on the machines of two ranks */
-        bool is_lost;            /* the second */
+        unsigned hosts, here[2]; /* hosts of the target; of these on the machines of two ranks */
+        bool is_lost;            /* the second rank */
         const char *note;
     } cases[] = {
         {1, {0, 0}, false, "no rank is on the server's machine; CPU is that of machine m0"},
@@ -503,7 +505,7 @@ TEST(test_servers)
         }
         assert_true(merge_conclude(merge));
         assert_string_equal(whole->resources.server_note, cases[i].note);
-        char note[100]; /* of the disk: the same, where no rank has looked */
+        char note[100]; /* of the disk: the same note if no rank looked at the disk */
         snprintf(note, sizeof note, "%.*s; no size",
                  (int)(strstr(cases[i].note, "machine") + 7 - cases[i].note), cases[i].note);
         assert_string_equal(whole->resources.io_of.note,
@@ -513,32 +515,32 @@ TEST(test_servers)
     }
 }
 
-/* Of one of several shapes. */
+/* Returns a value from a distribution with one of several shapes. */
 static int64_t spread_value(size_t shape, uint64_t random)
 {
     switch (shape) {
     case 0: /* even */
         return (int64_t)(random % 1000000);
-    case 1: /* of all sizes */
+    case 1: /* all magnitudes */
         return (int64_t)(random >> (22 + random % 40));
-    case 2: /* around the limits of buckets, and beyond the last one */
+    case 2: /* around the limits of buckets, and beyond the last bucket */
         return (INT64_C(1) << random % 43) - (int64_t)(random >> 43) % 2;
-    case 3: /* two humps, far apart */
+    case 3: /* two clusters, far apart */
         return random % 100 < 98 ? (int64_t)(50000 + random % 999) : 2000000000;
     default: /* always the same */
         return (int64_t)shape;
     }
 }
 
-/* What sessions record comes to the same in one recorder and in those of several ranks: each
- * histogram as a whole, and so every percentile; by the second each percentile to its bucket. */
+/* One recorder and the recorders of several ranks give the same: each histogram as a whole, and so
+ * every percentile; by the second each percentile, to the width of its bucket. */
 TEST(test_spread)
 {
     enum {
         RANKS = 4,
         SESSIONS = 8,
         HALVES = 2,
-        VALUES = 20000 /* of an operation, in each half */
+        VALUES = 20000 /* for each operation, in each half */
     };
     static const size_t series[] = {OPERATION_APPEND, OPERATION_READ};
     struct part parts[RANKS];
@@ -616,7 +618,7 @@ TEST(test_spread)
     }
 }
 
-/* Bytes of which one is another are refused, and nothing of them is added. */
+/* If any byte is changed, all are refused and nothing is added. */
 TEST(test_damaged)
 {
     struct part part;
@@ -644,7 +646,7 @@ TEST(test_damaged)
     part_fini(&part);
 }
 
-/* Bytes that are cut anywhere, or of another shape, are refused. */
+/* Bytes that are cut off anywhere, or of another shape, are refused. */
 TEST(test_not_whole)
 {
     struct part part;
@@ -679,7 +681,7 @@ TEST(test_not_whole)
     part_fini(&part);
 }
 
-/* A fleet of which there is only the paper: what it takes at rank 0. */
+/* A large simulated fleet: the time and memory that it costs at rank 0. */
 TEST(test_fleet)
 {
     const struct operation_list operations = operation_list_all();
@@ -727,7 +729,7 @@ TEST(test_fleet)
     result_free(whole);
 }
 
-/* A hold that the end of the search cut short at one of the ranks makes the rate no higher. */
+/* A hold that the end of the search shortened at one rank does not raise the rate. */
 TEST(test_level)
 {
     const struct {
@@ -756,7 +758,7 @@ TEST(test_level)
     search_fini(&search);
 }
 
-/* The part of a rank that was lost, added to one that ran to its end. */
+/* The part of a lost rank, added to the part of a rank that ran to its end. */
 TEST(test_numbers_of_two_parts)
 {
     struct result *all = calloc(1, sizeof *all);
@@ -782,7 +784,7 @@ TEST(test_numbers_of_two_parts)
     assert_memory_equal(&all->rows, &rows, sizeof rows);
     assert_int_equal(all->totals.counters[RECORDER_READS], 12);
     assert_int_equal(all->stop_reason, STOP_RANK);
-    part->stop_reason = STOP_DROP; /* a lost rank stays the reason */
+    part->stop_reason = STOP_DROP; /* the lost rank remains the reason */
     result_add_part(all, part);
     assert_int_equal(all->stop_reason, STOP_RANK);
     all->stop_reason = STOP_DURATION;

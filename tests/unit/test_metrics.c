@@ -1,4 +1,4 @@
-/* Metrics: the text that Prometheus reads, and the thread that gives it out. */
+/* Metrics: the text that Prometheus reads, and the thread that serves it. */
 #include "unit/unit.h"
 
 #include <arpa/inet.h>
@@ -91,7 +91,7 @@ TEST_BETWEEN(test_text, set_up, NULL)
     buffer_fini(&text);
 }
 
-/* A server on a port that was free a moment ago. */
+/* Starts a server on a port that was free a moment ago. */
 static struct metrics_http *start(uint16_t *port)
 {
     for (unsigned attempt = 0; attempt < 50; attempt++) {
@@ -119,7 +119,7 @@ static int connect_to(uint16_t port)
     return sock;
 }
 
-/* All that the server says until it closes. */
+/* Receives everything that the server sends until it closes the connection. */
 static size_t receive_all(int sock, char *text, size_t size)
 {
     size_t length = 0;
@@ -170,8 +170,8 @@ TEST(test_served)
     metrics_http_stop(http);
 }
 
-/* With all places taken by silent clients, one more takes that of the oldest: it does not wait
- * until their time is up, when all of them would be gone. The end does not wait for them. */
+/* When silent clients take all places, a new client takes the place of the oldest, without waiting
+ * until the time of all of them is over. The end does not wait for them either. */
 TEST(test_silent_clients)
 {
     uint16_t port;
@@ -194,7 +194,7 @@ TEST(test_silent_clients)
     }
 }
 
-/* More than any buffer of a socket takes, read slowly; and a client that never reads. */
+/* A text larger than any socket buffer, read slowly; and a client that never reads. */
 TEST(test_long_text)
 {
     enum {
@@ -219,7 +219,7 @@ TEST(test_long_text)
     free(text);
 }
 
-/* A head without end is refused when it is too long. */
+/* An endless head is refused once it is too long. */
 TEST(test_long_request)
 {
     uint16_t port;

@@ -103,7 +103,7 @@ TEST(test_build)
     }
 }
 
-/* What was put in comes out again. */
+/* Values put into a connection string are found in it again. */
 TEST(test_build_and_find)
 {
     static const char *const keys[] = {"PWD", NULL};
@@ -187,7 +187,7 @@ TEST(test_split)
     }
 }
 
-/* The same text is another one in another dialect. */
+/* The same text means different things in different dialects. */
 TEST(test_lexis)
 {
     static const struct {

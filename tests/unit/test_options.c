@@ -1,4 +1,4 @@
-/* The table of options, and what its types take. */
+/* The table of options, and the values of its types. */
 #include <string.h>
 
 #include "unit/unit.h"
@@ -33,7 +33,7 @@ TEST(test_a_command_has_an_option_once)
     }
 }
 
-/* What runs are made with is in run.json, or two that differ in it look alike. */
+/* Every option of a run must be in run.json: otherwise two different runs would look alike. */
 TEST(test_options_of_runs_are_recorded)
 {
     static const char *const others[] = {"adapter", "connect-timeout", "out", "plan", "version",
@@ -72,7 +72,7 @@ TEST(test_lists)
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         error_clear(&error);
         if (option_take(&plan, entry, wrong[i], &error) == EXIT_CODE_OK) {
-            fail_msg("'%s' was taken for a list", wrong[i]);
+            fail_msg("'%s' was accepted as a list", wrong[i]);
         }
         assert_int_equal(error.kind, ERROR_USAGE);
         assert_non_null(strstr(error.text, "--sessions"));

@@ -22,7 +22,7 @@ static struct plan ask(unsigned sessions, uint64_t records)
     return plan;
 }
 
-/* The error text of a plan that must be refused with `code`; valid until the next call. */
+/* Returns the error text of a plan that must be refused with `code`; valid until the next call. */
 static const char *refuse(const struct plan *asked, enum exit_code code)
 {
     static struct error error;
@@ -71,7 +71,7 @@ TEST(test_duration_has_no_quota)
     assert_int_equal(plan_make(&plan, &facts, NULL), EXIT_CODE_OK);
     assert_true(plan_quota(&plan, 4) == UINT64_MAX);
     plan_fini(&plan);
-    plan = ask(5, 15); /* beside a duration they have a quota */
+    plan = ask(5, 15); /* with a duration, records still give a quota */
     plan.duration_ns = MONO_NS_PER_S;
     assert_int_equal(plan_make(&plan, &facts, NULL), EXIT_CODE_OK);
     assert_int_equal(plan_quota(&plan, 4), 3);
@@ -172,7 +172,7 @@ TEST(test_url_parts)
 
 TEST(test_bad_urls)
 {
-    /* the last ones have passwords that would be taken for a port, a database or a parameter */
+    /* the last ones have passwords that look like a port, a database or a parameter */
     static const char *const bad[] = {
         "db://h:port/d",   "db://h:0/d",        "db://[::1/d",      "db://h/%zz",
         "db://h/%00",      "db:host",           "db://h:99999/d",   "db://u:12#secret@h/d",
@@ -188,12 +188,12 @@ TEST(test_bad_urls)
         assert_null(strstr(error.text, "12"));
         assert_null(strstr(error.text, "secret"));
     }
-    /* an @ in the value of a parameter is none of that */
+    /* an @ in the value of a parameter does not end a password */
     struct url url;
     assert_int_equal(url_parse(&url, "db://h:1/d?user=me@there", false, NULL), STATUS_OK);
     assert_int_equal(url.port, 1);
     url_fini(&url);
-    /* as PostgreSQL's library has it, a # is part of such a value; elsewhere there can be none */
+    /* as in libpq, a # is part of a value; elsewhere it is not allowed */
     assert_int_equal(url_parse(&url, "db://h:1/d?password=a#b@c", false, NULL), STATUS_OK);
     assert_string_equal(url.query, "password=a#b@c");
     url_fini(&url);
@@ -220,7 +220,8 @@ TEST(test_lists_of_hosts)
     assert_string_equal(url.user, "u");
     assert_string_equal(url.database, "d");
     url_fini(&url);
-    assert_int_equal(url_parse(&url, "db://a:1,a:2/d", false, NULL), STATUS_OK); /* two places */
+    assert_int_equal(url_parse(&url, "db://a:1,a:2/d", false, NULL),
+                     STATUS_OK); /* two different hosts */
     url_fini(&url);
 
     static const char *const bad[][2] = {
@@ -266,7 +267,7 @@ TEST(test_hosts_of_a_plan)
     assert_string_equal(name, "[::1]:7");
     plan_fini(&plan);
 
-    /* options win: a host over the list, a port over those in it */
+    /* options take precedence: a host over the list, a port over the ports in it */
     plan = (struct plan){
         .facts = &facts, .target_given = "postgresql://a:1,b:2/d", .target = {.port = 9}};
     assert_int_equal(target_resolve(&plan, NULL), EXIT_CODE_OK);
@@ -373,7 +374,7 @@ TEST(test_schemas_are_built_in)
     }
 }
 
-/* One word of --set, and what it makes of a built-in script. */
+/* One argument of --set, and its effect on a built-in script. */
 TEST(test_workloads_are_loaded)
 {
     static const struct {
@@ -430,11 +431,11 @@ TEST(test_workloads_are_loaded)
     }
 }
 
-/* Options as they are given, and the error that they make with a script or without one. */
+/* Options, and the error that each causes with or without a script. */
 TEST(test_options_beside_a_workload)
 {
     static const struct {
-        const char *workload, *option, *value, *wrong; /* wrong NULL: it is taken */
+        const char *workload, *option, *value, *wrong; /* wrong NULL: no error */
     } cases[] = {
         {NULL, "set", "a=1", "--set needs --workload"},
         {NULL, "tries", "3", "--tries needs --workload"},
@@ -468,7 +469,7 @@ TEST(test_options_beside_a_workload)
         if (cases[i].wrong != NULL) {
             const char *text = refuse(&plan, EXIT_CODE_USAGE);
             if (strstr(text, cases[i].wrong) == NULL) {
-                fail_msg("%s, not %s", text, cases[i].wrong);
+                fail_msg("'%s' instead of '%s'", text, cases[i].wrong);
             }
         } else {
             assert_int_equal(plan_make(&plan, &facts, NULL), EXIT_CODE_OK);
@@ -484,11 +485,11 @@ TEST(test_options_beside_a_workload)
     plan_fini(&plan);
 }
 
-/* The operands of a run: what is RECORDS, and what is the target. */
+/* The operands of a run: which is RECORDS, and which is the target. */
 TEST(test_operands_of_a_workload)
 {
     static const struct {
-        const char *words; /* behind --workload oltp */
+        const char *words; /* after --workload oltp */
         uint64_t records;
         const char *target, *wrong;
     } cases[] = {

@@ -1,4 +1,4 @@
-/* What a server does that breaks off while connecting: no real one can be made to do it. And the
+/* A server that breaks off while connecting, which a real server cannot be made to do. And the
  * bytes of a COPY. */
 #include "unit/unit.h"
 
@@ -22,7 +22,7 @@ extern const struct adapter adapter_postgresql;
 struct stand_in {
     int listener;
     const char *answer;
-    int connections; /* to answer */
+    int connections; /* connections to answer */
 };
 
 static void *hang_up(void *argument)
@@ -69,7 +69,7 @@ static enum status open_stand_in(const char *answer, const char *sslmode, struct
     return status;
 }
 
-/* An overloaded server resets connections: that is no fault of certificates or passwords. */
+/* An overloaded server resets connections: certificates and passwords are not to blame. */
 TEST(test_tls_that_breaks_off)
 {
     struct error error;
@@ -79,7 +79,7 @@ TEST(test_tls_that_breaks_off)
     assert_int_equal(error.kind, ERROR_CONNECTION);
 }
 
-TEST(test_no_tls_there)
+TEST(test_server_without_tls)
 {
     struct error error;
     const enum status status = open_stand_in("N", "require", &error);
@@ -97,7 +97,7 @@ TEST(test_hang_up_without_tls)
     assert_int_equal(error.kind, ERROR_CONNECTION);
 }
 
-/* A server that takes one COPY of rows and keeps what it was sent. */
+/* A server that accepts one COPY of rows and keeps the bytes. */
 struct copy_server {
     int listener;
     size_t length;
@@ -124,7 +124,7 @@ static void *take_copy(void *argument)
     unsigned char head[5] = {0}, body[1024];
     bool goes_on = true;
     for (bool is_first = true; goes_on; is_first = false) {
-        /* the first message has no letter */
+        /* the first message has no type letter */
         goes_on = receive(client, head + is_first, sizeof head - is_first);
         const size_t length = ((size_t)head[3] << 8) + head[4] - 4;
         goes_on = goes_on && length <= sizeof body && receive(client, body, length);
@@ -145,8 +145,8 @@ static void *take_copy(void *argument)
     return NULL;
 }
 
-/* Expected are the bytes of PostgreSQL's binary format: length words, numeric in base 10,000,
- * moments in microseconds since 2000. */
+/* The expected bytes are in PostgreSQL's binary format: length words, numeric in base 10,000, times
+ * in microseconds since 2000. */
 TEST(test_values_of_a_copy)
 {
     static const char expected[] = "5047434f50590aff0d0a0000000000000000000009"

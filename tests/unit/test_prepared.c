@@ -5,14 +5,14 @@
 
 #include "base/prepared.h"
 
-/* An adapter that notes what it is asked for, and fails where it is told to. */
+/* An adapter that counts its calls, and fails on request. */
 struct adapter_conn {
     unsigned prepares, runs, prepared_runs, drops;
     bool only_checks;               /* prepare makes nothing */
-    enum status prepare_status;     /* of the calls to come */
-    unsigned stale_runs;            /* how many prepared runs to come are stale, */
-    enum staleness staleness;       /* and in which way */
-    const struct statement *latest; /* that was run, prepared */
+    enum status prepare_status;     /* of the next calls */
+    unsigned stale_runs;            /* how many of the next prepared runs are stale */
+    enum staleness staleness;       /* how they are stale */
+    const struct statement *latest; /* the last one that was run prepared */
 };
 
 struct adapter_prepared {
@@ -135,7 +135,7 @@ TEST_BETWEEN(test_one_that_is_prepared_before, begin, end)
     assert_int_equal(conn.prepares, 1);
 }
 
-/* The adapter gets what it has made for the one before. */
+/* When another statement takes the slot, the adapter is given what it prepared for the old one. */
 TEST_BETWEEN(test_another_one_takes_the_slot, begin, end)
 {
     assert_int_equal(call(&first), STATUS_OK);
@@ -159,7 +159,7 @@ TEST_BETWEEN(test_what_is_run_as_text, begin, end)
     set.adapter = &keeper;
     assert_int_equal(conn.runs, 4);
     assert_int_equal(conn.prepares, 0);
-    conn.only_checks = true; /* once */
+    conn.only_checks = true; /* for one call */
     assert_int_equal(call(&first), STATUS_OK);
     assert_int_equal(call(&first), STATUS_OK);
     assert_int_equal(conn.prepares, 1);
@@ -195,7 +195,7 @@ TEST_BETWEEN(test_prepared_again_when_stale, begin, end)
     assert_int_equal(answer.rows, 2);
     assert_int_equal(conn.prepares, 2);
     assert_int_equal(conn.prepared_runs, 3);
-    /* not without end */
+    /* not endlessly */
     conn.stale_runs = 2;
     assert_int_equal(call(&first), STATUS_REJECTED);
     assert_int_equal(error.native_code, 9);
@@ -216,7 +216,7 @@ TEST_BETWEEN(test_stale_in_a_transaction, begin, end)
     assert_string_equal(error.sqlstate, "0A000");
     assert_non_null(strstr(error.text, "a table has changed since the statement was prepared: "
                                        "the plan is old"));
-    assert_int_equal(conn.prepares, 1); /* in that transaction nothing can be prepared */
+    assert_int_equal(conn.prepares, 1); /* a failed transaction cannot prepare anything */
     error_clear(&error);
     assert_int_equal(call(&first), STATUS_OK);
     assert_int_equal(conn.prepares, 2);

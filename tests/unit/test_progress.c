@@ -1,4 +1,4 @@
-/* The progress line: what it says, how it gets shorter, and how often it is written. */
+/* The progress line: its text, its shorter forms, and how often it is written. */
 #include "unit/unit.h"
 
 #include <stdarg.h>
@@ -71,7 +71,7 @@ TEST_BETWEEN(test_full_line, set_up, NULL)
                         "cpu 60%  server 45%  memory 812 MiB  errors 0  left 12s");
 }
 
-/* 34.56 % is 34.5: the last row, not rounding, makes 100 %. */
+/* 34.56 % is shown as 34.5: only the last row, not rounding, makes 100 %. */
 TEST_BETWEEN(test_not_whole_before_it_is, set_up, NULL)
 {
     const struct progress progress = begun();
@@ -99,14 +99,14 @@ TEST_BETWEEN(test_never_wider, set_up, NULL)
                                                "cpu 60%  errors 0  left 12s");
 }
 
-/* Errors are news: then they stay longer than sessions and speed. */
+/* Errors are more important: a shorter line keeps them longer than sessions and speed. */
 TEST_BETWEEN(test_errors_stay, set_up, NULL)
 {
     const struct progress progress = begun();
     total.counters[RECORDER_APPENDS_FAILED] = 5;
     total.counters[RECORDER_READS_FAILED] = 2;
     assert_string_equal(format(&progress, 32), "rows 345,600 34.5%  errors 7");
-    /* so are batches that were sent again, and checks of a script that failed */
+    /* so are batches that were sent again, and failed checks of scripts */
     total.counters[RECORDER_BUSY_RETRIES] = 3;
     total.counters[RECORDER_CHECKS_FAILED] = 8487;
     assert_non_null(strstr(format(&progress, 0), "retries 3  failed checks 8,487  errors 7"));
@@ -132,7 +132,8 @@ TEST_BETWEEN(test_duration, set_up, NULL)
     assert_null(strstr(format(&progress, 0), "left"));
 }
 
-/* Feeds a run of which n rows take c0 n + c1 n² seconds, up to `rows`, and reads the time left. */
+/* Simulates a run whose first n rows take c0 n + c1 n² seconds, up to `rows`; returns the time
+ * left. */
 static int left_after(double c0, double c1, uint64_t rows, uint64_t seconds)
 {
     struct progress progress = begun();
@@ -156,7 +157,7 @@ static int left_after(double c0, double c1, uint64_t rows, uint64_t seconds)
     return (int)s;
 }
 
-/* Rows that get dearer as there are more: a million of them takes 1 + 1,000 s. */
+/* Rows that take longer the more rows there are: a million of them takes 1 + 1,000 s. */
 TEST_BETWEEN(test_left_follows_the_trend, set_up, NULL)
 {
     assert_in_range(left_after(1e-6, 1e-9, 1000000, 5), 900, 1100);
@@ -165,7 +166,7 @@ TEST_BETWEEN(test_left_follows_the_trend, set_up, NULL)
     assert_in_range(left_after(1e-4, 0, 1000000, 10), 89, 91);
 }
 
-/* A rate sets the pace, however slowly the first rows came; a time ends the run. */
+/* A rate sets the pace, however slow the first rows were; a duration ends the run. */
 TEST_BETWEEN(test_left_within_rate_and_duration, set_up, NULL)
 {
     plan.records = 100000;
@@ -210,7 +211,7 @@ TEST_BETWEEN(test_what_reads_cost, set_up, NULL)
     fclose(stream);
 }
 
-/* What is nearer to its end counts. */
+/* Whichever ends first counts. */
 TEST_BETWEEN(test_rows_or_a_duration, set_up, NULL)
 {
     const struct progress progress = begun();

@@ -4,7 +4,7 @@
 
 #include "adapters/registry.h"
 
-/* Each adapter is found by its name and by its aliases, none of which is another one's. */
+/* Each adapter is found by its name and its aliases, which belong to no other adapter. */
 TEST(test_names)
 {
     size_t names = 0, null_adapters = 0;
@@ -25,7 +25,7 @@ TEST(test_names)
     assert_null(registry_find(""));
 }
 
-/* What users type, where the adapter is built. */
+/* Names that users type, if the adapter is built. */
 TEST(test_common_names)
 {
     static const char *const names[][2] = {{"postgres", "postgresql"},

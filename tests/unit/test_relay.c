@@ -1,4 +1,5 @@
-/* Programs that are ranks through the process that starts them; both ends are in this one. */
+/* Programs that are ranks through the process that started them; here one process plays both
+ * ends. */
 #include "unit/unit.h"
 
 #include <pthread.h>
@@ -15,7 +16,7 @@ enum {
     COUNT = 7
 };
 
-/* What is in MPI's place: a message that was sent last, and one that comes. */
+/* In place of MPI: the message sent last, and the message to receive next. */
 struct message {
     unsigned rank;
     char *bytes;
@@ -52,8 +53,10 @@ static void *take(unsigned *from, size_t *size)
 static const struct ranks_module carrier = {.start = start, .send = send, .take = take};
 static const struct ranks_module *through, *program;
 static uint32_t run;
-
-/* A message for a run comes from another rank; the relay sees it. What it has for its own. */
+/* Lets a message for a run arrive from another rank, and the relay handle it. Returns the message
+ * if it is for the relay's own rank, else NULL. */
+/* Lets the relay receive a message for a run from another rank. Returns the relay's own message, if
+ * any. */
 static void *come(unsigned from, uint32_t of_run, const char *bytes, size_t size)
 {
     unsigned rank;
@@ -70,7 +73,7 @@ static void *come(unsigned from, uint32_t of_run, const char *bytes, size_t size
     return own;
 }
 
-/* What was sent last has these bytes, and is of a run. */
+/* Checks the bytes and the run of the message sent last. */
 static void check_sent(unsigned to, uint32_t of_run, const char *bytes, size_t size)
 {
     assert_int_equal(sent.rank, to);
@@ -115,7 +118,7 @@ static int begin(void **state)
     assert_true(program->start(&number, &count, why, sizeof why));
     assert_int_equal(number, NUMBER);
     assert_int_equal(count, COUNT);
-    assert_null(relay_of_program()); /* of what it starts itself */
+    assert_null(relay_of_program()); /* not for programs that it starts itself */
     return 0;
 }
 
@@ -147,7 +150,7 @@ TEST_BETWEEN(test_both_ways, begin, end)
     check_taken(5, "two", 3);
     check_taken(0, "", 0);
     check_nothing();
-    /* who is out of reach is lost */
+    /* a rank that cannot be reached is lost */
     assert_true(program->send(COUNT, strdup("no"), 2, false));
     assert_null(look());
     check_taken(COUNT, "", 0);
@@ -180,11 +183,11 @@ TEST_BETWEEN(test_ends, begin, end)
 {
     assert_true(program->send(0, strdup("last"), 4, false));
     program->end(true);
-    relay_close(); /* what it said last is not lost */
+    relay_close(); /* its last message is not lost */
     check_sent(0, run, "last", 4);
     assert_true(relay_tell_end(0));
     check_sent(0, run, "", 0);
-    /* rank 0's next one ended before this one began */
+    /* rank 0's next run ended before this rank's began */
     assert_null(come(0, run + 1, "", 0));
     begin(state);
     check_taken(0, "", 0);
@@ -216,7 +219,7 @@ TEST_BETWEEN(test_large, begin, end)
     assert_non_null(is_sent);
     check_sent(6, run, bytes, LARGE);
     assert_true(sent.is_bulk);
-    /* nobody waits for a program that does not look */
+    /* a program that does not read its messages blocks no one */
     assert_null(come(6, run, bytes, LARGE));
     assert_null(come(6, run, "then", 4));
     unsigned rank;

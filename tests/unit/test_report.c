@@ -1,4 +1,4 @@
-/* The reports of a run made by hand: one screen of text, and run.json. */
+/* The reports of a hand-made run: one screen of text, and run.json. */
 #include "unit/unit.h"
 
 #include <stdarg.h>
@@ -27,7 +27,7 @@ static void write_client_version(char *text, size_t size)
 
 static const struct adapter adapter = {.name = "postgresql",
                                        .client_version = write_client_version};
-static struct result result; /* too large for a stack */
+static struct result result; /* too large for the stack */
 static struct histogram histograms[OPERATIONS];
 static struct facts facts;
 static struct plan plan;
@@ -142,7 +142,7 @@ static void add_cause(enum cause_phase phase, uint64_t count, const char *sqlsta
     snprintf(cause->error.text, sizeof cause->error.text, "%s", words);
 }
 
-/* A run in which much went wrong. */
+/* Makes a run in which much went wrong. */
 static void spoil(void)
 {
     result.sessions = (struct session_ledger){.requested = 1000,
@@ -201,8 +201,8 @@ static size_t count_lines(const char *line)
     return lines;
 }
 
-/* Fails unless every line fits the screen, or is one word that does not, and holds nothing but
- * characters; and unless the four figures and what follows them fit a small terminal. */
+/* Fails unless every line fits the screen, or is one word that does not, and has printable
+ * characters only; and unless the four figures and the text after them fit a small terminal. */
 static void check_screen(const char *text)
 {
     for (const char *line = text; *line != '\0'; line += strcspn(line, "\n") + 1) {
@@ -278,7 +278,7 @@ TEST_BETWEEN(test_bad_text, set_up, NULL)
     free(text);
 }
 
-/* Everything at its longest: all of it is there, the figures and the verdict last. */
+/* With every text at its longest nothing is missing, and the figures and the verdict are last. */
 TEST_BETWEEN(test_worst_text_is_whole, set_up, NULL)
 {
     spoil();
@@ -337,7 +337,7 @@ TEST_BETWEEN(test_worst_text_is_whole, set_up, NULL)
     free(text);
 }
 
-/* NULL when it could not be written. */
+/* Returns run.json as text; NULL if it could not be written. */
 static char *json_text(void)
 {
     char *text = NULL;
@@ -365,7 +365,7 @@ static json_t *json_of(void)
     return json;
 }
 
-/* The value at a path of keys: "causes.0.text" with numbers for places in arrays. */
+/* Returns the value at a path of keys: "causes.0.text", with numbers for indexes of arrays. */
 static json_t *at(json_t *json, const char *path)
 {
     char copy[128];
@@ -429,7 +429,7 @@ TEST_BETWEEN(test_json_values, set_up, NULL)
     json_decref(json);
 }
 
-/* What run.json keeps of a histogram is all of it: it can be made again, and so be merged. */
+/* run.json keeps a whole histogram, so that it can be rebuilt and merged. */
 TEST_BETWEEN(test_json_histograms, set_up, NULL)
 {
     static struct histogram again;
@@ -463,13 +463,13 @@ TEST_BETWEEN(test_json_write_failure, set_up, NULL)
 
 static size_t allocations_left;
 
-/* Fails once: what follows the failure succeeds, and must not hide it. */
+/* Fails once. Later allocations succeed, which must not hide the failure. */
 static void *limited_malloc(size_t size)
 {
     return allocations_left-- == 0 ? NULL : malloc(size);
 }
 
-/* Whichever allocation fails: no crash, no leak, and never a part taken for the whole. */
+/* Whichever allocation fails: no crash, no leak, and no partial file that looks complete. */
 TEST_BETWEEN(test_json_out_of_memory, set_up, NULL)
 {
     spoil();

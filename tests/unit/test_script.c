@@ -1,5 +1,5 @@
-/* Scripts: what they declare, their mistakes, and their functions on a host that writes down what
- * it is asked for. */
+/* Scripts: their declarations, their errors, and their functions on a host that writes down its
+ * calls. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -165,7 +165,7 @@ TEST(test_declarations)
     script_destroy(script);
 }
 
-/* How many ? a text has is up to the dialect. */
+/* The dialect decides how many ? placeholders a text has. */
 TEST(test_parameters_by_dialect)
 {
     struct script *script = load("statement('s', [[SELECT 'it\\'s ?']])\n" BODY, NULL);
@@ -183,13 +183,13 @@ TEST(test_parameters_by_dialect)
                    "has 1 ? and 0 types");
 }
 
-/* What the host was asked for, in one line. */
+/* The calls of the host, in one line. */
 struct log {
     char text[4000];
     enum status next; /* of the next run */
-    uint64_t rows;    /* that it answers */
+    uint64_t rows;    /* rows in the next answer */
     bool is_stopped;
-    unsigned asked; /* whether it is stopped */
+    unsigned asked; /* calls of is_stopped */
 };
 
 static void add(struct log *log, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -305,7 +305,7 @@ static struct script_state *begin(const struct script *script, struct log *log,
     return state;
 }
 
-/* Runs the only transaction of a script once; returns how it ended. */
+/* Runs the only transaction in the script once; returns how it ended. */
 static enum script_end run_once(const char *text, struct log *log, struct error *error)
 {
     struct script *script = load(text, NULL);
@@ -348,7 +348,7 @@ TEST(test_ends)
         const char *body;
         enum status next;
         enum script_end end;
-        const char *words; /* of the error */
+        const char *words; /* part of the error */
     } cases[] = {
         {"s:run(1)", STATUS_OK, SCRIPT_DONE, ""},
         {"s:run(1)", STATUS_REJECTED, SCRIPT_FAILED, ""},
@@ -388,7 +388,8 @@ TEST(test_ends)
     }
 }
 
-/* Also one that catches what ends it, or computes in a function of a library. */
+/* An endless script ends, even if it catches the error that ends it, or computes in a library
+ * function. */
 TEST(test_endless)
 {
     static const char *const bodies[] = {
@@ -403,7 +404,7 @@ TEST(test_endless)
         snprintf(text, sizeof text,
                  "local s = statement('s', 'select 1')\ntransaction('t', function() %s end)",
                  bodies[i]);
-        /* one that calls may be seen in a call or between two */
+        /* a script with calls may be stopped in a call or between two calls */
         const enum script_end end = run_once(text, &log, &error);
         assert_true(end == SCRIPT_WRONG || (calls && end == SCRIPT_STOPPED));
         if (end == SCRIPT_WRONG &&
@@ -414,7 +415,7 @@ TEST(test_endless)
     }
 }
 
-/* What takes long in C is bounded. */
+/* Functions that could take long in C are bounded. */
 TEST(test_bounds)
 {
     static const struct {
@@ -452,7 +453,7 @@ TEST(test_bounds)
     }
 }
 
-/* Patterns are those of Lua's library, but for what would never be done. */
+/* Patterns are those of Lua's library, except for those that would never finish. */
 TEST(test_patterns)
 {
     static const struct {
@@ -483,7 +484,8 @@ TEST(test_patterns)
     }
 }
 
-/* A function that makes a value may draw, and run a statement: the values around it stay. */
+/* A function that makes a value may draw and run a statement without changing the values around it.
+ */
 TEST(test_nested_draws)
 {
     struct error error;
@@ -499,7 +501,7 @@ TEST(test_nested_draws)
     assert_string_equal(log.text, "run 1( 'nested') run 0( 'a' '7' 'a') ");
 }
 
-/* A float on either side means real numbers, be it whole. */
+/* A float on either side, even a whole one, means real numbers. */
 TEST(test_uniform)
 {
     static const struct {
@@ -529,7 +531,7 @@ TEST(test_uniform)
     }
 }
 
-/* What a function of the session took of a counter is given to nobody else. */
+/* Numbers that a session's function took from a counter are not given to other sessions. */
 TEST(test_counter_of_session)
 {
     struct script *script =
@@ -548,7 +550,7 @@ TEST(test_counter_of_session)
     script_destroy(script);
 }
 
-/* The same turn draws the same, another turn, session or seed something else. */
+/* The same turn draws the same values; another turn, session or seed draws other values. */
 TEST(test_draws_repeat)
 {
     struct script *script = load("local c, k = counter('c', 100), keys('zipfian', 1, 1000000)\n"
@@ -605,7 +607,7 @@ TEST(test_weights)
     script_destroy(script);
 }
 
-/* A statement with ${session} is another one in each; pairs has one order in all. */
+/* A statement with ${session} differs in each session; pairs has the same order in all. */
 TEST(test_sessions)
 {
     struct script *script = load("local t = {}\n"
@@ -669,7 +671,7 @@ TEST(test_rows)
     script_destroy(script);
 }
 
-/* Those that are built in load with their defaults, and have what tells a user about them. */
+/* The built-in scripts load with their defaults, and have a description for users. */
 TEST(test_built_in)
 {
     for (const struct script_built_in *entry = script_built_ins; entry->name != NULL; entry++) {

@@ -1,4 +1,4 @@
-/* Idle sessions, the least number of sessions, and what is said of single sessions. */
+/* Idle sessions, the minimum number of sessions, and the figures of single sessions. */
 #include "unit/scripted.h"
 
 enum {
@@ -55,7 +55,7 @@ TEST(test_idle_sessions_that_died)
     end(result);
 }
 
-/* An error of the statement is an answer. */
+/* A statement that fails with an error was answered. */
 TEST(test_idle_sessions_that_are_refused_an_answer)
 {
     const struct plan plan = make_idle();
@@ -115,7 +115,7 @@ TEST(test_too_few_are_left)
     end(result);
 }
 
-/* They go so fast that the main thread may not look before the last one has gone. */
+/* They go so fast that the main thread may not notice before the last one has gone. */
 TEST(test_all_go_at_once)
 {
     struct plan plan = make_plan();
@@ -127,7 +127,7 @@ TEST(test_all_go_at_once)
     end(result);
 }
 
-/* A session that connects again is not gone. */
+/* A session that reconnects is not gone. */
 TEST(test_reconnecting_is_not_gone)
 {
     struct plan plan = make_plan();
@@ -167,7 +167,7 @@ TEST(test_times_of_a_session)
     end(result);
 }
 
-/* What a session waits for at its end, without an answer to come, is a gap as well. */
+/* The time that a session waits at its end without an answer is also a gap. */
 TEST(test_the_gap_at_the_end)
 {
     struct plan plan = make_plan();

@@ -1,4 +1,4 @@
-/* A sweep: its runs, its files, its report, and how long it takes. */
+/* A sweep: its runs, its files, its report, and its estimate of the time left. */
 #include "unit/memory_stream.h"
 
 #include <string.h>
@@ -34,7 +34,7 @@ static void release(void)
     json_decref(sweep.words);
 }
 
-/* As if the run had left this summary. */
+/* Gives the run a summary, as if it had ended. */
 static void leave(struct saved_sweep_run *run, const char *summary)
 {
     struct error error;
@@ -75,7 +75,7 @@ TEST(test_runs)
     release();
 }
 
-/* Of what --vary asks for. */
+/* With --vary. */
 TEST(test_variants)
 {
     const struct plan given = {
@@ -105,7 +105,7 @@ TEST(test_variants)
     release();
 }
 
-/* What weighs most decides, whenever it happened. */
+/* The heaviest outcome decides, whenever it happened. */
 TEST(test_worst)
 {
     make(1);
@@ -143,7 +143,7 @@ static void write_and_read(const char *name, struct csv_table *table)
     release();
 }
 
-/* A row by some of its columns: "run 1 1000x10000000". */
+/* Checks a row by some of its columns: "run 1 1000x10000000". */
 static void expect_row(const struct csv_table *table, size_t row, const char *columns,
                        const char *expected)
 {
@@ -210,7 +210,7 @@ TEST(test_csv_of_repeats)
     csv_table_free(&table);
 }
 
-/* Between 0 and an expectation that was missed there is no third exit code. */
+/* Exit codes are not quantities: the median, lowest and highest rows leave them empty. */
 TEST(test_csv_of_exit_codes)
 {
     static const char columns[] = "statistic exit_code appends";
@@ -227,7 +227,7 @@ TEST(test_csv_of_exit_codes)
     csv_table_free(&table);
 }
 
-static const struct adapter server = {.name = "postgresql"}; /* built or not */
+static const struct adapter server = {.name = "postgresql"}; /* also if the adapter is not built */
 
 TEST(test_text)
 {
@@ -290,7 +290,7 @@ TEST(test_time_left)
     finish(&sweep.results.runs[0], "1", "VALID");
     sweep.results.runs[0].wall_s = 20;
     assert_int_equal(1000 * time_left(&sweep.results, 1, 0, 3) + 0.5, 1000 * 220);
-    /* what a run that failed took says nothing, and nothing is left of it */
+    /* the duration of a failed run is ignored, and no time is left for it */
     fail_run(&sweep.results.runs[1], EXIT_CODE_SERVER, "");
     sweep.results.runs[1].wall_s = 500;
     assert_int_equal(1000 * time_left(&sweep.results, 2, 0, 0) + 0.5, 1000 * 200);

@@ -1,4 +1,4 @@
-/* The tables of a report: what people are shown is there. */
+/* The tables of a report: the columns that people see are filled. */
 #include "unit/unit.h"
 
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 static const struct figure_set set;
 static const struct verification verification;
 
-/* The tables that people are shown, and a record of each. */
+/* The tables that people see, and a record of each. */
 static const struct {
     const struct report_table *table;
     const void *record;
@@ -36,7 +36,7 @@ static void fill(struct report_row *row, size_t i)
     tables[i].table->fill(row, tables[i].record);
 }
 
-/* A column that no cell fills would be empty on the page, and end the text. */
+/* A column without a cell would be empty on the page, and end the text. */
 TEST(test_columns_have_cells)
 {
     static struct report_row row;
@@ -60,7 +60,7 @@ TEST(test_columns_have_cells)
     }
 }
 
-/* The text looks a cell up by its key, so no two cells that it shows have the same. */
+/* The text finds a cell by its key, so no two cells that it shows have the same key. */
 TEST(test_keys_differ)
 {
     static struct report_row row;
@@ -90,8 +90,7 @@ TEST(test_runs)
     assert_false(report_column_is_shown(&without, false, false));
 }
 
-/* What a level has nothing of is unknown, not 0; in JSON the operation that it does not have lacks.
- */
+/* A value that a level lacks is unknown, not 0; an operation that it lacks is missing in JSON. */
 TEST(test_level)
 {
     static struct report_row row;

@@ -1,4 +1,4 @@
-/* The text report: ledgers as sums, long texts, figures that are not known. */
+/* The text report: ledgers as sums, long texts, unknown figures. */
 #include "unit/unit.h"
 
 #include <stdarg.h>
@@ -14,7 +14,7 @@
 #include "report/text.h"
 
 static const struct adapter server = {.name = "postgresql"};
-static struct result result; /* too large for a stack */
+static struct result result; /* too large for the stack */
 static struct facts facts;
 static struct plan plan;
 
@@ -37,7 +37,7 @@ static int set_up(void **state)
     return 0;
 }
 
-/* The caller frees it. */
+/* Returns the text report, which the caller frees. */
 static char *report(void)
 {
     char *text = NULL;
@@ -59,7 +59,7 @@ static void check_contains(const char *text, const char *wanted)
     }
 }
 
-/* The report has the line `expected`, whole, and as the first that begins with its label. */
+/* Checks that the report has the whole line `expected`, as the first line with its label. */
 static void check_line(const char *expected)
 {
     char *text = report();
@@ -76,12 +76,12 @@ static void check_line(const char *expected)
 }
 
 enum {
-    NAMES = 12 /* at most, of the script */
+    NAMES = 12 /* the most names of a script */
 };
 static struct histogram histograms[OPERATIONS + NAMES];
 static uint64_t counts[OPERATIONS + NAMES][OPERATION_COUNTS];
 
-/* A run of the built-in script tpcb, as if it had come to something. */
+/* Makes a run of the built-in script tpcb, with results. */
 static void set_up_script(void)
 {
     struct error error = {0};
@@ -133,7 +133,7 @@ TEST_BETWEEN(test_script, set_up, NULL)
     script_destroy(plan.script);
 }
 
-/* Terms of 0 are said one by one while there is room, then together, then not. */
+/* Terms of 0 are written separately if there is room, else together, else left out. */
 TEST_BETWEEN(test_zero_terms, set_up, NULL)
 {
     static const struct {
@@ -193,7 +193,7 @@ TEST_BETWEEN(test_verification, set_up, NULL)
         .state = VERIFICATION_DONE, .rows_before = 5, .rows_after = 9, .surplus = 4};
     check_line("Verified  count(*) 5 before, 9 after: 0 lost, 4 more than this run can have");
 
-    /* what each row read says is not said again by a count */
+    /* what reading back every row shows is not repeated from the count */
     result.verification.lost = result.verification.lost_at_most = 2;
     result.verification.rejected_arrived = 3;
     result.row_verification =
@@ -236,7 +236,7 @@ TEST_BETWEEN(test_fairness, set_up, NULL)
     free(text);
 }
 
-/* What explains a figure or a failure is broken into lines, not cut. */
+/* The explanation of a figure or a failure is wrapped, not cut off. */
 TEST_BETWEEN(test_long_texts_are_whole, set_up, NULL)
 {
     struct cause *cause = &result.causes.entries[result.causes.count++];

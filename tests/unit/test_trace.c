@@ -1,4 +1,4 @@
-/* What becomes of the kernel's records: classes of files, sums, rows of io.csv. */
+/* The processing of the kernel's records: classes of files, sums, rows of io.csv. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,7 +59,7 @@ TEST(test_files)
         {{"append.db-shm", "run", "/"}, TRACE_OTHER},
         {{"append.db", "run", "/"}, TRACE_TABLE},
         {{"postgresql.conf", "data", "/"}, TRACE_OTHER},
-        /* a file system for the logs alone: its root has no name */
+        /* a file system only for the logs: its root has no name */
         {{"00000001000000A90000003F", "/"}, TRACE_WAL},
         {{"00000001000000A90000003F.backup", "/"}, TRACE_OTHER},
         {{"xlogtemp.4711", "/"}, TRACE_OTHER},
@@ -91,7 +91,7 @@ TEST(test_sums)
     trace_add(sum, &event, TRACE_TABLE);
     event = call(IO_WRITE, 10, 0, 0);
     trace_add(sum, &event, TRACE_WAL);
-    /* requests of any kind are no part of a call's figures */
+    /* requests of any kind are not part of a call's figures */
     event = call(IO_WRITE, 1000, 400, 600);
     event.kind = IO_REQUEST;
     trace_add(sum, &event, TRACE_WAL);
@@ -118,7 +118,7 @@ TEST(test_sums)
     free(sum);
 }
 
-/* With requests alone these are the figures, but those of nobody's calls. */
+/* At level "requests" the figures are those of requests, and no calls are counted. */
 TEST(test_requests)
 {
     struct trace_sum *sum = sum_of(IO_TRACE_REQUESTS);
@@ -164,7 +164,7 @@ TEST(test_rows)
     length = trace_write_row(row, "", &event, TRACE_UNKNOWN, 1500);
     row[length] = '\0';
     assert_string_equal(row, "-500,request,R,8192,100,0,50,50,7,8,unknown,writeback,0\r\n");
-    /* the longest there can be */
+    /* the longest row */
     memset(&event, 0xff, sizeof event);
     event.kind = IO_OPERATION;
     event.mode = IO_WRITE;
@@ -190,7 +190,7 @@ TEST(test_rows)
     }
 }
 
-/* Seconds become longer where there are too many, and none of the time is lost. */
+/* If there are too many seconds, each slot becomes longer, and no time is lost. */
 TEST(test_slots)
 {
     struct trace_sum *sum = sum_of(IO_TRACE_FULL);
@@ -212,8 +212,8 @@ TEST(test_slots)
     free(sum);
 }
 
-/* Two machines: what is counted adds, the percentile is that of all calls, and the seconds are as
- * long as those of the longer one. */
+/* Two machines: counts are added, the percentile covers all calls, and the slots are as long as
+ * those of the longer trace. */
 TEST(test_machines)
 {
     enum {
@@ -260,7 +260,7 @@ TEST(test_machines)
     free(one);
 }
 
-/* A call is in the seconds in which it was, each layer with as much of it. */
+/* A call is spread over the seconds in which it ran, each layer in proportion. */
 TEST(test_spread)
 {
     struct trace_sum *sum = sum_of(IO_TRACE_FULL);
@@ -280,7 +280,7 @@ TEST(test_spread)
         assert_int_equal(sum->slots[i][TRACE_QUEUE], tenths[i] * quarter_ns / 10);
         assert_int_equal(sum->slots[i][TRACE_DEVICE], tenths[i] * 5 * quarter_ns / 10);
     }
-    /* what cannot be divided is all there */
+    /* nothing is lost where a time cannot be divided evenly */
     event.total_ns = (uint64_t)(3 * MONO_NS_PER_S + 1);
     event.queue_ns = 7;
     event.device_ns = 1000000007;
@@ -302,8 +302,8 @@ TEST(test_spread)
     free(sum);
 }
 
-/* What began before the gate opened, or after the last answer, is in no figure; but it is compared
- * with what the server has counted. */
+/* Calls that began before the gate opened or after the last answer are excluded from all figures,
+ * but are compared with what the server has counted. */
 TEST(test_outside)
 {
     static const uint64_t moments[] = {150, 199, 200, 300, 301, 400};

@@ -79,7 +79,7 @@ TEST(test_durations)
     }
     int64_t value;
     assert_false(units_parse_duration("11", 10 * MONO_NS_PER_S, &value));
-    /* 2^63 ns when it is a double, one more than there are */
+    /* as a double this is 2^63 ns, one more than the largest duration */
     assert_false(units_parse_duration("9223372036.854775", INT64_MAX, &value));
 }
 

@@ -1,4 +1,4 @@
-/* Values as text, held against texts that were written by hand. */
+/* Values as text, compared with hand-written texts. */
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
@@ -131,7 +131,8 @@ static size_t count_digits(const char *text)
     return digits;
 }
 
-/* The text is read back as the number, of a float as a double too, and none is shorter. */
+/* Checks that the text reads back as the number (for a float also as a double), and that no shorter
+ * text does. */
 static void check_real(double value, bool is_float)
 {
     char text[VALUE_TEXT_BYTES + 1], shortest[64];
@@ -201,7 +202,7 @@ TEST(test_reals)
         if (isfinite(value)) {
             check_real(value, false);
         }
-        /* of any digits, in the range that is written without the library */
+        /* any digits, in the range that is written without the library */
         value = ldexp(1 + (double)(bits >> 12) * 0x1p-52, (int)(i % 60) - 6);
         check_real(value, false);
         check_real((double)(float)value, true);

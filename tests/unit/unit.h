@@ -1,8 +1,8 @@
 /*
- * What every cmocka test includes, in the order that cmocka wants.
+ * The header that every cmocka test includes, with the includes in the order that cmocka requires.
  *
  * Tests register themselves: TEST(name) { ... } is a test, and the main function of main.c runs all
- * tests of a file, in the order of the file. In the body `state` is cmocka's; it may stay unused.
+ * tests of a file, in the order of the file. In the body `state` is cmocka's; it need not be used.
  */
 #ifndef UNIT_UNIT_H
 #define UNIT_UNIT_H
@@ -15,8 +15,8 @@
 
 #include <cmocka.h>
 
-/* With a function before the test and one after it, NULL for none: they return 0, or the test
- * fails. */
+/* A test with a function before and a function after it, NULL for none; the test fails unless they
+ * return 0. */
 #define TEST_BETWEEN(name, before, after)                                                          \
     static void name(void **state);                                                                \
     __attribute__((constructor)) static void name##_is_a_test(void)                                \
@@ -30,8 +30,8 @@
 /* Copies the test. */
 void case_add(const struct CMUnitTest *test);
 
-/* Before the first test of a file and after its last one: 0, or the file fails. A file that has
- * none of its own gets those of main.c, which do nothing. */
+/* Called before the first test of a file and after its last one; the file fails unless they return
+ * 0. A file without its own functions uses those of main.c, which do nothing. */
 int group_set_up(void **state);
 int group_tear_down(void **state);
 
