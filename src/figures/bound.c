@@ -67,7 +67,7 @@ enum status bound_parse(struct bound *bound, const char **rest, struct error *er
     } else if (relation == 0) {
         what = "has no relation after the name";
     } else if (!bound->is_word && !is_number) {
-        what = "has no valid number";
+        what = "has no number after the relation";
     } else if (strlen(at) >= sizeof bound->unit || strpbrk(at, "<>=!") != NULL) {
         what = "has text after the number that is not a unit";
     }

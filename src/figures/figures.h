@@ -227,7 +227,7 @@ enum figure_better {
     /* the run plus the session's acknowledged rows; counts below an earlier count of the session */ \
     K(FRESH_CHECKS, "fresh_checks", "freshness.checks counters", "reads checked against own rows", \
       VERIFIED, NEITHER, NULL) \
-    K(FRESH_BEHIND, "fresh_behind", "freshness.behind counters", "reads behind own rows", VERIFIED, \
+    K(FRESH_BEHIND, "fresh_behind", "freshness.behind counters", "reads that missed own rows", VERIFIED, \
       LOW, NULL) \
     K(FRESH_BACKWARD, "fresh_backward", "freshness.backward counters", \
       "reads that went backwards", VERIFIED, LOW, NULL) \
@@ -313,7 +313,7 @@ enum figure_better {
     K(RETRIES_DUPLICATE, "retries_duplicate", "transactions counters", NULL, NONE, LOW, \
       "append_transaction_retries_total", NULL, "cause=\"duplicate\"") \
     /* with --rate: due = begun + skipped + not begun; skipped: by --late; late: begun over 100 ms */ \
-    /* after its time */ \
+    /* after its time (without a script, of batches: BATCHES_LATE) */ \
     K(TRANSACTIONS_DUE, NULL, "transactions.due", NULL, NONE, NEITHER, NULL) \
     K(SKIPPED, "skipped", "transactions counters.transactions_skipped", NULL, NONE, LOW, \
       "append_transactions_skipped_total", "Transactions skipped by --late.") \
@@ -544,7 +544,7 @@ extern const char *const operation_kind_names[]; /* "transaction", "read", … *
 struct operation_list {
     size_t count;
     struct operation entries[OPERATIONS_MAX];
-    unsigned when; /* enum operation_when that hold */
+    unsigned when; /* bits of enum operation_when that apply to the plan */
 };
 
 /* Returns the operations of the table; only those of OPERATION_ALWAYS are used. */

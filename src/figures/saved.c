@@ -542,13 +542,13 @@ json_t *saved_sweep_changes(const struct saved_sweep *sweep)
 void saved_sweep_describe_change(const json_t *change, char *text, size_t size)
 {
     static const char *const members[] = {"setting", "value", "run", "other_value", "other_run"};
-    const char *told[COUNT_OF(members)];
+    const char *values[COUNT_OF(members)];
     for (size_t i = 0; i < COUNT_OF(members); i++) {
-        told[i] = json_string_value(json_object_get(change, members[i]));
-        told[i] = told[i] == NULL ? "unknown" : told[i];
+        values[i] = json_string_value(json_object_get(change, members[i]));
+        values[i] = values[i] == NULL ? "unknown" : values[i];
     }
-    snprintf(text, size, "setting %s of the server changed: %s in %s, %s in %s", told[0], told[1],
-             told[2], told[3], told[4]);
+    snprintf(text, size, "setting %s of the server changed: %s in %s, %s in %s", values[0],
+             values[1], values[2], values[3], values[4]);
 }
 
 void saved_sweep_run_folder(const struct saved_sweep *sweep, const struct saved_sweep_run *run,

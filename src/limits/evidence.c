@@ -335,7 +335,7 @@ static struct finding *add_finding(const struct attribution *attribution, enum l
     return finding;
 }
 
-/* Adds the limit's name, and how to raise it: the advice from before the run is for all of its
+/* Adds the limit's name, and how to raise it: preferably as advised before the run, for all of its
  * sessions. */
 static void add_limit(const struct attribution *attribution, struct finding *finding,
                       const struct limit *limit, bool says_use)

@@ -851,7 +851,7 @@ static void read_database(struct survey *survey, const struct server_limits *ser
             .unit = "sessions",
             .allowed = LIMIT_NONE,
             .is_unknown = true,
-            .note = "not known: a pooler is in front of the server; see the pooler's settings "
+            .note = "unknown: a pooler is in front of the server; see the pooler's settings "
                     "(pgbouncer: max_client_conn, default_pool_size)"};
         warn(survey, &limit);
     }

@@ -194,8 +194,8 @@ void causes_add_named(struct causes *causes, enum cause_phase phase, const char 
 /* Adds `more` with its count and times. */
 void causes_add_cause(struct causes *causes, const struct cause *more);
 
-/* Returns the most frequent cause of `phase`, or of any phase for CAUSE_PHASES; NULL without a cause.
- * No thread may be adding causes meanwhile. */
+/* Returns the most frequent cause of `phase`, or of any phase for CAUSE_PHASES; NULL without a
+ * cause. No thread may be adding causes meanwhile. */
 const struct cause *causes_most_frequent(const struct causes *causes, enum cause_phase phase);
 
 /* Copies `from`, as of one moment, into `into`, which must be initialised and unused by other

@@ -12,7 +12,7 @@
 enum {
     LIMITS_MAX = 48,
     FINDINGS_MAX = 12,
-    LIMIT_WHERE_BYTES = 544, /* the path of a cgroup's file fits */
+    LIMIT_WHERE_BYTES = 544, /* enough for the path of a file of a cgroup */
     LIMIT_FIX_BYTES = 600
 };
 #define LIMIT_NONE UINT64_MAX /* no limit, or a limit that does not depend on the sessions */

@@ -18,7 +18,7 @@ enum {
 size_t histogram_bucket(int64_t ns)
 {
     const uint64_t value = ns < 0 ? 0 : (uint64_t)ns;
-    /* The or makes all values below 128 share the shift 0, and keeps clz defined for 0. */
+    /* the bitwise or gives all values below 128 the shift 0, and keeps clz defined for 0 */
     const unsigned shift =
         63U - SUB_BUCKET_BITS - (unsigned)__builtin_clzll(value | (uint64_t)SUB_BUCKETS);
     return ((size_t)shift << SUB_BUCKET_BITS) + (size_t)(value >> shift);
@@ -130,7 +130,7 @@ struct recorder {
     unsigned sessions;
     size_t operations;
     size_t hosts;         /* 1 or more */
-    struct shard *shards; /* by host, then shard, then operation */
+    struct shard *shards; /* ordered by host, then shard, then operation */
     void *shards_allocation;
     char *owns;
     void *owns_allocation;

@@ -206,7 +206,7 @@ struct result {
     struct server_limits server; /* version "" when the server did not report it */
     struct connection_info connection;
     char engine[ROW_TYPE_NAME_BYTES]; /* of the table; "" where the database has only one */
-    char removal[320]; /* how to remove what the run leaves in the database; "" = nothing */
+    char removal[320]; /* how to undo the changes in the database; "" = nothing stays */
 
     enum verdict verdict;
     char verdict_reason[240]; /* one line, never empty */

@@ -602,7 +602,7 @@ void sampler_end(struct sampler *sampler, struct resource_summary *summary)
 const char *const memory_source_names[] = {"unknown", "self", "pss", "rss", "cgroup"};
 
 const char *const memory_source_texts[] = {
-    [MEMORY_UNKNOWN] = "not known",
+    [MEMORY_UNKNOWN] = "unknown",
     [MEMORY_SELF] = "resident memory of this program, the database included",
     [MEMORY_PSS] = "private memory of the server's processes, shared memory once (PSS)",
     [MEMORY_RSS] = "private part of every process's resident memory, largest shared part once",

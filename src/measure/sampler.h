@@ -90,7 +90,7 @@ struct sample {
     uint64_t sessions_alive;
     struct cpu_shares cpu;
     int64_t server_memory_bytes; /* highest reading of the interval; negative = unknown */
-    unsigned server_processes;   /* processes (threads count as part of theirs) */
+    unsigned server_processes;   /* processes, without their threads */
     unsigned server_threads;
     uint64_t client_memory_bytes; /* RSS of this program */
     struct io_reading io;         /* growth in the interval */

@@ -439,7 +439,8 @@ struct memory_reader {
     uint64_t private_huge_bytes; /* of these: hugetlbfs pages mapped by one process only, summed */
     uint64_t shared_huge_bytes;  /* of these: the largest shared mapping of one process */
     uint64_t most_huge_bytes;    /* of these: the largest total of one process */
-    /* Of the reading with the smallest share of processes, unless all were always read. */
+    /* PSS was read of this many processes, out of so many, in the reading with the smallest share;
+     * 0 if every reading read all. */
     size_t fewest_refreshed;
     size_t fewest_of;
 };
@@ -698,7 +699,7 @@ static bool update(struct server_process *server)
                               : walk_all(server))) {
         return false;
     }
-    /* A tree is the server as long as its root runs. */
+    /* a tree belongs to the server as long as its root runs */
     bool is_any = server->cgroup >= 0;
     for (size_t i = 0; i < server->tree_count; i++) {
         struct server_tree *tree = &server->trees[i];
@@ -1130,8 +1131,8 @@ void server_process_describe(const struct server_process *server, struct resourc
         snprintf(note, size, "the server's process ended during the run");
     } else if (server->restarts > 0) {
         snprintf(note, size,
-                 "the server was restarted during the run: what it used during the restart is "
-                 "not in the figures");
+                 "the server was restarted during the run: its use during the restart is "
+                 "missing from the figures");
     } else if (missing > 0 && server->was_attached && server->cgroup < 0) {
         snprintf(note, size, "%zu of %zu servers not found: %.115s", missing, server->tree_count,
                  noted->note);

@@ -58,9 +58,9 @@ bool server_process_runs(const struct server_process *server, pid_t pid);
 void server_process_describe(const struct server_process *server, struct resource_summary *summary);
 
 /* Finds the process that listens on `port` in this program's network namespace or, if `path` is not
- * NULL, on that Unix socket (for a folder: on the port's socket in it). Of several processes it is
- * the one from which the others descend. Returns false if no process was found; `note` then says
- * why, and what to do. On success `note` is empty or has a warning. */
+ * NULL, on that Unix socket (for a folder: on the port's socket in it). If several processes hold
+ * it, it is the one from which the others descend. Returns false if no process was found; `note`
+ * then says why, and what to do. On success `note` is empty or has a warning. */
 bool server_find(int proc, uint16_t port, const char *path, struct procfs_process *found,
                  char *note, size_t note_bytes);
 

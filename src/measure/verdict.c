@@ -50,7 +50,7 @@
  */
 enum weight {
     WEIGHT_INTERRUPTED, /* the user ended the run */
-    WEIGHT_DEFECT,      /* append has a bug */
+    WEIGHT_DEFECT,      /* a defect of append */
     WEIGHT_SCRIPT,      /* the script has an error */
     WEIGHT_LOST,        /* acknowledged rows are lost */
     WEIGHT_TOO_FEW,     /* fewer sessions than --min-sessions requires */
@@ -463,7 +463,7 @@ static void judge_ledgers(struct judge *judge)
     end_if(judge,
            !session_ledger_balances(&result->sessions) || !row_ledger_balances(&result->rows) ||
                (has_script && !script_balances(result)),
-           WEIGHT_DEFECT, EXIT_CODE_INTERNAL, "", "a ledger does not balance: a bug in append");
+           WEIGHT_DEFECT, EXIT_CODE_INTERNAL, "", "a ledger does not balance: a defect of append");
 }
 
 /* Gives the reasons of --min-sessions. Before the gate opened, the first limit is to blame; after
@@ -598,7 +598,8 @@ static void judge_transactions(struct judge *judge, const char *why)
     end_if(judge, in_doubt > 0, WEIGHT_INCOMPLETE, EXIT_CODE_SHORT, why,
            "%s of %s transactions %s in doubt", UNITS_COUNT(in_doubt), UNITS_COUNT(begun),
            units_plural(in_doubt, "is", "are"));
-    DEGRADED_IF(judge, failed > 0, "%s of %s transactions failed, %s of them in part",
+    DEGRADED_IF(judge, failed > 0,
+                "%s of %s transactions failed; %s of them left acknowledged writes",
                 UNITS_COUNT(failed), UNITS_COUNT(begun),
                 UNITS_COUNT(counters[RECORDER_TRANSACTIONS_PARTIAL]));
     exit_if(judge, !is_excused, WEIGHT_INCOMPLETE, EXIT_CODE_SHORT,
@@ -725,7 +726,7 @@ static void judge_measurement(struct judge *judge, const struct client_machine *
     const bool has_ranks = result->rank_count > 0;
     const bool has_server = machine->has_server && mean->server >= 0;
     DEGRADED_IF(judge, counters[RECORDER_FRESH_BEHIND] + counters[RECORDER_FRESH_BACKWARD] > 0,
-                "reads did not show acknowledged rows: %s counts were behind, %s went backwards",
+                "reads did not show acknowledged rows: %s counts missed rows, %s went backwards",
                 UNITS_COUNT(counters[RECORDER_FRESH_BEHIND]),
                 UNITS_COUNT(counters[RECORDER_FRESH_BACKWARD]));
     end_if(judge, counters[RECORDER_READS_FAILED] > 0, WEIGHT_READS, EXIT_CODE_SHORT,
@@ -841,7 +842,7 @@ void search_judge(const struct search *search, struct result *result, bool is_lo
     SEARCH_IF(search->end == SEARCH_SCRIPT, EXIT_CODE_USAGE, "%s", script_error(&result->causes));
     for (size_t i = 0; i < result->rank_count; i++) {
         SEARCH_IF(!result->ranks[i].is_known, EXIT_CODE_SHORT,
-                  "rank %zu on machine %.60s was lost; %s sessions were held before", i,
+                  "rank %zu on machine %.60s was lost; %s sessions were held before that", i,
                   result->ranks[i].machine, held);
     }
     SEARCH_IF(v->lost_at_most > 0 && !v->is_shrunk, EXIT_CODE_SHORT,
@@ -850,7 +851,7 @@ void search_judge(const struct search *search, struct result *result, bool is_lo
     /* not even the first level held */
     SEARCH_IF(search->held == 0 && failure == NULL,
               search->end == SEARCH_MEMORY ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_SHORT,
-              "no level was held before the search ended: %s", search_end_names[search->end]);
+              "the search ended (%s) before any level was held", search_end_names[search->end]);
     SEARCH_IF(
         search->held == 0, is_own ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_SERVER,
         "not even %s %s held: %.180s", failed,

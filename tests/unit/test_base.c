@@ -303,7 +303,7 @@ TEST(test_bad_moments)
     }
 }
 
-TEST(test_moments_there_and_back)
+TEST(test_moments_round_trip)
 {
     static const struct moment moments[] = {
         {false, 0}, {false, INT64_C(12345000000)}, {true, INT64_C(1769860800250000000)}};

@@ -79,7 +79,7 @@ TEST(test_levels)
     report_free(&report);
 }
 
-/* A long run has more rows than a chart can show: rates are averaged, of latencies the worst is
+/* A long run has more rows than a chart can show: rates are averaged, and the worst latency is
  * taken. */
 TEST(test_merged)
 {

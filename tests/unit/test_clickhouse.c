@@ -257,7 +257,7 @@ TEST(test_answers)
 {
     char text[100];
     char lines[][80] = {"a\\tb\t\\N\t\\\\N\t\t-5", "",
-                        "Code: 395, e.displayText() = DB::Exception: no", "behind it"};
+                        "Code: 395, e.displayText() = DB::Exception: no", "after it"};
     struct answer answer = {.take = take, .context = text};
     struct clickhouse_reading reading = {.answer = &answer};
     (void)state;
@@ -312,7 +312,7 @@ TEST(test_rows_of_an_insert)
     assert_int_equal(clickhouse_count_values("insert into t values ('"), 1);
 }
 
-TEST(test_lacks)
+TEST(test_unsupported)
 {
     assert_string_equal(dialect_clickhouse_lacks("18.16.1")->words, "delete");
     assert_string_equal(dialect_clickhouse_lacks("22.3.2.1")->words, "delete");

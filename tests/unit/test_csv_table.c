@@ -70,7 +70,7 @@ TEST(test_torn_line)
     }
 }
 
-TEST(test_no_csv)
+TEST(test_not_csv)
 {
     static const struct {
         const char *text;

@@ -44,7 +44,7 @@ static enum status run(struct adapter_conn *conn, const struct statement *statem
 
 static const struct adapter server = {.name = "server", .run = run};
 
-static void tell(const char *name, const char *value)
+static void add_row(const char *name, const char *value)
 {
     rows[row_count][0] = name;
     rows[row_count++][1] = value;
@@ -64,18 +64,18 @@ static int set_up(void **state)
     (void)state;
     row_count = 0;
     cell_count = 2;
-    tell("version", "10.11.6-MariaDB");
-    tell("max_connections", "151");
-    tell("Max_User_Connections", "0");
-    tell("thread_handling", "one-thread-per-connection");
-    tell("Threads_connected", "3");
-    tell("max_prepared_stmt_count", "16382");
-    tell("Prepared_stmt_count", "20");
-    tell("account_sessions", "2");
-    tell("account", "'u'@'%'");
-    tell("unheard_of", "7");
-    tell("max_connections", NULL);
-    tell(NULL, "1");
+    add_row("version", "10.11.6-MariaDB");
+    add_row("max_connections", "151");
+    add_row("Max_User_Connections", "0");
+    add_row("thread_handling", "one-thread-per-connection");
+    add_row("Threads_connected", "3");
+    add_row("max_prepared_stmt_count", "16382");
+    add_row("Prepared_stmt_count", "20");
+    add_row("account_sessions", "2");
+    add_row("account", "'u'@'%'");
+    add_row("unheard_of", "7");
+    add_row("max_connections", NULL);
+    add_row(NULL, "1");
     return 0;
 }
 
@@ -124,7 +124,7 @@ TEST_BETWEEN(test_statements_of_a_session, set_up, NULL)
 
 TEST_BETWEEN(test_thread_pool, set_up, NULL)
 {
-    tell("thread_handling", "pool-of-threads");
+    add_row("thread_handling", "pool-of-threads");
     ask(&dialect_mysql, false);
     assert_int_equal(limits.count, 1);
     assert_int_equal(limits.tasks_per_session, 0);
@@ -133,35 +133,35 @@ TEST_BETWEEN(test_thread_pool, set_up, NULL)
 /* Up to MariaDB 10.11 SUPER included the privilege. */
 TEST_BETWEEN(test_administrators, set_up, NULL)
 {
-    tell("SUPER", "yes");
+    add_row("SUPER", "yes");
     ask(&dialect_mysql, false);
     assert_int_equal(limits.sessions[0].allowed, 152);
-    tell("version", "11.4.2-MariaDB");
+    add_row("version", "11.4.2-MariaDB");
     ask(&dialect_mysql, false);
     assert_int_equal(limits.sessions[0].allowed, 151);
-    tell("CONNECTION ADMIN", "yes");
+    add_row("CONNECTION ADMIN", "yes");
     ask(&dialect_mysql, false);
     assert_int_equal(limits.sessions[0].allowed, 152);
 }
 
 TEST_BETWEEN(test_accounts, set_up, NULL)
 {
-    tell("max_user_connections", "9");
-    tell("max_user_connections_global", "9");
+    add_row("max_user_connections", "9");
+    add_row("max_user_connections_global", "9");
     ask(&dialect_mysql, true);
     assert_int_equal(limits.count, 3);
     assert_int_equal(limits.sessions[1].allowed, 9);
     assert_int_equal(limits.sessions[1].used, 2);
     assert_string_equal(limits.sessions[1].note, "of every account, so of account 'u'@'%'");
-    tell("CONNECTION ADMIN", "yes");
+    add_row("CONNECTION ADMIN", "yes");
     ask(&dialect_mysql, false);
     assert_int_equal(limits.count, 1);
-    tell("max_user_connections", "-1");
+    add_row("max_user_connections", "-1");
     ask(&dialect_mysql, false);
     assert_int_equal(limits.count, 1);
 }
 
-TEST_BETWEEN(test_no_more_than_there_is_room_for, set_up, NULL)
+TEST_BETWEEN(test_more_limits_than_fit, set_up, NULL)
 {
     static const char *const row[CELLS_MAX] = {"some_limit", "-5", "2", NULL, NULL};
     (void)state;
@@ -178,7 +178,7 @@ TEST_BETWEEN(test_no_more_than_there_is_room_for, set_up, NULL)
 
 /* Which limit a refused connect reports as reached. Drivers have their own numbers, with the
  * server's text. */
-TEST(test_what_is_full)
+TEST(test_limits_that_errors_name)
 {
     static const struct {
         const struct dialect *dialect;
@@ -233,7 +233,7 @@ TEST(test_what_is_full)
 }
 
 /* Whether a call may be repeated. */
-TEST(test_what_may_be_tried_again)
+TEST(test_calls_that_may_be_repeated)
 {
     static const struct {
         const struct dialect *dialect;

@@ -598,7 +598,7 @@ TEST(the_ends_of_a_range_are_drawn)
     }
 }
 
-TEST(keys_that_make_no_sense_are_refused)
+TEST(invalid_keys_are_refused)
 {
     static const struct {
         enum keys_kind kind;

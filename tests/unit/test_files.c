@@ -221,7 +221,7 @@ TEST_BETWEEN(test_whole_run, set_up, tear_down)
     json_decref(json);
 }
 
-TEST_BETWEEN(test_only_histograms_of_what_was_asked_for, set_up, tear_down)
+TEST_BETWEEN(test_histograms_of_used_operations_only, set_up, tear_down)
 {
     struct run_files *files = create();
     finish(files);

@@ -5,7 +5,7 @@
 #include "load/session.h"
 #include "unit/scripted.h"
 
-TEST(test_all_well)
+TEST(test_successful_run)
 {
     script = (struct scripted){.status = STATUS_OK};
     const struct plan plan = make_plan();
@@ -37,29 +37,29 @@ TEST(test_sessions_leave_together)
     end(result);
 }
 
-static int64_t told_ns;
-static uint64_t rows_when_told;
+static int64_t gate_ns;
+static uint64_t rows_at_gate;
 
-static void tell_gate(void *context, int64_t go_ns)
+static void note_gate(void *context, int64_t go_ns)
 {
     (void)context;
-    told_ns = go_ns;
+    gate_ns = go_ns;
     mono_sleep(50 * MONO_NS_PER_MS);
-    rows_when_told = atomic_load(&rows_kept);
+    rows_at_gate = atomic_load(&rows_kept);
 }
 
 /* on_gate is called before any session works, however late the main thread is. */
-TEST(test_gate_is_told_first)
+TEST(test_on_gate_is_called_first)
 {
     const struct plan plan = make_plan();
     script = (struct scripted){.status = STATUS_OK};
-    on_gate = tell_gate;
-    rows_when_told = UINT64_MAX;
+    on_gate = note_gate;
+    rows_at_gate = UINT64_MAX;
     const int64_t before_ns = mono_now_ns();
     struct result *result = run(&plan);
     on_gate = NULL;
-    assert_int_equal(rows_when_told, 0);
-    assert_in_range(told_ns, before_ns, mono_now_ns());
+    assert_int_equal(rows_at_gate, 0);
+    assert_in_range(gate_ns, before_ns, mono_now_ns());
     assert_rows(result, 0, 0, 0);
     end(result);
 }
@@ -89,7 +89,7 @@ TEST(test_refused_and_timed_out)
     end(result);
 }
 
-TEST(test_server_that_answers_no_connect)
+TEST(test_connects_without_an_answer)
 {
     struct plan plan = make_plan();
     plan.connect_concurrency = 2;
@@ -217,7 +217,7 @@ TEST(test_stale_counts_are_anomalies)
     end(result);
 }
 
-TEST(test_a_count_that_lacks_one_row)
+TEST(test_a_count_that_is_one_too_low)
 {
     struct plan plan = make_plan();
     plan.sessions = 1;
@@ -495,7 +495,7 @@ static struct scripted lose(enum step step, int victim, unsigned call)
 
 /* The connection is lost at each step of the third batch. Rows that were handed over stay in doubt;
  * rows of a batch that were never handed over are sent after the reconnect. */
-TEST(test_lost_and_had_again)
+TEST(test_lost_and_reconnected)
 {
     const struct plan plan = make_reconnecting();
     static const struct {
@@ -523,22 +523,22 @@ TEST(test_lost_and_had_again)
     }
 }
 
-static struct append_loss told;
+static struct append_loss reported;
 
-static void tell_loss(const struct adapter_conn *conn, struct append_loss *loss)
+static void report_loss(const struct adapter_conn *conn, struct append_loss *loss)
 {
     (void)conn;
-    *loss = told;
+    *loss = reported;
 }
 
 /* The adapter may know which rows of a lost batch were refused before, which were on their way, and
  * so which were never sent: those are sent after the reconnect. */
-TEST(test_a_loss_that_is_known)
+TEST(test_a_loss_that_the_adapter_reports)
 {
-    struct adapter telling = scripted;
-    telling.append_lost = tell_loss;
+    struct adapter reporting = scripted;
+    reporting.append_lost = report_loss;
     static const struct {
-        struct append_loss told;
+        struct append_loss reported;
         uint64_t accepted, rejected, in_doubt;
         size_t count;
         struct row_exception exceptions[2];
@@ -552,9 +552,9 @@ TEST(test_a_loss_that_is_known)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct plan plan = make_reconnecting();
-        plan.adapter = &telling;
+        plan.adapter = &reporting;
         plan.verify_mode = VERIFY_ROWS;
-        told = cases[i].told;
+        reported = cases[i].reported;
         script = lose(STEP_CLOSE, 5, 3);
         script.accepted = cases[i].accepted;
         struct result *result = run(&plan);
@@ -665,7 +665,7 @@ TEST(test_refused_for_good)
     end(result);
 }
 
-TEST(test_a_fatal_error_is_no_loss)
+TEST(test_a_fatal_error_is_not_a_loss)
 {
     const struct plan plan = make_reconnecting();
     script = (struct scripted){STEP_ROWS, STATUS_FATAL, ERROR_NOT_FOUND, 5, 3, 1, 0, 0};
@@ -719,7 +719,7 @@ TEST(test_a_server_that_is_read_only_for_a_time)
 }
 
 /* A server that accepts every connection and answers nothing: sessions must not retry forever. */
-TEST(test_connections_that_are_good_for_nothing)
+TEST(test_connections_without_answers)
 {
     const struct plan plan = make_reconnecting();
     script = lose(STEP_APPEND_OPEN, -1, 1);
@@ -733,7 +733,7 @@ TEST(test_connections_that_are_good_for_nothing)
 
 /* Tries are counted from 0 again after each answered batch: here every connection serves one batch.
  */
-TEST(test_an_answer_makes_all_tries_good)
+TEST(test_an_answer_resets_the_tries)
 {
     const struct plan plan = make_reconnecting();
     script = lose(STEP_APPEND_OPEN, -1, 2);
@@ -792,7 +792,7 @@ TEST(test_refused_after_a_cut)
 }
 
 /* The answer and the cut coincide: all rows are acknowledged, and the connection is gone. */
-TEST(test_cut_as_it_was_answered)
+TEST(test_cut_and_answered_at_once)
 {
     static const struct {
         enum step step;
@@ -819,7 +819,7 @@ TEST(test_cut_as_it_was_answered)
 }
 
 /* The time ends while a session waits for its next try: the session has not given up. */
-TEST(test_the_end_wakes_those_who_wait)
+TEST(test_the_end_wakes_waiting_sessions)
 {
     struct plan plan = make_reconnecting();
     plan.records = 0;

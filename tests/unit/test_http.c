@@ -262,7 +262,8 @@ static void send_answer(int sock, const struct turn *turn)
         flood[i] = flood[i + 1022] = '"';
         flood[i + 1023] = ',';
     }
-    const int parts = turn->then == FLOOD ? 1024 : turn->then == ROWS ? MANY_ROWS / 1024 : 0;
+    const int rows = turn->then == ROWS ? MANY_ROWS / 1024 : 0;
+    const int parts = turn->then == FLOOD ? 1024 : rows;
     for (int i = 0; i < parts; i++) {
         if (send(sock, flood, sizeof flood, MSG_NOSIGNAL) < 0) {
             return;
@@ -734,7 +735,7 @@ TEST(test_never_twice)
 
 /* The rows of an append whose connection ends before its request are in doubt if the request was
  * sent on another connection, and not sent if there is no other connection. */
-TEST(test_lost_before_and_behind)
+TEST(test_lost_before_and_after_the_request)
 {
     static const struct {
         const struct adapter *adapter;
@@ -1013,7 +1014,7 @@ static bool count_wide(void *context, const struct cell *cells, size_t count)
     return true;
 }
 
-/* Of an answer too long to keep, only one row is kept at a time. */
+/* An answer that is too long to keep is passed on row by row. */
 TEST(test_many_rows)
 {
     static const struct turn turns[] = {

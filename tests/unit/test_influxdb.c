@@ -111,7 +111,7 @@ TEST(test_escapes)
     influxdb_lines_fini(&lines);
 }
 
-TEST(test_what_lines_cannot_say)
+TEST(test_values_that_lines_cannot_hold)
 {
     static const struct text_value bad[] = {{"a\\", 2}, {"a\nb", 3}};
     struct column own[] = {{.name = "k", .type = COLUMN_TEXT, .native_type = INFLUXDB_TAG}};

@@ -226,7 +226,7 @@ TEST(times)
 }
 
 /* 64 writes of 64 KiB that bypass the page cache: the device made at least these. */
-TEST(what_dd_writes)
+TEST(writes_of_dd)
 {
     char path[] = "/tmp/append-dd-XXXXXX", of[64];
     const int file = mkstemp(path);

@@ -134,7 +134,7 @@ TEST(test_run_that_did_not_begin)
     plan->duration_ns = INT64_C(5000000000);
     struct memory memory;
     memory_open(&memory);
-    assert_true(junit_write_error(memory.stream, plan, EXIT_CODE_SERVER, "nobody \"listens\""));
+    assert_true(junit_write_error(memory.stream, plan, EXIT_CODE_SERVER, "nothing \"listens\""));
     memory_expect(
         &memory,
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
@@ -146,7 +146,7 @@ TEST(test_run_that_did_not_begin)
         "      <property name=\"folder\" value=\"out\"/>\n"
         "    </properties>\n"
         "    <testcase classname=\"append\" name=\"outcome\" time=\"0\">\n"
-        "      <error type=\"exit-code-4\" message=\"nobody &quot;listens&quot;\"/>\n"
+        "      <error type=\"exit-code-4\" message=\"nothing &quot;listens&quot;\"/>\n"
         "    </testcase>\n"
         "  </testsuite>\n"
         "</testsuites>\n");

@@ -170,7 +170,7 @@ struct outcome {
     struct search search;
     struct result *result;
     unsigned begun;     /* calls of on_begin */
-    unsigned told;      /* calls of on_level */
+    unsigned reported;  /* calls of on_level */
     unsigned shortages; /* calls of on_shortage */
     uint64_t checks,
         stale; /* counts compared with the session's rows, and counts that were too low */
@@ -189,7 +189,7 @@ static void on_level(void *context, const struct level *level, const struct leve
     if (server.has_two_hosts && level->outcome == LEVEL_FAILED) {
         atomic_store(&is_second_gone, true);
     }
-    outcome->told += level == &outcome->search.levels[outcome->search.count - 1] ? 1 : 0;
+    outcome->reported += level == &outcome->search.levels[outcome->search.count - 1] ? 1 : 0;
 }
 
 static void on_shortage(void *context)
@@ -306,7 +306,7 @@ static void finish(struct outcome *outcome)
     assert_true(session_ledger_balances(&outcome->result->sessions));
     assert_true(row_ledger_balances(&outcome->result->rows));
     assert_int_equal(outcome->begun, search->count);
-    assert_int_equal(outcome->told, search->count);
+    assert_int_equal(outcome->reported, search->count);
     unsigned failed = 0;
     for (size_t i = 0; i < search->count; i++) {
         const struct level *level = &search->levels[i];
@@ -434,7 +434,7 @@ TEST(test_sessions_without_progress)
 
 /* A session that is restarted because its host is gone works at the other host and has rows at
  * both, so a count at one host says nothing about all its rows. */
-TEST(test_a_host_that_goes)
+TEST(test_a_host_that_goes_away)
 {
     struct outcome outcome;
     struct asked asked = begin();
@@ -475,7 +475,7 @@ TEST(test_a_session_that_is_cut)
     finish(&outcome);
 }
 
-TEST(test_time_is_over)
+TEST(test_bound_on_time)
 {
     struct outcome outcome;
     struct asked asked = begin();
@@ -491,7 +491,7 @@ TEST(test_time_is_over)
 }
 
 /* At most 20 rows per ms, as an append takes 1 ms. */
-TEST(test_rows_are_over)
+TEST(test_bound_on_rows)
 {
     struct outcome outcome;
     struct asked asked = begin();
@@ -522,7 +522,7 @@ TEST(test_sessions_rest_between_levels)
     finish(&outcome);
 }
 
-TEST(test_memory_is_over)
+TEST(test_bound_on_memory)
 {
     struct outcome outcome;
     struct asked asked = begin();
@@ -542,7 +542,9 @@ static void add_level(struct search *search, unsigned sessions, bool has_held, u
     assert_non_null(level);
     level->sessions = sessions;
     level->outcome = has_held ? LEVEL_HELD : LEVEL_FAILED;
-    level->reason = has_held ? LEVEL_NO_REASON : let_in > 0 ? LEVEL_REFUSED : LEVEL_DROPPED;
+    if (!has_held) {
+        level->reason = let_in > 0 ? LEVEL_REFUSED : LEVEL_DROPPED;
+    }
     level->up = let_in;
     search_note_level(search);
 }

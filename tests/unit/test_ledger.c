@@ -78,7 +78,7 @@ TEST(sums_of_ledgers_balance)
     assert_int_equal(row_sum.not_sent, 100);
 }
 
-struct settle_case {
+struct count_case {
     uint64_t before;
     uint64_t after;
     uint64_t lost;
@@ -92,7 +92,7 @@ struct settle_case {
 /* 600 acknowledged, 150 in doubt, 200 rejected. */
 TEST(counts_are_compared_with_the_ledger)
 {
-    const struct settle_case cases[] = {
+    const struct count_case cases[] = {
         {70, 670, 0, 0, 0, 0, 0, false},      /* exact */
         {70, 770, 0, 0, 100, 0, 0, false},    /* some rows in doubt arrived */
         {70, 820, 0, 0, 150, 0, 0, false},    /* all rows in doubt arrived */

@@ -19,7 +19,7 @@ static const struct limit *find(const struct limit_list *list, enum limit_id id)
     return NULL;
 }
 
-TEST(test_first_of_limits)
+TEST(test_first_limit)
 {
     const struct limit_list list = {
         .count = 3,

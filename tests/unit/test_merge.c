@@ -198,19 +198,19 @@ TEST(test_two)
     }
     /* the third rank is lost after reporting 120 of 300 rows */
     struct session_summary missing[3] = {{.index = 6}, {.index = 7}, {.index = 8}};
-    uint64_t told[RECORDER_COUNTERS] = {0};
-    told[RECORDER_SESSIONS_CONNECTED] = 2;
-    told[RECORDER_ROWS_ACKNOWLEDGED] = 120;
-    told[RECORDER_APPENDS] = 12;
-    told[RECORDER_TRANSACTIONS_BEGUN] = 10;
-    told[RECORDER_TRANSACTIONS_COMMITTED] = 7;
-    told[RECORDER_TRANSACTIONS_FAILED] = 1;
-    told[RECORDER_TRANSACTIONS_UNFINISHED] = 1;
-    told[RECORDER_RETRIES_BUSY] = 2;
+    uint64_t reported[RECORDER_COUNTERS] = {0};
+    reported[RECORDER_SESSIONS_CONNECTED] = 2;
+    reported[RECORDER_ROWS_ACKNOWLEDGED] = 120;
+    reported[RECORDER_APPENDS] = 12;
+    reported[RECORDER_TRANSACTIONS_BEGUN] = 10;
+    reported[RECORDER_TRANSACTIONS_COMMITTED] = 7;
+    reported[RECORDER_TRANSACTIONS_FAILED] = 1;
+    reported[RECORDER_TRANSACTIONS_UNFINISHED] = 1;
+    reported[RECORDER_RETRIES_BUSY] = 2;
     for (int i = 0; i < 3; i++) {
         missing[i].rows.planned = 100;
     }
-    merge_add_lost(merge, 2, missing, 3, told);
+    merge_add_lost(merge, 2, missing, 3, reported);
     assert_true(merge_conclude(merge));
 
     /* the only host has the counters of all ranks, even if it was not counted after the run */

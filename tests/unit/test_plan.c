@@ -109,9 +109,9 @@ TEST(test_refusals)
     plan.target_given = "null:path";
     assert_non_null(strstr(refuse(&plan, EXIT_CODE_USAGE), "takes no path"));
     plan = ask(1, 1);
-    plan.adapter_name = "nobody";
+    plan.adapter_name = "nothing";
     plan.target_given = NULL;
-    assert_non_null(strstr(refuse(&plan, EXIT_CODE_USAGE), "unknown adapter 'nobody'"));
+    assert_non_null(strstr(refuse(&plan, EXIT_CODE_USAGE), "unknown adapter 'nothing'"));
     plan = ask(1, 1);
     plan.schema_file = "/nonexistent/ddl.sql";
     assert_non_null(strstr(refuse(&plan, EXIT_CODE_USAGE), "/nonexistent/ddl.sql"));
@@ -367,7 +367,7 @@ TEST(test_url_parameters)
 
 TEST(test_schemas_are_built_in)
 {
-    assert_null(schema_find("syslog", "nobody"));
+    assert_null(schema_find("syslog", "nothing"));
     for (const struct schema_text *text = schema_texts; text->schema != NULL; text++) {
         assert_ptr_equal(schema_find(text->schema, text->database), text->sql);
         assert_non_null(strstr(text->sql, "syslog_table"));
@@ -432,7 +432,7 @@ TEST(test_workloads_are_loaded)
 }
 
 /* Options, and the error that each causes with or without a script. */
-TEST(test_options_beside_a_workload)
+TEST(test_options_with_a_workload)
 {
     static const struct {
         const char *workload, *option, *value, *wrong; /* wrong NULL: no error */

@@ -127,7 +127,7 @@ TEST_BETWEEN(test_each_is_prepared_once, begin, end)
     assert_null(set.slots);
 }
 
-TEST_BETWEEN(test_one_that_is_prepared_before, begin, end)
+TEST_BETWEEN(test_statement_prepared_before, begin, end)
 {
     assert_int_equal(prepared_make(&set, &first, &error), STATUS_OK);
     assert_int_equal(conn.prepares, 1);
@@ -136,7 +136,7 @@ TEST_BETWEEN(test_one_that_is_prepared_before, begin, end)
 }
 
 /* When another statement takes the slot, the adapter is given what it prepared for the old one. */
-TEST_BETWEEN(test_another_one_takes_the_slot, begin, end)
+TEST_BETWEEN(test_another_statement_takes_the_slot, begin, end)
 {
     assert_int_equal(call(&first), STATUS_OK);
     assert_int_equal(call(&other), STATUS_OK);
@@ -148,7 +148,7 @@ TEST_BETWEEN(test_another_one_takes_the_slot, begin, end)
     assert_int_equal(conn.drops, 1);
 }
 
-TEST_BETWEEN(test_what_is_run_as_text, begin, end)
+TEST_BETWEEN(test_statements_run_as_text, begin, end)
 {
     assert_int_equal(call(&text), STATUS_OK);
     assert_int_equal(call(&slot_as_text), STATUS_OK);
@@ -169,7 +169,7 @@ TEST_BETWEEN(test_what_is_run_as_text, begin, end)
     assert_int_equal(conn.drops, 0);
 }
 
-TEST_BETWEEN(test_one_that_is_refused, begin, end)
+TEST_BETWEEN(test_refused_statement, begin, end)
 {
     conn.prepare_status = STATUS_REJECTED;
     for (unsigned i = 1; i < 3; i++) {

@@ -70,7 +70,7 @@ TEST_BETWEEN(a_tree_is_all_descendants, set_up, tear_down)
     assert_int_equal(table.total_ns, 1 + 2 + 110 + 20 + 31);
 }
 
-TEST_BETWEEN(a_root_that_is_gone_is_no_tree, set_up, tear_down)
+TEST_BETWEEN(a_missing_root_has_no_tree, set_up, tear_down)
 {
     struct procfs_process list[] = {seen(1, 0, 9, 9), seen(ROOT, 1, 10, 0)};
     assert_false(walk(list, 1));
@@ -118,7 +118,7 @@ TEST_BETWEEN(a_child_that_was_read_twice_counts_once, set_up, tear_down)
     assert_int_equal(table.total_ns, 120);
 }
 
-TEST_BETWEEN(a_child_that_nobody_reaps_keeps_its_time, set_up, tear_down)
+TEST_BETWEEN(an_unreaped_child_keeps_its_time, set_up, tear_down)
 {
     struct procfs_process before[] = {seen(ROOT, 1, 10, 0), seen(101, ROOT, 50, 0)};
     struct procfs_process after[] = {seen(ROOT, 1, 12, 0)};
@@ -172,7 +172,7 @@ TEST_BETWEEN(an_orphan_stays_a_member, set_up, tear_down)
     assert_int_equal(table.total_ns, 90);
 }
 
-TEST_BETWEEN(a_pid_that_is_used_again_is_another_process, set_up, tear_down)
+TEST_BETWEEN(a_reused_pid_is_another_process, set_up, tear_down)
 {
     struct procfs_process before[] = {seen(ROOT, 1, 10, 0), seen(101, ROOT, 50, 0)};
     struct procfs_process after[] = {seen(ROOT, 1, 10, 50), seen(101, ROOT, 3, 0)};

@@ -72,7 +72,7 @@ TEST_BETWEEN(test_full_line, set_up, NULL)
 }
 
 /* 34.56 % is shown as 34.5: only the last row, not rounding, makes 100 %. */
-TEST_BETWEEN(test_not_whole_before_it_is, set_up, NULL)
+TEST_BETWEEN(test_whole_only_at_the_end, set_up, NULL)
 {
     const struct progress progress = begun();
     total.counters[RECORDER_ROWS_ACKNOWLEDGED] = 999999;
@@ -183,7 +183,7 @@ TEST_BETWEEN(test_left_within_rate_and_duration, set_up, NULL)
     assert_non_null(strstr(format(&progress, 0), "left 9s"));
 }
 
-TEST_BETWEEN(test_what_reads_cost, set_up, NULL)
+TEST_BETWEEN(test_cost_of_reads, set_up, NULL)
 {
     char text[LINE_BYTES] = "";
     FILE *stream = tmpfile();

@@ -99,7 +99,7 @@ TEST_BETWEEN(test_a_sweep, make_folder, remove_folder)
     saved_sweep_free(&sweep);
 }
 
-TEST_BETWEEN(test_no_sweep, make_folder, remove_folder)
+TEST_BETWEEN(test_not_a_sweep, make_folder, remove_folder)
 {
     static const struct {
         const char *json;

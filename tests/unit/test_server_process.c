@@ -400,7 +400,8 @@ TEST_BETWEEN(what_cannot_be_found_is_explained, set_up, tear_down)
     check_unknown(&(struct server_selector){0}, "give --server-pid or --server-cgroup");
     check_unknown(&(struct server_selector){.is_remote = true, .port = server->port},
                   "the server is not on this machine");
-    check_unknown(&(struct server_selector){.pid = 0x3ffffffe}, "process 1073741822 does not exist");
+    check_unknown(&(struct server_selector){.pid = 0x3ffffffe},
+                  "process 1073741822 does not exist");
     check_unknown(&(struct server_selector){.cgroup = "/nowhere/at/all"}, "--server-cgroup");
     check_unknown(&(struct server_selector){.cgroup = "no/such/group"}, "--server-cgroup");
     check_unknown(&(struct server_selector){.cgroup = "/"}, "no readable memory.stat");

@@ -34,7 +34,8 @@ TEST(test_student)
         const size_t count = known[i].count;
         double values[20], squares = 0;
         for (size_t j = 0; j < count; j++) {
-            const double off = j + 1 == count && count % 2 == 1 ? 0 : j % 2 == 0 ? 1 : -1;
+            const double side = j % 2 == 0 ? 1 : -1;
+            const double off = j + 1 == count && count % 2 == 1 ? 0 : side;
             values[j] = exp(off);
             squares += off * off;
         }

@@ -163,7 +163,7 @@ TEST_BETWEEN(test_nothing_connected, set_up, NULL)
     check_line("Connected 0 = 0 finished + 0 stopped + 0 dropped");
 }
 
-TEST_BETWEEN(test_imbalance_is_said, set_up, NULL)
+TEST_BETWEEN(test_imbalance_is_shown, set_up, NULL)
 {
     result.sessions.requested = 1;
     result.rows.planned = 1;

@@ -476,7 +476,7 @@ TEST(test_table_that_shrank)
     free(r);
 }
 
-TEST(test_rows_that_a_count_cannot_tell_apart)
+TEST(test_rows_that_a_count_cannot_distinguish)
 {
     struct result *r = make_good();
     r->verification.rows_after = 1002;
@@ -534,7 +534,7 @@ TEST(test_doubts_without_an_exit_code)
     expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_OK, "another writer was active");
     r->verification.surplus = 0;
     r->totals.counters[RECORDER_FRESH_BEHIND] = 2;
-    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_OK, "2 counts were behind");
+    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_OK, "2 counts missed rows");
     r->totals.counters[RECORDER_FRESH_BEHIND] = 0;
     r->totals.counters[RECORDER_FRESH_BACKWARD] = 1;
     expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_OK, "1 went backwards");
@@ -811,9 +811,9 @@ TEST(test_ended_before_anything_held)
     made->search.held = 0;
     made->search.failed = 0;
     made->search.end = SEARCH_TIME;
-    assert_judged(made, EXIT_CODE_SHORT, VERDICT_DEGRADED, "no level was held");
+    assert_judged(made, EXIT_CODE_SHORT, VERDICT_DEGRADED, "before any level was held");
     made->search.end = SEARCH_MEMORY;
-    assert_judged(made, EXIT_CODE_CLIENT_LIMIT, VERDICT_DEGRADED, "no level was held");
+    assert_judged(made, EXIT_CODE_CLIENT_LIMIT, VERDICT_DEGRADED, "before any level was held");
 }
 
 TEST(test_missing_rows)
