@@ -36,14 +36,14 @@ void ask_text(const struct cell *cell, char *text, size_t size)
 
 const struct words *ask_words(const struct connection_info *connection)
 {
-    static const struct words of_sql = {
+    static const struct words sql_words = {
         .count = "select count(*) from $0",
         .nothing = "select 1",
         .drop = "drop table if exists $0",
         .tags = "select distinct $1 from $0 where $1 is not null",
         .rows = "select coalesce($2, -1), coalesce($3, -1) from $0 where $1 = $4",
     };
-    return connection->words != NULL ? connection->words : &of_sql;
+    return connection->words != NULL ? connection->words : &sql_words;
 }
 
 void ask_write(struct buffer *sql, const char *words, const struct connection_info *connection,
@@ -79,8 +79,8 @@ void ask_write(struct buffer *sql, const char *words, const struct connection_in
 void ask_write_engine(struct buffer *sql, const char *create, const char *clause,
                       const char *engine)
 {
-    const char *const own = clause != NULL && engine != NULL ? strstr(create, clause) : NULL;
-    buffer_add(sql, create, own != NULL ? (size_t)(own - create) : strlen(create));
+    const char *const end = clause != NULL && engine != NULL ? strstr(create, clause) : NULL;
+    buffer_add(sql, create, end != NULL ? (size_t)(end - create) : strlen(create));
     if (clause != NULL && engine != NULL) {
         buffer_add_text(sql, clause);
         buffer_add_text(sql, engine);
@@ -108,7 +108,11 @@ void ask_write_insert(struct buffer *sql, const struct table *table, char quote,
     const size_t columns = ask_write_target(sql, table, quote);
     buffer_add_text(sql, " values ");
     for (size_t i = 0; i < rows * columns; i++) {
-        buffer_add_text(sql, i % columns > 0 ? ",?" : i > 0 ? "),(?" : "(?");
+        if (i % columns > 0) {
+            buffer_add_text(sql, ",?");
+        } else {
+            buffer_add_text(sql, i > 0 ? "),(?" : "(?");
+        }
     }
     buffer_add_text(sql, ")");
 }
@@ -150,7 +154,7 @@ enum status ask_count(const struct adapter *adapter, struct adapter_conn *conn,
     struct answer answer = {.take = take_count, .context = &counted};
     const enum status status = adapter->run(conn, count, NULL, &answer, error);
     if (status == STATUS_OK && counted < 0) {
-        error_set(error, ERROR_SERVER, 0, NULL, "count(*) came without a number");
+        error_set(error, ERROR_SERVER, 0, NULL, "the answer to count(*) is not a single number");
         return STATUS_REJECTED;
     }
     *rows = status == STATUS_OK ? (uint64_t)counted : *rows;
@@ -218,7 +222,7 @@ enum status ask_count_shown(const struct adapter *adapter, struct adapter_conn *
 
 struct reading {
     const struct ask_numbers *numbers;
-    struct error error; /* of a row that is not as it should be */
+    struct error error; /* set by take_numbers for a row of another form */
 };
 
 static bool take_numbers(void *context, const struct cell *cells, size_t count)
@@ -243,7 +247,7 @@ static bool take_numbers(void *context, const struct cell *cells, size_t count)
         }
         if (!cell_number(&cells[i], &values[i])) {
             error_set(&reading->error, ERROR_DATA, 0, NULL,
-                      "column %zu of the result is no whole number: %.*s", i + 1,
+                      "column %zu of the result is not a whole number: %.*s", i + 1,
                       (int)(text->length < SHOWN_MAX ? text->length : SHOWN_MAX), text->bytes);
             return false;
         }
@@ -270,7 +274,7 @@ static bool is_word(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Whether the word from `at` is one of the list, each of which ends with a blank. */
+/* Returns whether the word that begins at `at` is in `list`, where each word ends with a blank. */
 static bool is_in(const char *list, const char *at)
 {
     size_t length = 0;
@@ -312,12 +316,15 @@ static bool is_comment(const char *at, unsigned lexis)
            (at[0] == '#' && (lexis & SQL_HASHES) != 0);
 }
 
-static const char *behind(const char *at, size_t length, const char *from)
+/* Returns the end of the `length` bytes found at `at`, or the end of the text `from` when `at` is
+ * NULL. */
+static const char *end_of_match(const char *at, size_t length, const char *from)
 {
     return at != NULL ? at + length : from + strlen(from);
 }
 
-/* Skips a text from its quote on; a doubled quote within it begins the next text. */
+/* Skips a quoted text that begins at `at`. A doubled quote ends the text and begins the next one,
+ * so the caller skips it as two texts. */
 static const char *skip_quoted(const char *at, bool has_escapes)
 {
     const char quote = *at++;
@@ -327,19 +334,19 @@ static const char *skip_quoted(const char *at, bool has_escapes)
     return *at == '\0' ? at : at + 1;
 }
 
-/* Skips a word, a quoted text, a comment or, where there is none, one character. */
+/* Skips one word, quoted text or comment at `at`, else one character. */
 static const char *skip_token(const char *at, unsigned lexis)
 {
     const char *end = at;
     while (is_word(*end) || (end > at && *end == '$')) {
         end++;
     }
-    if (end > at) { /* PostgreSQL's E'...' has escapes */
+    if (end > at) { /* in PostgreSQL E'...' has backslash escapes */
         const bool is_prefix = end == at + 1 && (*at == 'e' || *at == 'E') && *end == '\'';
         return is_prefix ? skip_quoted(end, true) : end;
     }
     if (is_comment(at, lexis)) {
-        return *at == '/' ? behind(strstr(at + 2, "*/"), 2, at) : at + strcspn(at, "\n");
+        return *at == '/' ? end_of_match(strstr(at + 2, "*/"), 2, at) : at + strcspn(at, "\n");
     }
     if (*at == '\'' || *at == '"' || *at == '`') {
         return skip_quoted(at, *at != '`' && (lexis & SQL_BACKSLASHES) != 0);
@@ -347,7 +354,7 @@ static const char *skip_token(const char *at, unsigned lexis)
     if (*at != '$') {
         return at + 1;
     }
-    /* PostgreSQL's $tag$ ... $tag$ */
+    /* a dollar-quoted text of PostgreSQL: $tag$ ... $tag$ */
     do {
         end++;
     } while (is_word(*end));
@@ -356,7 +363,7 @@ static const char *skip_token(const char *at, unsigned lexis)
     while (close != NULL && strncmp(close, at, length) != 0) {
         close = strchr(close + 1, '$');
     }
-    return *end == '$' ? behind(close, length, at) : at + 1;
+    return *end == '$' ? end_of_match(close, length, at) : at + 1;
 }
 
 const char *sql_script_find_parameter(const char *sql, unsigned lexis)
@@ -377,12 +384,12 @@ size_t sql_script_count_parameters(const char *sql, unsigned lexis)
     return count;
 }
 
-/* The end of the statement that begins at `at`: its semicolon or the end of the text. Those within
- * the body of a routine or a trigger do not end its CREATE statement. */
+/* Returns the end of the statement that begins at `at`: its semicolon or the end of the text.
+ * Semicolons in the body of a routine or trigger do not end the CREATE statement. */
 static const char *find_end(const char *at, unsigned lexis)
 {
     unsigned words = 0;
-    unsigned depth = 0; /* of BEGIN or CASE without their END */
+    unsigned depth = 0; /* number of open BEGIN and CASE */
     bool is_create = false, is_routine = false, was_end = false;
     for (; *at != '\0' && (*at != ';' || depth > 0); at = skip_token(at, lexis)) {
         if (!is_word(*at)) {
@@ -395,9 +402,12 @@ static const char *find_end(const char *at, unsigned lexis)
         if (!is_routine) {
             continue;
         }
-        /* END IF and its like end what was not counted: they were taken for another's END */
+        /* END closes a BEGIN or CASE. END IF, END LOOP and so on close a word that was not counted:
+         * their second word undoes the decrement. */
         const bool is_end = is_in("end ", at);
-        depth += is_in(was_end ? "if loop while repeat " : "begin case ", at) ? 1 : 0;
+        if (is_in(was_end ? "if loop while repeat " : "begin case ", at)) {
+            depth++;
+        }
         depth -= is_end && depth > 0 ? 1 : 0;
         was_end = is_end;
     }

@@ -1,5 +1,5 @@
-/* Questions to a database through adapter.run, and what their answers mean: the same for whichever
- * adapter is asked. */
+/* Queries that append itself runs through adapter.run, and the reading of their answers. They work
+ * with every adapter. */
 #ifndef BASE_ASK_H
 #define BASE_ASK_H
 
@@ -12,44 +12,48 @@
 #include "base/mono.h"
 #include "base/text.h"
 
-/* Runs one statement with `text` in place of its only ?, or, where `text` is NULL, without any, and
- * hands out its rows. */
+/* Runs one statement and passes its rows to *answer. `text` is the value of its only ?; NULL: the
+ * statement has no ?. */
 enum status ask_rows(const struct adapter *adapter, struct adapter_conn *conn, const char *sql,
                      const char *text, struct answer *answer, struct error *error);
 
-/* Reads a cell as text, terminated and cut to `size`; NULL is "". */
+/* Writes a cell to `text`, terminated and cut to `size` bytes. A NULL becomes "". */
 void ask_text(const struct cell *cell, char *text, size_t size);
 
-/* Reads a cell as a number; what is none is 0. */
+/* Returns the number in a cell; 0 when the cell is NULL or not a whole number. */
 int64_t ask_number(const struct cell *cell);
 
-/* An answer.take: leaves the number of the first cell in *context, an int64_t. */
+/* An answer.take that stores the number of the first cell in *context, an int64_t. */
 bool ask_take_number(void *context, const struct cell *cells, size_t count);
 
-/* The words of a connection; those of SQL where it has no others. */
+/* Returns the words of the connection, or the words of standard SQL when the connection has none of
+ * its own. */
 const struct words *ask_words(const struct connection_info *connection);
 
-/* Writes one of them about a table; `columns` is needed for $1 to $3, `tag` for $4; $5 is the name
- * as a text, for which it must have neither quotes nor backslashes. */
+/* Appends `words` to `sql`, with the placeholders of struct words replaced. $1 to $3 need `columns`
+ * and $4 needs `tag`. $5 becomes the table's name as a quoted text; the name must not contain
+ * quotes or backslashes. */
 void ask_write(struct buffer *sql, const char *words, const struct connection_info *connection,
                const char *table_name, const struct table *columns, int tag);
 
-/* Writes a CREATE TABLE with the engine that is asked for in place of its own, if it has one;
- * `clause` is adapter.engine_clause. Either may be NULL: as it is. */
+/* Appends the CREATE TABLE statement `create` to `sql`, with `engine` as its storage engine instead
+ * of the engine that it names. `clause` is adapter.engine_clause. When `clause` or `engine` is
+ * NULL, the statement is appended unchanged. */
 void ask_write_engine(struct buffer *sql, const char *create, const char *clause,
                       const char *engine);
 
-/* Writes `"table" ("a", "b")`, a table with its columns that are written; returns how many. */
+/* Appends `"table" ("a", "b")`: the table and its columns without the generated ones. Returns the
+ * number of columns. */
 size_t ask_write_target(struct buffer *sql, const struct table *table, char quote);
 
-/* Writes an INSERT of so many rows, whose values are ?. */
+/* Appends an INSERT of `rows` rows with a ? for each value. */
 void ask_write_insert(struct buffer *sql, const struct table *table, char quote, size_t rows);
 
-/* Runs a count of rows. A result without a number: REJECTED. */
+/* Runs the statement `count` and sets *rows. REJECTED also when its answer is not one number. */
 enum status ask_count(const struct adapter *adapter, struct adapter_conn *conn,
                       const struct statement *count, uint64_t *rows, struct error *error);
 
-/* Counts the rows of a table once. */
+/* Counts the rows of a table, without waiting for acknowledged rows to become visible. */
 enum status ask_count_table(const struct adapter *adapter, struct adapter_conn *conn,
                             const struct connection_info *connection, const char *table_name,
                             uint64_t *rows, struct error *error);
@@ -59,20 +63,20 @@ enum status ask_drop_table(const struct adapter *adapter, struct adapter_conn *c
                            const struct connection_info *connection, const char *table_name,
                            struct error *error);
 
-/* Runs the statement in *sql, without an answer, and frees it. */
+/* Runs the statement in *sql without reading an answer, and frees *sql. */
 enum status ask_execute(const struct adapter *adapter, struct adapter_conn *conn,
                         struct buffer *sql, struct error *error);
 
-/* How a count waits until the server shows what it has acknowledged. */
+/* How ask_count_shown waits until the server shows all rows that it has acknowledged. */
 #define ASK_UNREAD_NS (60 * MONO_NS_PER_S)
 struct ask_wait {
-    const char *unread;               /* of struct words */
-    int64_t limit_ns;                 /* then it is counted as it is */
-    void (*on_answer)(void *context); /* may be NULL: it goes on */
+    const char *unread;               /* from struct words; NULL: no wait */
+    int64_t limit_ns;                 /* the longest wait; the rows are counted after it anyway */
+    void (*on_answer)(void *context); /* called after each query during the wait; may be NULL */
     void *context;
 };
 
-/* ask_count, beside the sessions: behind such a wait, unless the program is to end. */
+/* Waits as *wait says, then does the same as ask_count. An interrupt ends the wait. */
 enum status ask_count_shown(const struct adapter *adapter, struct adapter_conn *conn,
                             const struct statement *count, const struct ask_wait *wait,
                             uint64_t *rows, struct error *error);
@@ -81,19 +85,20 @@ enum {
     ASK_NUMBERS_MAX = 4
 };
 
-/* What takes the rows of a query of numbers. */
+/* The receiver of the rows of a query of numbers. */
 struct ask_numbers {
     size_t columns;                                     /* 1 … ASK_NUMBERS_MAX */
-    bool (*take)(void *context, const int64_t *values); /* false = enough */
+    bool (*take)(void *context, const int64_t *values); /* false: no more rows are wanted */
     void *context;
 };
 
-/* Runs one query whose columns are whole numbers, and hands each row to take, row by row as they
- * come. A value that is NULL or no number, or another number of columns: REJECTED. */
+/* Runs a query with columns of whole numbers and passes each row to `take` as it arrives. REJECTED
+ * also when a value is NULL or not a whole number, or the number of columns differs. */
 enum status ask_numbers(const struct adapter *adapter, struct adapter_conn *conn, const char *sql,
                         const struct ask_numbers *numbers, struct error *error);
 
-/* Whether the storage engine of the table cannot undo: see struct server_facts. */
+/* Returns whether the table's storage engine keeps rows of failed statements, because it cannot
+ * roll back (facts->lasting_engines). */
 bool ask_keeps_failed_rows(const struct server_facts *facts, const struct table *table);
 
 #endif

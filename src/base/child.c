@@ -22,7 +22,7 @@ enum {
 
 static _Atomic pid_t running; /* 0 = no child */
 
-/* The child stands still while this program does. */
+/* Handles SIGTSTP: stops the child together with this program, and continues both. */
 static void on_stop(int number)
 {
     (void)number;
@@ -52,9 +52,9 @@ void child_prepare_waits(void)
     }
 }
 
-/* In the child: only calls that are safe after a fork. Never returns; writes errno to `report` when
- * the program cannot be put in place. */
-static void become(const struct child_start *start, int report, pid_t parent)
+/* Executes the program in the child. Only makes calls that are safe after a fork. Never returns;
+ * writes errno to `report` when the program cannot be executed. */
+static void execute(const struct child_start *start, int report, pid_t parent)
 {
     sigset_t none;
     sigemptyset(&none);
@@ -68,9 +68,9 @@ static void become(const struct child_start *start, int report, pid_t parent)
         (!start->ends_with_us || prctl(PR_SET_PDEATHSIG, SIGTERM) == 0) &&
         sigprocmask(SIG_SETMASK, &none, NULL) == 0) {
         if (getppid() != parent) {
-            _exit(EXIT_FAILURE); /* this program was killed before the request to be told of it */
+            _exit(EXIT_FAILURE); /* the parent was killed before PR_SET_PDEATHSIG was set */
         }
-        char *const *texts; /* which exec does not change, whatever its type says */
+        char *const *texts; /* exec does not change them, although its parameter is not const */
         memcpy(&texts, &start->argv, sizeof texts);
         if (start->program == NULL) {
             execvp(texts[0], texts);
@@ -93,11 +93,11 @@ int child_start(pid_t *pid, const struct child_start *start)
     const pid_t parent = getpid();
     *pid = fork();
     if (*pid == 0) {
-        become(start, report[1], parent);
+        execute(start, report[1], parent);
     }
     int number = *pid < 0 ? errno : 0;
     close(report[1]);
-    if (*pid > 0) { /* nothing comes when the program is in place */
+    if (*pid > 0) { /* reads nothing when exec has succeeded */
         while (read(report[0], &number, sizeof number) < 0 && errno == EINTR) {
         }
     }
@@ -127,12 +127,12 @@ bool child_wait(pid_t pid, int64_t timeout_ns, struct child_end *end)
         return false;
     }
     atomic_store(&running, 0);
-    *end = (struct child_end){
-        .signal = found > 0 && WIFSIGNALED(status) ? WTERMSIG(status) : 0,
-        .code = found < 0           ? -1
-                : WIFEXITED(status) ? WEXITSTATUS(status)
-                                    : 0,
-    };
+    *end = (struct child_end){.code = found < 0 ? -1 : 0};
+    if (found > 0 && WIFSIGNALED(status)) {
+        end->signal = WTERMSIG(status);
+    } else if (found > 0 && WIFEXITED(status)) {
+        end->code = WEXITSTATUS(status);
+    }
     return true;
 }
 
@@ -144,23 +144,23 @@ static void close_end(int *end)
     *end = -1;
 }
 
-/* How long a child may run: until then, or until this program is asked to end. One that is begun
- * after that is let run. */
-struct patience {
+/* How long a child may run: until deadline_ns, or until an interrupt. A child that was started
+ * after an interrupt runs until deadline_ns. */
+struct run_limit {
     int64_t deadline_ns;
     bool was_interrupted;
 };
 
-/* True when nothing more is waited for: errno says why. A terminal's Ctrl-C does not reach the
- * child's process group. */
-static bool is_over(const struct patience *patience)
+/* Returns whether the child must be ended; errno is then EINTR or ETIMEDOUT. The interrupt is
+ * checked here because a terminal's Ctrl-C does not reach the child's process group. */
+static bool is_past(const struct run_limit *limit)
 {
-    errno = interrupt_requested() && !patience->was_interrupted ? EINTR : ETIMEDOUT;
-    return errno == EINTR || mono_now_ns() >= patience->deadline_ns;
+    errno = interrupt_requested() && !limit->was_interrupted ? EINTR : ETIMEDOUT;
+    return errno == EINTR || mono_now_ns() >= limit->deadline_ns;
 }
 
-/* Takes what is there; closes the pipe at its end. False: errno. */
-static bool take(int *end, struct buffer *buffer)
+/* Reads available output into *buffer, and closes the pipe at its end. False: errno says why. */
+static bool read_output(int *end, struct buffer *buffer)
 {
     char bytes[4096];
     const ssize_t length = read(*end, bytes, sizeof bytes);
@@ -178,9 +178,9 @@ enum child_result child_run(struct child_output *output, const char *const argv[
                             int64_t timeout_ns)
 {
     *output = (struct child_output){.end.code = -1};
-    const struct patience patience = {.deadline_ns = mono_now_ns() + timeout_ns,
-                                      .was_interrupted = interrupt_requested()};
-    int out[] = {-1, -1}, err[] = {-1, -1}; /* read, write; -1 = closed */
+    const struct run_limit limit = {.deadline_ns = mono_now_ns() + timeout_ns,
+                                    .was_interrupted = interrupt_requested()};
+    int out[] = {-1, -1}, err[] = {-1, -1}; /* ends to read and to write; -1 = closed */
     pid_t pid = 0;
     int reason = pipe2(out, O_CLOEXEC) == 0 && pipe2(err, O_CLOEXEC) == 0 ? 0 : errno;
     if (reason == 0) {
@@ -190,17 +190,17 @@ enum child_result child_run(struct child_output *output, const char *const argv[
     }
     close_end(&out[1]);
     close_end(&err[1]);
-    bool is_good = reason == 0;
-    while (is_good && (out[0] >= 0 || err[0] >= 0)) {
+    bool is_ok = reason == 0;
+    while (is_ok && (out[0] >= 0 || err[0] >= 0)) {
         struct pollfd ends[] = {{.fd = out[0], .events = POLLIN}, {.fd = err[0], .events = POLLIN}};
         const int ready = poll(ends, 2, POLL_STEP_MS);
-        is_good = (ready >= 0 || errno == EINTR) && !is_over(&patience) &&
-                  (ready <= 0 || ends[0].revents == 0 || take(&out[0], &output->out)) &&
-                  (ready <= 0 || ends[1].revents == 0 || take(&err[0], &output->err));
+        is_ok = (ready >= 0 || errno == EINTR) && !is_past(&limit) &&
+                (ready <= 0 || ends[0].revents == 0 || read_output(&out[0], &output->out)) &&
+                (ready <= 0 || ends[1].revents == 0 || read_output(&err[0], &output->err));
     }
-    /* a program can close its output and go on */
-    while (is_good && !child_wait(pid, WAIT_STEP_NS, &output->end)) {
-        is_good = !is_over(&patience);
+    /* a program can close its output and run on */
+    while (is_ok && !child_wait(pid, WAIT_STEP_NS, &output->end)) {
+        is_ok = !is_past(&limit);
     }
     const int unfinished = errno;
     close_end(&out[0]);
@@ -209,7 +209,7 @@ enum child_result child_run(struct child_output *output, const char *const argv[
         errno = reason;
         return reason == ENOENT ? CHILD_NOT_FOUND : CHILD_FAILED;
     }
-    if (!is_good) {
+    if (!is_ok) {
         kill(-pid, SIGKILL);
         while (!child_wait(pid, MONO_NS_PER_S, &output->end)) {
         }

@@ -1,5 +1,5 @@
-/* Programs that this one runs: no shell, no descriptor that was not given, and an end that comes in
- * any case. Main thread. */
+/* Child processes. They run without a shell, inherit only the descriptors that the caller names,
+ * and child_run ends them in any case. Main thread only. */
 #ifndef BASE_CHILD_H
 #define BASE_CHILD_H
 
@@ -10,49 +10,49 @@
 #include "base/text.h"
 
 struct child_start {
-    const char *const *argv; /* ended by NULL */
-    const char *program;     /* its path; NULL = argv[0] is found by PATH */
-    int in, out, err;        /* as its standard streams; negative = /dev/null */
-    int kept;          /* one more that it keeps open, under the same number; negative = none */
-    bool ends_with_us; /* SIGTERM ends it when this program is killed */
+    const char *const *argv; /* ends with NULL */
+    const char *program;     /* path; NULL = search argv[0] in PATH */
+    int in, out, err;        /* descriptors for its standard streams; negative = /dev/null */
+    int kept; /* a further descriptor that stays open under the same number; negative = none */
+    bool ends_with_us; /* the child gets SIGTERM when this program is killed */
 };
 
-/* Starts a program that leads a process group, so that a terminal's Ctrl-C does not reach it and
- * its own children can be ended with it; signals are as a program from a shell has them. Returns 0
- * when the program is in place, or errno (ENOENT: there is no such program). */
+/* Starts a program as the leader of its own process group: a terminal's Ctrl-C does not reach it,
+ * and its own children can be ended with it. Its signal settings are those of a program started by
+ * a shell. Returns 0 after the program was executed, else errno (ENOENT: program not found). */
 int child_start(pid_t *pid, const struct child_start *start);
 
 /* How a program has ended. */
 struct child_end {
-    int signal; /* that ended it; 0 = none */
-    int code;   /* its exit code; -1: how it ended is not known */
+    int signal; /* that ended it; 0 = it exited */
+    int code;   /* its exit code; -1: unknown */
 };
 
-/* Waits for the end, but no longer than the time given, or until a signal comes that
- * child_prepare_waits has blocked. True: it has ended. */
+/* Waits at most `timeout_ns` for the end of the child. Returns true, with *end filled, when it has
+ * ended. After child_prepare_waits the end of any child ends the wait at once. */
 bool child_wait(pid_t pid, int64_t timeout_ns, struct child_end *end);
 
-/* From now on a child's end wakes child_wait at once, and a terminal's Ctrl-Z stops the child that
- * was started last and not waited for, as it stops this program. Once, before such a child. */
+/* Makes the end of a child wake child_wait at once, and makes a terminal's Ctrl-Z also stop the
+ * running child that was started last. Called once, before child_start. */
 void child_prepare_waits(void);
 
 enum child_result {
-    CHILD_EXITED,    /* end.code has its exit code */
+    CHILD_EXITED,    /* end.code is its exit code */
     CHILD_KILLED,    /* end.signal ended it */
-    CHILD_NOT_FOUND, /* no such program in PATH */
-    CHILD_TIMED_OUT, /* it was killed, with its process group */
-    CHILD_FAILED,    /* it could not be started, its output could not be read or is too long, or
-                        this program is to end (EINTR): see errno */
+    CHILD_NOT_FOUND, /* the program is not in PATH */
+    CHILD_TIMED_OUT, /* its process group was killed after the timeout */
+    CHILD_FAILED,    /* errno says why: the child could not be started, its output could not be read
+                        or was too long (EFBIG), or this program was interrupted (EINTR) */
 };
 
 struct child_output {
     struct child_end end;
-    struct buffer out, err; /* what it printed, also when it failed */
+    struct buffer out, err; /* its standard output and standard error, also when it failed */
 };
 
-/* Runs argv[0], found by PATH, with `in` as its standard input, or nothing when that is negative.
- * *output is the caller's to end with child_output_fini, whatever this returns. At most 4 MiB of
- * each are taken. */
+/* Runs argv[0], searched in PATH, and waits for its end. `in` is its standard input; negative =
+ * /dev/null. Each of its two outputs may have 4 MiB. The caller always frees *output with
+ * child_output_fini, whatever the result. */
 enum child_result child_run(struct child_output *output, const char *const argv[], int in,
                             int64_t timeout_ns);
 

@@ -20,31 +20,31 @@
 
 enum {
     TICK_MS = 100,
-    SILENCE_S = 5,       /* until a greeting; many servers look up the client's name before */
+    SILENCE_S = 5,       /* wait for a greeting; many servers first look up the client's name */
     ANSWER_BYTES = 1100, /* more than the greeting of any server */
 };
 #define STACK_BYTES ((size_t)64 * 1024)
 
-/* A connect that is limited, in the list of all that are under way. */
+/* A connect in progress with a time limit: an element of the list of all such connects. */
 struct attempt {
     struct client_socket *socket;
     const struct target *target;
     int64_t until_ns;
-    enum error_kind ended; /* why it was cut */
+    enum error_kind ended; /* why the watching thread ended it; ERROR_NONE: it did not */
     struct attempt *next;
 };
 
-/* Writable statics: one thread watches over all connects of the process, so that they cost neither
- * a thread nor a descriptor each. It is there while there are any. */
+/* Writable statics: one thread watches all connects of the process, so that a connect needs neither
+ * a thread nor a descriptor for its limit. The thread exists while the list is not empty. */
 static pthread_mutex_t watch_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct attempt *attempts;
 static bool is_watching;
 
-/* A writable static, one a thread: a library calls connect by itself, and nothing but the thread
- * tells for which connection. */
+/* A writable static for each thread: a client library calls connect itself, and only the calling
+ * thread shows which connection it is for. */
 static _Thread_local struct client_socket *watched;
 
-/* What tells this socket from all others; 0: it is none. */
+/* Returns a number that identifies the socket: its descriptor and inode. 0: not a socket. */
 static uint64_t identity_of(int descriptor)
 {
     struct stat about;
@@ -54,8 +54,8 @@ static uint64_t identity_of(int descriptor)
     return (uint64_t)descriptor << 32 | (uint32_t)about.st_ino;
 }
 
-/* Stands before the C library's connect for the whole program, its client libraries included. Under
- * a name of its own, because the C library's prototype differs with its extensions. */
+/* Replaces the C library's connect in the whole program, including its client libraries. In C it
+ * has another name, because the prototype of connect depends on the C library's extensions. */
 int client_socket_hook(int descriptor, const struct sockaddr *address,
                        socklen_t length) __asm__("connect") __attribute__((visibility("default")));
 
@@ -91,8 +91,8 @@ int client_socket_descriptor(const struct client_socket *socket)
 void client_socket_shut(const struct client_socket *socket, int direction)
 {
     const uint64_t identity = atomic_load(&socket->identity);
-    /* a descriptor of our own: the library may close its own at any moment, and another connection
-     * be given the number */
+    /* a duplicate: the library may close its descriptor at any moment, and a new connection may
+     * then get the same number */
     const int own = identity == 0 ? -1 : fcntl((int)(identity >> 32), F_DUPFD_CLOEXEC, 0);
     if (own >= 0) {
         if ((uint32_t)identity_of(own) == (uint32_t)identity) {
@@ -149,7 +149,8 @@ bool client_socket_is_ended(const struct client_socket *socket)
     return length == 0 || (length < 0 && errno != EAGAIN && errno != EINTR);
 }
 
-/* A socket is shut down again with every tick: a library may try a second server. */
+/* Ends connects that are overdue or cancelled, until the list is empty. Shuts their sockets down at
+ * every tick, because a library may try a second server. */
 static void *watch_over(void *unused)
 {
     (void)unused;
@@ -158,10 +159,10 @@ static void *watch_over(void *unused)
         pthread_mutex_lock(&watch_lock);
         for (struct attempt *attempt = attempts; attempt != NULL; attempt = attempt->next) {
             bool (*const is_cancelled)(void) = attempt->target->is_cancelled;
-            if (attempt->ended == ERROR_NONE) {
-                attempt->ended = is_cancelled != NULL && is_cancelled() ? ERROR_CANCELLED
-                                 : mono_now_ns() >= attempt->until_ns   ? ERROR_TIMEOUT
-                                                                        : ERROR_NONE;
+            if (attempt->ended == ERROR_NONE && is_cancelled != NULL && is_cancelled()) {
+                attempt->ended = ERROR_CANCELLED;
+            } else if (attempt->ended == ERROR_NONE && mono_now_ns() >= attempt->until_ns) {
+                attempt->ended = ERROR_TIMEOUT;
             }
             if (attempt->ended != ERROR_NONE) {
                 client_socket_shut(attempt->socket, SHUT_RDWR);
@@ -174,7 +175,8 @@ static void *watch_over(void *unused)
     return NULL;
 }
 
-/* Returns 0, or errno: there is no thread for it. */
+/* Adds the connect to the list and starts the watching thread if necessary. Returns 0, or errno
+ * when the thread cannot be started. */
 static int begin_watch(struct attempt *attempt)
 {
     pthread_t thread;
@@ -218,8 +220,8 @@ enum status client_socket_connect(struct client_socket *socket, const struct tar
     struct error failure = {0};
     const int code = begin_watch(&attempt);
     if (code != 0) {
-        error_set(error, ERROR_SYSTEM, code, NULL, "no thread to watch over the connect: %s",
-                  strerror(code));
+        error_set(error, ERROR_SYSTEM, code, NULL,
+                  "cannot start the thread that limits connects: %s", strerror(code));
         return STATUS_FATAL;
     }
     watched = socket;

@@ -31,8 +31,8 @@ void error_clear(struct error *error)
     memset(error, 0, sizeof *error);
 }
 
-/* How many bytes at `text` make a character that commands a terminal, or changes the direction of
- * what stands around it; 0: none. */
+/* Returns the bytes of the character at `text` if it is a control character for terminals or
+ * changes the direction of the text around it, else 0. */
 static size_t command_length(const unsigned char *text)
 {
     const bool is_control = text[0] < 0x20 || text[0] == 0x7f;
@@ -41,10 +41,17 @@ static size_t command_length(const unsigned char *text)
     const bool is_direction =
         text[0] == 0xe2 && ((text[1] == 0x80 && text[2] >= 0xaa && text[2] <= 0xae) ||
                             (text[1] == 0x81 && text[2] >= 0xa6 && text[2] <= 0xa9));
-    return is_control ? 1 : is_c1 ? 2 : is_direction ? 3 : 0;
+    if (is_control) {
+        return 1;
+    }
+    if (is_c1) {
+        return 2;
+    }
+    return is_direction ? 3 : 0;
 }
 
-/* The words may be a server's, and go to terminals and files. */
+/* Replaces control characters with '?'. The text may come from a server, and goes to terminals and
+ * files. */
 static void remove_commands(char *text)
 {
     char *to = text;
@@ -74,7 +81,8 @@ bool error_set(struct error *error, enum error_kind kind, int native_code, const
     va_start(arguments, format);
     vsnprintf(error->text, sizeof error->text, format, arguments);
     va_end(arguments);
-    /* client libraries end their messages with line breaks and put hints on further lines */
+    /* makes it one line: messages of client libraries end with line breaks, and have hints on
+     * further lines */
     char *to = error->text;
     for (char *from = to + strspn(to, blanks); *from != '\0'; from += strspn(from, blanks)) {
         const size_t length = strcspn(from, blanks);

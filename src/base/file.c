@@ -36,7 +36,7 @@ int file_make_parents(const char *path)
 {
     char prefix[PATH_BYTES];
     for (size_t i = 1; i < sizeof prefix && path[i] != '\0'; i++) {
-        /* where only slashes follow it is the folder itself */
+        /* not if only slashes follow: then the prefix is the whole path */
         if (path[i] == '/' && path[i - 1] != '/' && path[i + strspn(path + i, "/")] != '\0') {
             snprintf(prefix, i + 1, "%s", path);
             if (mkdir(prefix, 0777) != 0 && errno != EEXIST) {
@@ -58,7 +58,10 @@ static int remove_one(const char *path, const struct stat *about, int kind, stru
 int file_remove_folder(const char *path)
 {
     const int number = nftw(path, remove_one, OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
-    return number >= 0 ? number : errno == ENOENT ? 0 : errno;
+    if (number >= 0) {
+        return number;
+    }
+    return errno == ENOENT ? 0 : errno;
 }
 
 bool file_is_no_room(int number)
@@ -88,7 +91,7 @@ enum status file_open(const char *path, FILE **file, struct error *error)
         close(fd);
     }
     error_set(error, is_other ? ERROR_DATA : ERROR_SYSTEM, is_other ? 0 : number, NULL, "%s: %s",
-              path, is_other ? "this is no regular file" : strerror(number));
+              path, is_other ? "this is not a regular file" : strerror(number));
     return STATUS_REJECTED;
 }
 

@@ -8,34 +8,34 @@
 #include "append/error.h"
 #include "base/text.h"
 
-/* Finds a module that the program loads, such as "append-mpi.so": beside the program, or in the
- * folder of its modules, APPEND_MODULE_FOLDER. False: it is in neither, and *path is the program's
+/* Finds a shared library of the program, for example "append-mpi.so", in the program's folder or in
+ * the folder APPEND_MODULE_FOLDER. False: it is in neither folder, and `path` is the program's
  * folder. */
 bool file_find_module(const char *name, char *path, size_t size);
 
-/* Makes the folders above the last part of `path` that are missing. Returns 0 or errno. */
+/* Creates the missing folders above the last part of `path`. Returns 0 or errno. */
 int file_make_parents(const char *path);
 
-/* Whether an errno says that the disk, or this program's files or memory, are full: nothing that
- * another name for the folder would mend. */
+/* Returns whether `number`, an errno, means that the disk is full or that this program is out of
+ * descriptors or memory: another path would not help. */
 bool file_is_no_room(int number);
 
-/* Opens a regular file to read. Anything else, such as a pipe, is not waited for:
- * REJECTED, *error has the path and what is wrong. */
+/* Opens a regular file for reading. REJECTED, with the path and the reason in *error, for anything
+ * else; a pipe without a writer does not block. */
 enum status file_open(const char *path, FILE **file, struct error *error);
 
-/* True: there is a device, pipe or socket at `path`, which a rename of a file onto it would take
- * away. */
+/* Returns whether `path` is a device, pipe or socket, which file_replace would remove. */
 bool file_is_special(const char *path);
 
-/* Removes a folder with all that is in it, without following links out of it. Returns 0, also when
- * there is none, or errno. */
+/* Removes a folder with its contents, without following links. Returns 0, also when the folder does
+ * not exist, or errno. */
 int file_remove_folder(const char *path);
 
-/* Writes the content beside `path`, which is in the folder of a descriptor or AT_FDCWD, and renames
- * it: a reader sees the file as it was or as it is, never a part. Nobody but its owner may write to
- * it, whatever the umask. `is_alone`: no other process writes it, so that what a killed one left is
- * replaced, too; then it is also brought to the disk. Returns 0 or errno. */
+/* Replaces the file `path` in `folder`, a descriptor or AT_FDCWD. Writes the content to a temporary
+ * file and renames it, so a reader sees the old file or the new file, never a part. Only the owner
+ * may write to the file, whatever the umask. `is_alone`: no other process writes this file; the
+ * temporary file then has a fixed name, so one left by a killed process is replaced, and the
+ * content is flushed to disk. Returns 0 or errno. */
 int file_replace(int folder, const char *path, const struct buffer *content, bool is_alone);
 
 #endif

@@ -46,7 +46,7 @@ void mono_format_utc(int64_t wall_ns, char *text, size_t size)
     snprintf(text, size, "%s.%03dZ", date, millis);
 }
 
-/* A century: what is longer is a mistake, and would not fit in nanoseconds for long. */
+/* A century. Longer times are mistakes, and int64_t nanoseconds hold only 292 years. */
 #define SECONDS_MAX (INT64_C(100) * 366 * 24 * 3600)
 
 bool moment_parse(const char *text, struct moment *moment)
@@ -59,7 +59,7 @@ bool moment_parse(const char *text, struct moment *moment)
         end = strptime(text, "%Y-%m-%dT%H:%M:%S", &given);
         struct tm made = given;
         seconds = timegm(&made);
-        /* timegm makes 3 March of 31 February */
+        /* timegm converts 31 February to 3 March */
         if (end == NULL || made.tm_mday != given.tm_mday || seconds < 0 ||
             seconds > 2 * SECONDS_MAX) {
             return false;
@@ -72,7 +72,7 @@ bool moment_parse(const char *text, struct moment *moment)
             return false;
         }
     }
-    if (*end == '.') { /* at most nine digits count */
+    if (*end == '.') { /* digits after the ninth are ignored */
         const char *const first = ++end;
         for (int64_t unit = MONO_NS_PER_S / 10; *end >= '0' && *end <= '9'; end++, unit /= 10) {
             fraction_ns += (*end - '0') * unit;

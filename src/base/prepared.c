@@ -4,12 +4,12 @@
 #include <string.h>
 
 struct prepared_slot {
-    const struct statement *statement; /* NULL: none so far */
-    struct adapter_prepared *made;     /* of the adapter; NULL: it keeps nothing */
+    const struct statement *statement; /* NULL: empty */
+    struct adapter_prepared *made;     /* the adapter's; NULL: the adapter keeps nothing */
     bool is_ready;
 };
 
-/* The slot of a statement, with room for some to come; NULL: out of memory. */
+/* Returns the slot `number`, and enlarges the array if necessary. NULL: out of memory. */
 static struct prepared_slot *find_slot(struct prepared_set *set, unsigned number)
 {
     if (number > set->count) {
@@ -43,8 +43,9 @@ enum status prepared_make(struct prepared_set *set, const struct statement *stat
     return status;
 }
 
-/* The plan of a statement is of no more use, and the transaction in which it failed is undone. */
-static enum status refuse_stale(struct error *error)
+/* Fills *error for a statement that must be prepared again after the server rolled its transaction
+ * back. The error is one that makes the caller retry the transaction. */
+static enum status report_stale(struct error *error)
 {
     const struct error said = *error;
     error_clear(error);
@@ -62,7 +63,7 @@ enum status prepared_run(struct prepared_set *set, const struct statement *state
     if (number == 0 || !statement->is_prepared || adapter->prepare == NULL) {
         return adapter->run(conn, statement, parameters, answer, error);
     }
-    for (bool is_again = false;; is_again = true) {
+    for (bool is_retry = false;; is_retry = true) {
         if (number > set->count || set->slots[number - 1].statement != statement ||
             !set->slots[number - 1].is_ready) {
             const enum status status = prepared_make(set, statement, error);
@@ -80,9 +81,9 @@ enum status prepared_run(struct prepared_set *set, const struct statement *state
             adapter->run_prepared(conn, slot->made, parameters, answer, &stale, error);
         slot->is_ready = stale == STALE_NOT;
         if (stale == STALE_UNDONE) {
-            return refuse_stale(error);
+            return report_stale(error);
         }
-        if (stale == STALE_NOT || is_again) {
+        if (stale == STALE_NOT || is_retry) {
             return status;
         }
         error_clear(error);

@@ -1,8 +1,8 @@
 /*
- * The statements that a connection keeps prepared, by their slots: prepared at their first run or
- * earlier, and again after the server has forgotten them or their tables have changed.
+ * The prepared statements of a connection, indexed by their slots. A statement is prepared at its
+ * first run or earlier, and again after the server has forgotten it or a table has changed.
  *
- * A set belongs to one connection, and to the connection's thread. It begins as
+ * A set belongs to one connection and to that connection's thread. Initialize it with
  * {.adapter = …, .conn = …}.
  */
 #ifndef BASE_PREPARED_H
@@ -19,18 +19,19 @@ struct prepared_set {
     unsigned count;
 };
 
-/* Prepares a statement that has a slot, in place of what was prepared there. Nothing where the
- * adapter prepares none. */
+/* Prepares a statement in its slot (statement->slot, from 1), and replaces the statement that was
+ * prepared there. Does nothing when the adapter cannot prepare. */
 enum status prepared_make(struct prepared_set *set, const struct statement *statement,
                           struct error *error);
 
-/* As adapter.run, for a statement with or without a slot. REJECTED with ERROR_SERIALIZATION: a
- * table has changed, and the transaction is to be tried again. */
+/* Runs a statement like adapter.run, and prepares it first if it has a slot. REJECTED with
+ * ERROR_SERIALIZATION: a table has changed since the statement was prepared and the server rolled
+ * the transaction back; the caller should retry the transaction. */
 enum status prepared_run(struct prepared_set *set, const struct statement *statement,
                          const struct batch *parameters, struct answer *answer,
                          struct error *error);
 
-/* Ends the set, before its connection is closed. Takes a zeroed one. */
+/* Frees the set. Called before its connection is closed. A zeroed set is allowed. */
 void prepared_end(struct prepared_set *set);
 
 #endif

@@ -24,15 +24,15 @@ enum {
     DEFAULT_COLUMNS = 80
 };
 
-/* timeout(1) signals a process and then its group: what comes this close is one request. */
+/* timeout(1) signals a process and then its group. Signals this close together count as one. */
 #define SAME_REQUEST_NS (200 * MONO_NS_PER_MS)
 
-static _Atomic int64_t first_signal_ns; /* 0 = none yet */
+static _Atomic int64_t first_signal_ns; /* 0 = no signal yet */
 static atomic_bool is_closed;
 
 static void on_signal(int number)
 {
-    static const char second[] = "\nappend: ended at once by a second signal\n";
+    static const char second[] = "\nappend: ended immediately by a second signal\n";
     (void)number;
     int64_t first_ns = 0;
     const int64_t now_ns = mono_now_ns();
@@ -41,7 +41,7 @@ static void on_signal(int number)
         now_ns - first_ns <= SAME_REQUEST_NS) {
         return;
     }
-    notice_write(STDERR_FILENO, second, sizeof second - 1, 0); /* this must not wait for a reader */
+    notice_write(STDERR_FILENO, second, sizeof second - 1, 0); /* must not wait for a reader */
     _exit(EXIT_CODE_INTERRUPTED);
 }
 
@@ -53,14 +53,14 @@ void interrupt_install(void)
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGHUP, NULL, &inherited);
-    /* nohup means it; SIGINT is ignored in every background job of a script, where a kill -INT that
-     * did nothing would surprise */
+    /* An ignored SIGHUP is the intention of nohup. SIGINT is ignored in every background job of a
+     * shell script, where users still expect kill -INT to work. */
     if (inherited.sa_handler != SIG_IGN) {
         sigaction(SIGHUP, &action, NULL);
     }
     action.sa_handler = SIG_IGN;
     sigaction(SIGPIPE, &action, NULL);
-    /* a file-size limit is then an error of the write, too */
+    /* so that exceeding a file-size limit is an error of write, like SIGPIPE */
     sigaction(SIGXFSZ, &action, NULL);
 }
 
@@ -75,8 +75,8 @@ bool interrupt_close(void)
     return interrupt_requested();
 }
 
-/* Below the caller's frame: what the call itself uses. Sanitizers stand between it and the system.
- */
+/* MARGIN_BYTES: the stack below the caller's frame that the call to the system itself uses.
+ * LEAST_BYTES: the smallest stack of a thread. Sanitizers need more of both. */
 enum {
 #ifdef APPEND_IS_SANITIZED
     MARGIN_BYTES = 128 * 1024,
@@ -97,13 +97,14 @@ enum status stack_prepare(struct error *error)
     limit.rlim_cur = LEAST_BYTES;
     limit.rlim_max = limit.rlim_max < LEAST_BYTES ? LEAST_BYTES : limit.rlim_max;
     if (setrlimit(RLIMIT_STACK, &limit) != 0) {
-        error_set(error, ERROR_LIMIT, errno, NULL,
-                  "a stack may have %llu KiB here (ulimit -s), append needs %d KiB: start it where "
-                  "the limit is higher",
-                  (unsigned long long)found / 1024, LEAST_BYTES / 1024);
+        error_set(
+            error, ERROR_LIMIT, errno, NULL,
+            "the stack limit is %llu KiB (ulimit -s), but append needs %d KiB: raise the limit "
+            "before starting append",
+            (unsigned long long)found / 1024, LEAST_BYTES / 1024);
         return STATUS_REJECTED;
     }
-    /* the C library read the limit before it was raised */
+    /* the C library has read the limit before it was raised, so set the default size */
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, LEAST_BYTES);
@@ -114,7 +115,7 @@ enum status stack_prepare(struct error *error)
 
 int thread_start(pthread_t *thread, size_t stack_bytes, void *(*run)(void *), void *argument)
 {
-    static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT};
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT};
     const size_t least = (size_t)PTHREAD_STACK_MIN;
     sigset_t all, before;
     pthread_attr_t attributes;
@@ -126,9 +127,10 @@ int thread_start(pthread_t *thread, size_t stack_bytes, void *(*run)(void *), vo
         pthread_attr_setstacksize(&attributes, stack_bytes > least ? stack_bytes : least);
     }
     sigfillset(&all);
-    /* what a thread's own defect raises: blocked, it would end the program without a report */
-    for (size_t i = 0; i < COUNT_OF(own); i++) {
-        sigdelset(&all, own[i]);
+    /* signals raised by a defect of the thread: if blocked, they end the program without a report
+     */
+    for (size_t i = 0; i < COUNT_OF(faults); i++) {
+        sigdelset(&all, faults[i]);
     }
     pthread_sigmask(SIG_SETMASK, &all, &before);
     code = pthread_create(thread, &attributes, run, argument);
@@ -194,13 +196,13 @@ bool notice_write(int fd, const char *text, size_t length, int64_t patience_ns)
     const int64_t deadline_ns = mono_now_ns() + patience_ns;
     struct stat about = {.st_mode = 0};
     fstat(fd, &about);
-    /* a description of its own of the same pipe or terminal, which may be non-blocking without
-     * making those of other programs so */
+    /* a new open file description of the same pipe or terminal: it can be non-blocking without
+     * changing the descriptors of other programs */
     const bool can_block = S_ISFIFO(about.st_mode) || S_ISCHR(about.st_mode);
     const int own = can_block && fd == STDERR_FILENO
                         ? open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
                         : -1;
-    /* a terminal that may not be opened, another account's, is known to have room for one byte */
+    /* a terminal of another account cannot be opened; poll only promises room for one byte */
     const size_t most = own < 0 && S_ISCHR(about.st_mode) ? 1 : length;
     size_t done = 0;
     while (done < length && wait_for_room(own < 0 ? fd : own, deadline_ns)) {
@@ -244,10 +246,11 @@ unsigned notice_columns(const struct notice *notice)
     }
     const bool is_known = ioctl(notice->fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
     /* the last column stays free: a terminal may wrap after a character in it */
-    return !is_known ? DEFAULT_COLUMNS - 1 : size.ws_col > 1 ? size.ws_col - 1U : 1;
+    const unsigned columns = is_known ? size.ws_col : DEFAULT_COLUMNS;
+    return columns > 1 ? columns - 1 : 1;
 }
 
-/* In one call, so that what others write stands before or behind it. */
+/* Writes the line in one call, so that output of other processes cannot appear within it. */
 static void write_line(const struct notice *notice, const char *before, const char *line,
                        const char *after)
 {

@@ -1,11 +1,11 @@
 /*
- * What concerns the whole process: how it exits, the signals that end it, its threads, and what it
- * says on standard error.
+ * The process: its exit codes, the signals that end it, its threads, and its messages on standard
+ * error.
  *
- * SIGINT, SIGTERM and SIGHUP: the first one sets a flag that the main thread looks at; another one,
- * over 0.2 s later, ends the process at once with exit code 130. A SIGHUP that was ignored when the
- * program started (nohup) stays ignored. SIGPIPE and SIGXFSZ are ignored: what they tell is an
- * error of the write.
+ * The first SIGINT, SIGTERM or SIGHUP sets a flag that the main thread checks. Another of these
+ * signals more than 0.2 s later ends the process immediately with exit code 130. A SIGHUP that was
+ * ignored when the program started (nohup) stays ignored. SIGPIPE and SIGXFSZ are ignored: the
+ * write fails instead.
  */
 #ifndef BASE_PROCESS_H
 #define BASE_PROCESS_H
@@ -30,62 +30,69 @@ enum exit_code {
     EXIT_CODE_INTERRUPTED = 130, /* stopped by a signal */
 };
 
-/* Records that what is asked for makes no sense. Returns EXIT_CODE_USAGE. */
+/* Sets *error to a usage error. Returns EXIT_CODE_USAGE. */
 enum exit_code usage_refuse(struct error *error, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Installs the signal handlers. */
 void interrupt_install(void);
+
+/* Returns whether a signal has asked the program to end. */
 bool interrupt_requested(void);
 
-/* The outcome is judged: from now on a signal does nothing. True: one came before. */
+/* Makes later signals do nothing, because the outcome of the command is decided. Returns whether a
+ * signal came before. */
 bool interrupt_close(void);
 
-/* Makes room for the main thread, and for threads that are made without a size of their own, where
- * the limit of the shell (ulimit -s) is too small for them; to be called first. REJECTED: it may
- * not be raised. */
+/* Raises the stack limit (ulimit -s) if it is too small for the main thread and for threads that
+ * are started with stack_bytes 0. Called before anything else. REJECTED: the limit cannot be
+ * raised. */
 enum status stack_prepare(struct error *error);
 
-/* Starts a thread in which no signal handler runs: signals are for the main thread. `stack_bytes`:
- * 0 = as much as usual. Returns 0 or errno. */
+/* Starts a thread in which signals are blocked: only the main thread handles signals.
+ * `stack_bytes`: 0 = the default size. Returns 0 or errno. */
 int thread_start(pthread_t *thread, size_t stack_bytes, void *(*run)(void *), void *argument);
 
-/* A condition whose timed waits go by mono_now_ns. */
+/* Initializes a condition for timed waits with moments of mono_now_ns. */
 void thread_cond_init(pthread_cond_t *condition);
 
-/* Gives the memory of the stack that is not in use now back to the system. What a deep call, such
- * as connecting, has touched would else stay with the thread, and there are thousands of them. Only
- * for threads made by pthread_create. */
+/* Returns the unused memory of the calling thread's stack to the system. Otherwise each of
+ * thousands of threads would keep the memory that a deep call, for example a connect, has touched.
+ * Only for threads made by pthread_create. */
 void stack_give_back(void);
 
-/* Text for people on standard error while the program works: a line that is rewritten on a
- * terminal, and plain lines elsewhere. Nobody may read it: a full pipe, a terminal stopped by
- * Ctrl-S. So nothing waits longer than the caller allows, and what cannot be written by then is
- * dropped. One thread at a time. */
+/* Messages on standard error while the program works: on a terminal one line that is rewritten,
+ * elsewhere plain lines. A reader may be missing (a full pipe, a terminal stopped by Ctrl-S).
+ * Therefore a write waits no longer than the caller allows, and then drops the rest. One thread at
+ * a time. */
 struct notice {
     int fd;
     bool is_terminal;
-    bool is_open; /* a line stands on the terminal without its end */
+    bool is_open; /* the last line on the terminal has no line break yet */
 };
 
-/* Writes `text`, waiting up to `patience_ns` for room. False: not all of it was written. Any
- * thread, or a signal handler. */
+/* Writes `text`, and waits up to `patience_ns` for room. False: not all of it was written. Any
+ * thread or signal handler may call it. */
 bool notice_write(int fd, const char *text, size_t length, int64_t patience_ns);
 
-/* A line on standard error; the line break is added. Dropped when it cannot be written at once. */
+/* Writes a line to standard error, with a line break added. Drops it if it cannot be written at
+ * once. */
 void notice_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 void notice_init(struct notice *notice, int fd);
 
-/* How wide a line on the terminal can be; of no terminal 0. */
+/* Returns the columns that a line on the terminal can have; 0: not a terminal. */
 unsigned notice_columns(const struct notice *notice);
 
-/* Shows `line`, which is clean and fits: in place of the one before on a terminal. */
+/* Shows `line`, which must be cleaned and must fit. On a terminal it replaces the line shown
+ * before.
+ */
 void notice_show(struct notice *notice, const char *line);
 
-/* A line that stays. */
+/* Writes a line that stays, in place of the line shown before. */
 void notice_keep(struct notice *notice, const char *line);
 
-/* Takes the rewritten line away. */
+/* Removes the line shown before. */
 void notice_end(struct notice *notice);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Pseudo-random numbers as a pure function of their input.
+ * Pseudo-random numbers that depend only on their input.
  *
  * random_mix is the finaliser of SplitMix64 (G. Steele, D. Lea, C. Flood, "Fast Splittable
  * Pseudorandom Number Generators", OOPSLA 2014, variant 13 of D. Stafford): a bijection on 64 bits
@@ -25,14 +25,14 @@ static inline uint64_t random_mix(uint64_t value)
     return value ^ (value >> 31);
 }
 
-/* A seed from the kernel's entropy, or from the clocks where there is none. */
+/* Returns a seed from the kernel's entropy, or from the clocks if entropy is not available. */
 static inline uint64_t random_seed(void)
 {
     uint64_t seed;
     if (getrandom(&seed, sizeof seed, GRND_NONBLOCK) != (ssize_t)sizeof seed) {
         seed = random_mix((uint64_t)mono_wall_ns()) ^ (uint64_t)mono_now_ns() ^ (uint64_t)getpid();
     }
-    /* JSON readers keep 53 bits of a number, and a short seed is easier to repeat */
+    /* 40 bits: JSON readers keep 53 bits of a number, and a short seed is easier to type */
     return seed >> 24;
 }
 

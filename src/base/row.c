@@ -38,12 +38,12 @@ const char value_digit_pairs[] = "0001020304050607080910111213141516171819"
 
 static size_t count_digits(uint64_t value)
 {
-    /* of as many bits, one number at most has a digit more than the others */
+    /* numbers with the same count of bits have `least` or `least` + 1 digits */
     const size_t least = (size_t)(64 - __builtin_clzll(value | 1)) * 1233 >> 12;
     return least + (value >= value_powers_of_ten[least]);
 }
 
-/* At least `width` digits, without a terminator. */
+/* Writes at least `width` digits, without a terminator. Returns the number of bytes. */
 static size_t put_digits(char *out, uint64_t value, size_t width)
 {
     const size_t digits = count_digits(value);
@@ -59,7 +59,9 @@ static size_t put_digits(char *out, uint64_t value, size_t width)
     return count;
 }
 
-/* A number of which the last `places` digits stand behind the point. */
+/* Writes `digits` with a decimal point before the last `places` digits. Returns the number of
+ * bytes.
+ */
 static size_t put_decimal(char *out, bool is_negative, uint64_t digits, size_t places)
 {
     out[0] = '-';
@@ -80,12 +82,13 @@ static size_t put_integer(char *out, int64_t value, size_t places)
                        places);
 }
 
-/* 17 digits, or 9 of a float, say which number it is; 15, or 6, may be enough.
+/* Writes the shortest text, from 15 (float: 6) digits on, from which the same number is read again;
+ * 17 (float: 9) digits always suffice.
  *
- * Numbers from 1/64 to 2^53 are whole / 2^shift. Such a one times a power of ten is an integer of
- * as many digits and a fraction, exact in 128 bits. Rounded to fewer digits it still says the
- * number if it is off by less than half the distance to the next one: for a float, which may be
- * read as a double first, less by half of a double's distance. */
+ * A number from 1/64 to 2^53 is whole / 2^shift. Its product with a power of ten is an integer with
+ * the wanted digits plus a fraction, exact in 128 bits. A rounded text is read as the same number
+ * if its error is below half the distance to the next number. A float may be read as a double
+ * first, so for a float the bound is smaller by half the distance of doubles. */
 size_t value_text_real(char *out, double value, bool is_float)
 {
     uint64_t bits;
@@ -112,7 +115,7 @@ size_t value_text_real(char *out, double value, bool is_float)
     }
     unsigned spare = is_float ? 3 : 2;
     size_t places = (is_float ? 9 : 17) - count_digits(integer);
-    if (integer == 0) { /* 1/64 has a zero behind the point, which does not count */
+    if (integer == 0) { /* 1/64 = 0.015625: the zero after the point is not a significant digit */
         spare++;
         places++;
     }
@@ -135,7 +138,8 @@ size_t value_text_real(char *out, double value, bool is_float)
     return put_decimal(out, is_negative, digits, places);
 }
 
-/* Two zeros in a row become "::", which the library knows how to write. */
+/* Writes an IPv6 address. An address with two zero groups in a row needs "::", so the C library
+ * writes it. */
 static size_t put_ip6(char *out, const uint8_t *bytes)
 {
     char *const start = out;
@@ -147,11 +151,11 @@ static size_t put_ip6(char *out, const uint8_t *bytes)
             return strlen(start);
         }
         last = group;
-        for (int shift = group > 0xfff  ? 12
-                         : group > 0xff ? 8
-                         : group > 0xf  ? 4
-                                        : 0;
-             shift >= 0; shift -= 4) {
+        int shift = 12;
+        while (shift > 0 && group >> shift == 0) { /* no leading zeros */
+            shift -= 4;
+        }
+        for (; shift >= 0; shift -= 4) {
             *out++ = hex[group >> shift & 15];
         }
         *out++ = ':';
@@ -184,7 +188,7 @@ void civil_time_of(const struct column *column, union column_values values, size
     }
     int64_t ns = values.int64[row];
     if (column->type == COLUMN_TIMESTAMP) {
-        const int64_t rest = ns % NS_PER_DAY; /* days times a day could overflow */
+        const int64_t rest = ns % NS_PER_DAY; /* not ns - days × NS_PER_DAY, which can overflow */
         set_date(time, ns / NS_PER_DAY - (rest < 0));
         ns = rest < 0 ? rest + NS_PER_DAY : rest;
     }
@@ -403,9 +407,9 @@ uint64_t batch_bytes(const struct batch *batch)
         const struct column_kind *kind = &column_kinds[batch->table->columns[c].type];
         for (size_t row = 0; row < batch->row_count; row++) {
             const bool is_null = data->is_null != NULL && data->is_null[row] != 0;
-            sum += is_null                      ? 0
-                   : kind->is == COLUMN_IS_TEXT ? data->values.text[row].length
-                                                : kind->bytes;
+            if (!is_null) {
+                sum += kind->is == COLUMN_IS_TEXT ? data->values.text[row].length : kind->bytes;
+            }
         }
     }
     return sum;
@@ -416,7 +420,8 @@ enum status table_init(struct table *table, const char *name, struct error *erro
     memset(table, 0, sizeof *table);
     const size_t length = strlen(name);
     if (length == 0 || length >= sizeof table->name) {
-        error_set(error, ERROR_USAGE, 0, NULL, "a table name has 1 to %zu bytes, this one has %zu",
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "a table name must have 1 to %zu bytes, but this one has %zu",
                   sizeof table->name - 1, length);
         return STATUS_FATAL;
     }

@@ -32,7 +32,7 @@ void buffer_clear(struct buffer *buffer)
 
 char *buffer_reserve(struct buffer *buffer, size_t bytes)
 {
-    const size_t needed = buffer->length + bytes + 1; /* a terminator */
+    const size_t needed = buffer->length + bytes + 1; /* + 1 for the terminator */
     if (!buffer->has_failed && needed > buffer->capacity) {
         size_t capacity = buffer->capacity == 0 ? 64 : buffer->capacity;
         while (capacity < needed) {
@@ -117,20 +117,20 @@ struct suffix {
     uint64_t factor;
 };
 
-static const struct suffix counts[] = {
+static const struct suffix count_suffixes[] = {
     {"", 1},        {"k", 1000},       {"K", 1000},       {"m", 1000000},
     {"M", 1000000}, {"g", 1000000000}, {"G", 1000000000}, {NULL, 0},
 };
-static const struct suffix bytes_of[] = {
+static const struct suffix byte_suffixes[] = {
     {"", 1},         {"k", 1u << 10},   {"K", 1u << 10},   {"KiB", 1u << 10},
     {"m", 1u << 20}, {"M", 1u << 20},   {"MiB", 1u << 20}, {"g", 1u << 30},
     {"G", 1u << 30}, {"GiB", 1u << 30}, {NULL, 0},
 };
-static const struct suffix milliseconds[] = {
+static const struct suffix duration_suffixes[] = {
     {"", 1000}, {"ms", 1}, {"s", 1000}, {"m", 60000}, {"min", 60000}, {"h", 3600000}, {NULL, 0},
 };
 
-/* 0: there is no such suffix. */
+/* Returns the factor of the suffix `text`; 0: unknown suffix. */
 static uint64_t factor_of(const struct suffix *suffix, const char *text)
 {
     while (suffix->text != NULL && strcmp(suffix->text, text) != 0) {
@@ -146,7 +146,7 @@ static bool parse_scaled(const char *text, const struct suffix *suffixes, uint64
     errno = 0;
     const unsigned long long number = strtoull(text, &end, 10);
     const uint64_t factor = factor_of(suffixes, end);
-    /* strtoull would take blanks and a minus sign */
+    /* strtoull also accepts blanks and a minus sign */
     if (text[0] < '0' || text[0] > '9' || errno != 0 || factor == 0 || number > max / factor) {
         return false;
     }
@@ -156,12 +156,12 @@ static bool parse_scaled(const char *text, const struct suffix *suffixes, uint64
 
 bool units_parse_count(const char *text, uint64_t max, uint64_t *value)
 {
-    return parse_scaled(text, counts, max, value);
+    return parse_scaled(text, count_suffixes, max, value);
 }
 
 bool units_parse_bytes(const char *text, uint64_t max, uint64_t *value)
 {
-    return parse_scaled(text, bytes_of, max, value);
+    return parse_scaled(text, byte_suffixes, max, value);
 }
 
 bool units_parse_duration(const char *text, int64_t max_ns, int64_t *value_ns)
@@ -169,8 +169,8 @@ bool units_parse_duration(const char *text, int64_t max_ns, int64_t *value_ns)
     char *end = NULL;
     errno = 0;
     const double number = strtod(text, &end);
-    const double ns = number * (double)factor_of(milliseconds, end) * (double)MONO_NS_PER_MS;
-    /* strtod would take "0x10", "1e3" and what is no digit first */
+    const double ns = number * (double)factor_of(duration_suffixes, end) * (double)MONO_NS_PER_MS;
+    /* strtod also accepts "0x10", "1e3", and texts that do not begin with a digit */
     if (text[0] < '0' || text[0] > '9' || errno != 0 || end != text + strspn(text, "0123456789.") ||
         !(ns >= 1.0) || ns >= 0x1p63 || llround(ns) > max_ns) {
         return false;
@@ -189,10 +189,13 @@ const char *units_format_count(uint64_t value, char text[UNITS_TEXT_BYTES])
     return text;
 }
 
-/* Three significant digits, or more where the number is larger than that. */
+/* Writes `value` with three significant digits, or as a whole number from 100 on. */
 static const char *format_three(double value, const char *unit, char text[UNITS_TEXT_BYTES])
 {
-    const int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+    int decimals = 0;
+    if (value < 99.95) {
+        decimals = value < 9.995 ? 2 : 1;
+    }
     snprintf(text, UNITS_TEXT_BYTES, "%.*f %s", decimals, value, unit);
     return text;
 }
@@ -204,9 +207,11 @@ const char *units_format_ns(int64_t ns, char text[UNITS_TEXT_BYTES])
         snprintf(text, UNITS_TEXT_BYTES, "%" PRId64 " ns", ns);
         return text;
     }
-    return value < 999.5e3   ? format_three(value / 1e3, "us", text)
-           : value < 999.5e6 ? format_three(value / 1e6, "ms", text)
-                             : format_three(value / 1e9, "s", text);
+    if (value < 999.5e3) {
+        return format_three(value / 1e3, "us", text);
+    }
+    return value < 999.5e6 ? format_three(value / 1e6, "ms", text)
+                           : format_three(value / 1e9, "s", text);
 }
 
 const char *units_format_bytes(uint64_t bytes, char text[UNITS_TEXT_BYTES])
@@ -216,10 +221,14 @@ const char *units_format_bytes(uint64_t bytes, char text[UNITS_TEXT_BYTES])
         snprintf(text, UNITS_TEXT_BYTES, "%" PRIu64 " B", bytes);
         return text;
     }
-    return kib < 999.5                  ? format_three(kib, "KiB", text)
-           : kib < 9999.5 * 1024        ? format_three(kib / 1024, "MiB", text)
-           : kib < 9999.5 * 1024 * 1024 ? format_three(kib / 1024 / 1024, "GiB", text)
-                                        : format_three(kib / 1024 / 1024 / 1024, "TiB", text);
+    if (kib < 999.5) {
+        return format_three(kib, "KiB", text);
+    }
+    if (kib < 9999.5 * 1024) {
+        return format_three(kib / 1024, "MiB", text);
+    }
+    return kib < 9999.5 * 1024 * 1024 ? format_three(kib / 1024 / 1024, "GiB", text)
+                                      : format_three(kib / 1024 / 1024 / 1024, "TiB", text);
 }
 
 const char *units_format_seconds(uint64_t seconds, char text[UNITS_TEXT_BYTES])
@@ -227,10 +236,10 @@ const char *units_format_seconds(uint64_t seconds, char text[UNITS_TEXT_BYTES])
     const uint64_t minutes = seconds / 60;
     if (minutes == 0) {
         snprintf(text, UNITS_TEXT_BYTES, "%" PRIu64 "s", seconds);
+    } else if (minutes < 60) {
+        snprintf(text, UNITS_TEXT_BYTES, "%" PRIu64 "m%02" PRIu64 "s", minutes, seconds % 60);
     } else {
-        snprintf(text, UNITS_TEXT_BYTES, "%" PRIu64 "%s%02" PRIu64 "%s",
-                 minutes < 60 ? minutes : minutes / 60, minutes < 60 ? "m" : "h",
-                 minutes < 60 ? seconds % 60 : minutes % 60, minutes < 60 ? "s" : "m");
+        snprintf(text, UNITS_TEXT_BYTES, "%" PRIu64 "h%02" PRIu64 "m", minutes / 60, minutes % 60);
     }
     return text;
 }
@@ -252,7 +261,7 @@ void nearest_offer(struct nearest *nearest, const char *name)
     if (length < 2 || length >= WORD_BYTES || columns >= WORD_BYTES) {
         return;
     }
-    /* Damerau's distance, no letter being part of two changes */
+    /* the restricted distance of Damerau and Levenshtein: no letter takes part in two changes */
     for (size_t i = 0; i <= length; i++) {
         for (size_t j = 0; j <= columns; j++) {
             cost[i][j] = i == 0 ? j : i;
@@ -289,7 +298,7 @@ bool text_parse_two(const char *text, char mark, unsigned numbers[2])
 bool text_parse_integer(const char *text, size_t length, int64_t *number)
 {
     const bool is_negative = length > 0 && text[0] == '-';
-    int64_t value = 0; /* below 0: there is one more of them */
+    int64_t value = 0; /* negative, because INT64_MIN has no positive counterpart */
     for (size_t i = is_negative ? 1 : 0; i < length; i++) {
         if (text[i] < '0' || text[i] > '9' || __builtin_mul_overflow(value, 10, &value) ||
             __builtin_sub_overflow(value, text[i] - '0', &value)) {
@@ -303,13 +312,18 @@ bool text_parse_integer(const char *text, size_t length, int64_t *number)
     return true;
 }
 
-/* Reads one character; returns its bytes. A byte that is not UTF-8 is one of code 0. The terminator
- * is never read past: it is no continuation byte. */
+/* Decodes one character and returns the number of its bytes. An invalid byte gives *code 0 and the
+ * result 1. Never reads past the terminator, which is not a continuation byte. */
 static size_t decode(const char *text, uint32_t *code)
 {
     static const uint32_t lowest[] = {0, 0, 0x80, 0x800, 0x10000};
     const unsigned char first = (unsigned char)text[0];
-    const size_t length = first < 0x80 ? 1 : first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+    size_t length = 2;
+    if (first < 0x80) {
+        length = 1;
+    } else if (first >= 0xe0) {
+        length = first >= 0xf0 ? 4 : 3;
+    }
     uint32_t value = length == 1 ? first : first & (0x7fU >> length);
     *code = 0;
     for (size_t i = 1; i < length; i++) {
@@ -327,7 +341,7 @@ static size_t decode(const char *text, uint32_t *code)
     return length;
 }
 
-/* Also what is not UTF-8. */
+/* Returns whether a character must not be shown. True also for the code 0 of an invalid byte. */
 static bool is_control(uint32_t code)
 {
     return code < 0x20 || (code >= 0x7f && code <= 0x9f) || (code >= 0x200b && code <= 0x200f) ||
@@ -335,8 +349,8 @@ static bool is_control(uint32_t code)
            code == 0xfeff || code == 0x061c;
 }
 
-/* Two columns for East Asian wide characters and emoji, else one. Not wcwidth: that knows only the
- * characters of the locale, and the program runs in "C". */
+/* Returns the columns of a character: two for East Asian wide characters and emoji, else one. Does
+ * not use wcwidth, which knows only the characters of the locale; the program runs in "C". */
 static unsigned width_of(uint32_t code)
 {
     static const uint32_t wide[][2] = {
@@ -365,7 +379,7 @@ void text_clean_line(char *line, size_t size, const char *text, unsigned columns
 {
     const unsigned mark_columns = columns < 3 ? columns : 3;
     size_t used = 0;
-    size_t cut = 0; /* where the mark goes when the text turns out too wide */
+    size_t cut = 0; /* where "..." goes if the text is too wide */
     unsigned width = 0;
     while (*text != '\0') {
         uint32_t code;

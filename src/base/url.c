@@ -8,7 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Decodes %XX in place; NULL is good. False: a % without two hex digits, or an encoded NUL. */
+/* Decodes %XX in place. `text` may be NULL. False: a % without two hexadecimal digits, or %00. */
 static bool decode(char *text)
 {
     char *to = text;
@@ -31,7 +31,8 @@ static bool decode(char *text)
     return true;
 }
 
-static bool take(char *to, size_t size, const char *from, size_t length)
+/* Copies and decodes `length` bytes. False: too long, or not valid percent-encoding. */
+static bool copy_decoded(char *to, size_t size, const char *from, size_t length)
 {
     return (size_t)snprintf(to, size, "%.*s", (int)length, from) < size && decode(to);
 }
@@ -48,9 +49,9 @@ bool url_query_next(const char **rest, struct url_parameter *parameter, bool *is
     const size_t key_length = equals == NULL ? length : (size_t)(equals - start);
     const char *value = equals == NULL ? start + length : equals + 1;
     parameter->value[0] = '\0';
-    *is_good =
-        take(parameter->key, sizeof parameter->key, start, key_length) &&
-        take(parameter->value, sizeof parameter->value, value, (size_t)(start + length - value));
+    *is_good = copy_decoded(parameter->key, sizeof parameter->key, start, key_length) &&
+               copy_decoded(parameter->value, sizeof parameter->value, value,
+                            (size_t)(start + length - value));
     return true;
 }
 
@@ -93,7 +94,7 @@ size_t url_scheme_length(const char *text)
     return isalpha((unsigned char)text[0]) && text[length] == ':' ? length : 0;
 }
 
-/* Ends the text at the mark; returns what is behind it, NULL when there is none. */
+/* Ends the text at `mark` and returns the text after it; NULL when `mark` is NULL. */
 static char *cut_at(char *mark)
 {
     if (mark == NULL) {
@@ -108,7 +109,8 @@ static const char *unless_empty(const char *text)
     return text == NULL || *text == '\0' ? NULL : text;
 }
 
-/* host, host:port, [v6] or [v6]:port. *is_port_wrong: it is the port that is wrong. */
+/* Parses host, host:port, [v6] or [v6]:port, in place. False: not one of these forms; then
+ * *is_port_wrong is true if only the port is wrong. */
 static bool parse_host(char *text, struct url_host *host, bool *is_port_wrong)
 {
     char *port;
@@ -130,7 +132,7 @@ static bool parse_host(char *text, struct url_host *host, bool *is_port_wrong)
     return decode(text);
 }
 
-/* Takes the list of hosts apart, in place. `fault` says what is wrong with one; "": nothing is. */
+/* Parses the list of hosts in place. `fault` gets the reason if the list is wrong. */
 static void parse_hosts(struct url *url, char *list, char *fault, size_t size)
 {
     char *rest = list;
@@ -138,7 +140,7 @@ static void parse_hosts(struct url *url, char *list, char *fault, size_t size)
         char *text = rest;
         rest = cut_at(strchr(rest, ','));
         if (i == URL_HOSTS_MAX) {
-            snprintf(fault, size, "its list has more than %d hosts", URL_HOSTS_MAX);
+            snprintf(fault, size, "the list has more than %d hosts", URL_HOSTS_MAX);
             return;
         }
         char shown[64];
@@ -147,23 +149,23 @@ static void parse_hosts(struct url *url, char *list, char *fault, size_t size)
         url->host_count = i + 1;
         snprintf(shown, sizeof shown, "%s", text);
         if (!parse_host(text, host, &is_port_wrong)) {
-            snprintf(fault, size, "'%s' of its list is not HOST, HOST:PORT or [IPv6]:PORT", shown);
+            snprintf(fault, size, "'%s' in the list is not HOST, HOST:PORT or [IPv6]:PORT", shown);
             return;
         }
         if (host->name == NULL) {
-            snprintf(fault, size, "host %zu of its list has no name", i + 1);
+            snprintf(fault, size, "host %zu of the list has no name", i + 1);
             return;
         }
     }
 }
 
-/* `fault`: what is wrong with a '#', a port or a list of hosts, which then is the only thing
- * wrong. */
+/* Parses user:password@host:port/database?query in place. False: not of this form. `fault` gets the
+ * reason if a '#', the port or the list of hosts is wrong, and stays "" otherwise. */
 static bool parse_authority(struct url *url, char *rest, char *fault, size_t size)
 {
-    /* A '/', '?' or '#' of a password that was not percent-encoded would end it: its beginning
-     * would be a host and a port, and be shown. Then an @ comes behind it, outside of a parameter's
-     * value. */
+    /* A '/', '?' or '#' in a password that is not percent-encoded would end the password here: its
+     * beginning would be taken for a host and port, and be shown. The sign is an @ after it,
+     * outside the value of a parameter. */
     const char *end = rest + strcspn(rest, "/?#");
     const char *stray = strchr(end, '@');
     const char *question = stray == NULL ? NULL : memchr(end, '?', (size_t)(stray - end));
@@ -173,7 +175,7 @@ static bool parse_authority(struct url *url, char *rest, char *fault, size_t siz
     }
     url->query = unless_empty(cut_at(strchr(rest, '?')));
     if (strchr(rest, '#') != NULL) {
-        snprintf(fault, size, "nothing can stand behind a '#', which in a name is %%23");
+        snprintf(fault, size, "nothing can follow a '#' (write %%23 for # in a name)");
         return false;
     }
     char *database = cut_at(strchr(rest, '/'));
@@ -185,7 +187,8 @@ static bool parse_authority(struct url *url, char *rest, char *fault, size_t siz
     url->password = password;
     url->user = unless_empty(user);
     if (!decode(database) || !decode(password) || !decode(user) ||
-        strpbrk(host, "= ") != NULL) { /* a connection string gone astray, maybe with a password */
+        strpbrk(host, "= ") !=
+            NULL) { /* not a URL but a connection string, maybe with a password */
         return false;
     }
     if (strchr(host, ',') != NULL) {
@@ -196,7 +199,7 @@ static bool parse_authority(struct url *url, char *rest, char *fault, size_t siz
     bool is_port_wrong = false;
     const bool is_good = parse_host(host, &only, &is_port_wrong);
     if (is_port_wrong) {
-        snprintf(fault, size, "its port is not a number from 1 to 65535");
+        snprintf(fault, size, "the port is not a number from 1 to 65535");
     }
     url->host = only.name;
     url->port = only.port;
@@ -247,9 +250,10 @@ void url_fini(struct url *url)
     *url = (struct url){0};
 }
 
-/* Behind a parameter of a query that is a password; NULL when it is none. A '#' does not end it:
- * PostgreSQL's library takes it for a part of the value. A user's name may hold a '&', and what
- * follows the name is no part of a key. A key may be percent-encoded, too. */
+/* Returns the end of the query parameter at `from` if it is a password, else NULL. A '#' does not
+ * end the parameter, because PostgreSQL's library takes it as a part of the value. The '&' before
+ * `from` may belong to a user's name, so the key begins only after the last ':', '@' or '?'. The
+ * key may be percent-encoded. */
 static const char *end_of_secret(const char *from)
 {
     char key[URL_KEY_BYTES];
@@ -260,7 +264,7 @@ static const char *end_of_secret(const char *from)
         start--;
     }
     const bool is_secret = start != NULL &&
-                           take(key, sizeof key, start, (size_t)(equals - start)) &&
+                           copy_decoded(key, sizeof key, start, (size_t)(equals - start)) &&
                            (strcasestr(key, "password") != NULL || strcasestr(key, "pwd") != NULL);
     return is_secret ? from + length : NULL;
 }
@@ -269,16 +273,16 @@ void url_redact(const char *text, char *out, size_t size)
 {
     const size_t scheme = url_scheme_length(text);
     const char *start = strncmp(text + scheme, "://", 3) == 0 ? text + scheme + 3 : text;
-    /* the last @ of all: a password that was not percent-encoded may hold any character */
+    /* the last @: a password that is not percent-encoded may contain any character */
     const char *at = strrchr(start, '@');
     const char *colon = at == NULL ? NULL : memchr(start, ':', (size_t)(at - start));
-    /* no user or host has a '=': it is a connection string of some library, with any keys */
+    /* a user or host cannot contain a '=': the text is a connection string with unknown keys */
     const char *equals = start + strcspn(start, start == text ? "=" : "=/?#");
     const char *tail = text;
     size_t used = 0;
     while (*tail != '\0' && used + 1 < size) {
         if (colon != NULL && tail >= colon && tail < at) {
-            /* the @ may itself be within a parameter that is a password */
+            /* the @ may be part of a parameter that is a password */
             tail = at;
             for (const char *c = colon; c < at; c++) {
                 const char *secret = *c == '?' || *c == '&' ? end_of_secret(c + 1) : NULL;
@@ -294,7 +298,7 @@ void url_redact(const char *text, char *out, size_t size)
         const bool is_key = out[used - 1] == '?' || out[used - 1] == '&';
         const char *secret = is_key ? end_of_secret(tail) : NULL;
         if (secret != NULL) {
-            /* what looks like a key may be a user's name with a '&', and a password behind it */
+            /* the supposed key may be a user's name with a '&', followed by a password */
             used += (size_t)snprintf(out + used, size - used, "%.*s=***", (int)strcspn(tail, "=:"),
                                      tail);
             tail = secret;
@@ -340,7 +344,7 @@ bool url_pair_is(const struct url_pair *pair, const char *const *keys)
 
 void url_redact_string(const char *text, char *out, size_t size)
 {
-    /* only what is known to be harmless is shown: drivers have many keys for secrets */
+    /* only harmless values are shown, because drivers have many keys for secrets */
     static const char *const shown[] = {
         "dsn",  "filedsn",  "driver", "server",   "servername", "host",   "port",    "uid",
         "user", "username", "db",     "database", "dbq",        "socket", "sslmode", NULL};
@@ -350,10 +354,13 @@ void url_redact_string(const char *text, char *out, size_t size)
     const char *end = at;
     struct url_pair pair;
     for (; used < size && url_pair_next(&end, &pair); at = end) {
-        /* a text without '=' is the name of a data source, unless it is a URL gone astray */
+        /* a text without '=' is the name of a data source, unless it has an '@' like a URL */
         const bool is_shown = pair.has_value ? pair.is_closed && url_pair_is(&pair, shown)
                                              : memchr(pair.key, '@', pair.key_length) == NULL;
-        const char *cut = is_shown ? end : pair.has_value ? strchr(pair.key, '=') + 1 : pair.key;
+        const char *cut = end;
+        if (!is_shown) {
+            cut = pair.has_value ? strchr(pair.key, '=') + 1 : pair.key;
+        }
         used += (size_t)snprintf(out + used, size - used, "%.*s%s", (int)(cut - at), at,
                                  is_shown ? "" : "***");
     }

@@ -12,8 +12,8 @@ enum {
     COLUMN_NAME_BYTES = 64,
 };
 
-/* A copy that lives as long as the script. */
-static const char *keep(lua_State *lua, struct script *script, const char *text)
+/* Returns a copy of `text` that lives as long as the script. */
+static const char *keep_text(lua_State *lua, struct script *script, const char *text)
 {
     struct script_source *source = script->source;
     GROW(lua, source->strings, source->string_count);
@@ -31,32 +31,32 @@ static const char *check_name(lua_State *lua, int index, const char *what)
     DEMAND(lua,
            name[0] != '\0' && strlen(name) < SCRIPT_NAME_BYTES &&
                strspn(name, allowed) == strlen(name),
-           "'%s' is no name of a %s: letters, digits, _ and -, at most %d", name, what,
+           "'%s' cannot name a %s: use letters, digits, _ and -, at most %d", name, what,
            SCRIPT_NAME_BYTES - 1);
     return name;
 }
 
-/* In a session's state what is declared must be there already, under the same name. */
-static void check_again(lua_State *lua, bool is_same, const char *what, const char *name)
+/* Ends the function unless the declaration is the same as in script_load. */
+static void check_same(lua_State *lua, bool is_same, const char *what, const char *name)
 {
     DEMAND(lua, is_same,
-           "%s '%s' is declared otherwise in a session than before the run: the top level must "
-           "not depend on the session",
+           "%s '%s' is declared differently in a session: the top level must declare the same in "
+           "every session",
            what, name);
 }
 
-/* An option that is true or false; nil is `usual`. */
-static bool check_flag(lua_State *lua, int index, const char *name, bool usual)
+/* Returns the option `name`, true or false; `default_value` when it is nil. */
+static bool check_flag(lua_State *lua, int index, const char *name, bool default_value)
 {
     const int type = lua_getfield(lua, index, name);
-    DEMAND(lua, type == LUA_TNIL || type == LUA_TBOOLEAN, "option '%s' is true or false, not %s",
-           name, luaL_tolstring(lua, -1, NULL));
-    const bool value = type == LUA_TNIL ? usual : lua_toboolean(lua, -1);
+    DEMAND(lua, type == LUA_TNIL || type == LUA_TBOOLEAN,
+           "option '%s' must be true or false, not %s", name, luaL_tolstring(lua, -1, NULL));
+    const bool value = type == LUA_TNIL ? default_value : lua_toboolean(lua, -1);
     lua_pop(lua, 1);
     return value;
 }
 
-/* The value of --set NAME=…; NULL: it was not set. The last one counts. */
+/* Returns the value of the last --set NAME=VALUE for `name`; NULL: not set. */
 static const char *find_set(const struct script *script, const char *name)
 {
     const struct script_source *source = script->source;
@@ -71,7 +71,7 @@ static const char *find_set(const struct script *script, const char *name)
     return found;
 }
 
-/* What was set must be of the default's type: pushes it. */
+/* Pushes the value of --set, converted to the type of the default. */
 static void push_param(lua_State *lua, const char *name, const char *text)
 {
     char *end;
@@ -80,33 +80,36 @@ static void push_param(lua_State *lua, const char *name, const char *text)
     switch (lua_type(lua, 2)) {
     case LUA_TBOOLEAN:
         DEMAND(lua, strcmp(text, "true") == 0 || strcmp(text, "false") == 0,
-               "parameter '%s' is true or false, not '%s'", name, text);
+               "parameter '%s' must be true or false, not '%s'", name, text);
         lua_pushboolean(lua, text[0] == 't');
         return;
     case LUA_TNUMBER:
         if (lua_isinteger(lua, 2)) {
             DEMAND(lua, units_parse_count(text + (is_negative ? 1 : 0), INT64_MAX, &count),
-                   "parameter '%s' is a whole number (10000, 10k, 1M), not '%s'", name, text);
+                   "parameter '%s' must be a whole number (10000, 10k, 1M), not '%s'", name, text);
             lua_pushinteger(lua, is_negative ? -(lua_Integer)count : (lua_Integer)count);
             return;
         }
         lua_pushnumber(lua, strtod(text, &end));
         DEMAND(lua, text[0] != '\0' && *end == '\0' && isfinite(lua_tonumber(lua, -1)),
-               "parameter '%s' is a number, not '%s'", name, text);
+               "parameter '%s' must be a number, not '%s'", name, text);
         return;
     default:
         lua_pushstring(lua, text);
     }
 }
 
-/* What the fourth argument allows, a list of values or {min =, max =}, in words; "" = anything. */
+/* Pushes a text for the fourth argument, the allowed values: a list of values or {min =, max =}.
+ * The text is "" when any value is allowed. */
 static void push_allowed(lua_State *lua)
 {
     const lua_Integer count = lua_istable(lua, 4) ? (lua_Integer)lua_rawlen(lua, 4) : 0;
     luaL_Buffer text;
     luaL_buffinit(lua, &text);
     for (lua_Integer i = 1; i <= count; i++) {
-        luaL_addstring(&text, i == 1 ? "" : i == count ? " or " : ", ");
+        if (i > 1) {
+            luaL_addstring(&text, i == count ? " or " : ", ");
+        }
         lua_rawgeti(lua, 4, i);
         luaL_tolstring(lua, -1, NULL);
         lua_remove(lua, -2);
@@ -117,16 +120,19 @@ static void push_allowed(lua_State *lua)
         const bool has_min = lua_getfield(lua, 4, "min") == LUA_TNUMBER;
         const bool has_max = lua_getfield(lua, 4, "max") == LUA_TNUMBER;
         const char *max = luaL_tolstring(lua, -1, NULL), *min = luaL_tolstring(lua, -3, NULL);
-        lua_pushfstring(lua, "%s%s%s%s",
-                        has_min && has_max ? ""
-                        : has_min          ? "at least "
-                        : has_max          ? "at most "
-                                           : "",
-                        has_min ? min : "", has_min && has_max ? " to " : "", has_max ? max : "");
+        if (has_min && has_max) {
+            lua_pushfstring(lua, "%s to %s", min, max);
+        } else if (has_min) {
+            lua_pushfstring(lua, "at least %s", min);
+        } else if (has_max) {
+            lua_pushfstring(lua, "at most %s", max);
+        } else {
+            lua_pushliteral(lua, "");
+        }
     }
 }
 
-/* The value is on top. */
+/* Ends the function unless the fourth argument allows the value on top of the stack. */
 static void check_allowed(lua_State *lua, const char *name)
 {
     const int value = lua_gettop(lua);
@@ -149,7 +155,7 @@ static void check_allowed(lua_State *lua, const char *name)
     if (!is_allowed) {
         push_allowed(lua);
         const char *allowed = lua_tostring(lua, -1);
-        luaL_error(lua, "parameter '%s' is %s, not '%s'", name, allowed,
+        luaL_error(lua, "parameter '%s' must be %s, not '%s'", name, allowed,
                    luaL_tolstring(lua, value, NULL));
     }
     lua_settop(lua, value);
@@ -160,10 +166,10 @@ static int declare_param(lua_State *lua)
     struct script_state *state = state_of(lua);
     const char *name = check_name(lua, 1, "parameter");
     const int type = lua_type(lua, 2);
-    lua_settop(lua, 4); /* what is left out is nil */
+    lua_settop(lua, 4); /* missing arguments become nil */
     sandbox_check_top_level(lua, "param()");
     DEMAND(lua, type == LUA_TBOOLEAN || type == LUA_TNUMBER || type == LUA_TSTRING,
-           "parameter '%s' needs a default: a number, a text, true or false", name);
+           "parameter '%s' needs a default value: a number, a text, true or false", name);
     const size_t number = state->params++;
     struct script *made = state->made;
     if (made != NULL) {
@@ -173,20 +179,20 @@ static int declare_param(lua_State *lua)
         }
         GROW(lua, made->params, made->param_count);
         struct script_param *param = &made->params[made->param_count++];
-        param->name = keep(lua, made, name);
-        param->help = keep(lua, made, luaL_optstring(lua, 3, ""));
-        param->usual = keep(lua, made, luaL_tolstring(lua, 2, NULL));
+        param->name = keep_text(lua, made, name);
+        param->help = keep_text(lua, made, luaL_optstring(lua, 3, ""));
+        param->usual = keep_text(lua, made, luaL_tolstring(lua, 2, NULL));
         push_allowed(lua);
-        param->allowed = keep(lua, made, lua_tostring(lua, -1));
+        param->allowed = keep_text(lua, made, lua_tostring(lua, -1));
         lua_settop(lua, 4);
         const char *value = find_set(made, name);
         param->is_set = value != NULL;
         param->value = value == NULL ? param->usual : value;
     }
-    check_again(lua,
-                number < state->script->param_count &&
-                    strcmp(state->script->params[number].name, name) == 0,
-                "parameter", name);
+    check_same(lua,
+               number < state->script->param_count &&
+                   strcmp(state->script->params[number].name, name) == 0,
+               "parameter", name);
     const struct script_param *param = &state->script->params[number];
     if (param->is_set) {
         push_param(lua, name, param->value);
@@ -197,10 +203,10 @@ static int declare_param(lua_State *lua)
     return 1;
 }
 
-/* Writes `text` with the parameters of the script; ${session} is left as it is. False: there is no
- * such parameter, whose name is in *unknown. */
-static bool fill_in(const struct script *script, const char *text, struct buffer *out,
-                    char unknown[SCRIPT_NAME_BYTES])
+/* Appends `text` to `out` with each ${name} replaced by the value of the parameter; ${session} is
+ * left as it is. False: `unknown` has the name of a parameter that the script has not declared. */
+static bool expand_parameters(const struct script *script, const char *text, struct buffer *out,
+                              char unknown[SCRIPT_NAME_BYTES])
 {
     for (const char *at; (at = strstr(text, "${")) != NULL;) {
         const size_t length = strcspn(at + 2, "}");
@@ -221,27 +227,27 @@ static bool fill_in(const struct script *script, const char *text, struct buffer
     return true;
 }
 
-static const char *keep_filled(lua_State *lua, struct script *script, const char *text)
+static const char *keep_expanded(lua_State *lua, struct script *script, const char *text)
 {
     struct script_source *source = script->source;
     char unknown[SCRIPT_NAME_BYTES] = "";
     GROW(lua, source->strings, source->string_count);
     struct buffer *out = &source->strings[source->string_count++];
-    DEMAND(lua, fill_in(script, text, out, unknown),
-           "${%s} is no parameter of this script that is declared before", unknown);
+    DEMAND(lua, expand_parameters(script, text, out, unknown),
+           "unknown parameter ${%s}: declare it with param() before this text", unknown);
     DEMAND(lua, !buffer_failed(out), "not enough memory");
     return buffer_text(out);
 }
 
-/* A text, or a table of one for each dialect, at `index`; nil: none. */
-static void take_texts(lua_State *lua, struct script *script, int index, struct script_texts *texts)
+/* Reads the value at `index` into *texts: a text, a table with a text for each dialect, or nil. */
+static void read_texts(lua_State *lua, struct script *script, int index, struct script_texts *texts)
 {
     if (lua_isnoneornil(lua, index)) {
         return;
     }
     if (lua_type(lua, index) == LUA_TSTRING) {
         GROW(lua, texts->entries, texts->count);
-        texts->entries[texts->count].text = keep_filled(lua, script, lua_tostring(lua, index));
+        texts->entries[texts->count].text = keep_expanded(lua, script, lua_tostring(lua, index));
         texts->count++;
         return;
     }
@@ -249,16 +255,16 @@ static void take_texts(lua_State *lua, struct script *script, int index, struct 
     luaL_checktype(lua, index, LUA_TTABLE);
     for (lua_pushnil(lua); lua_next(lua, index) != 0; lua_pop(lua, 1)) {
         DEMAND(lua, lua_type(lua, -2) == LUA_TSTRING && lua_type(lua, -1) == LUA_TSTRING,
-               "texts by dialect are {default = \"…\", mariadb = \"…\"}");
+               "texts for each dialect must be a table {default = \"…\", mariadb = \"…\"}");
         const char *dialect = lua_tostring(lua, -2);
         GROW(lua, texts->entries, texts->count);
         struct script_text *entry = &texts->entries[texts->count++];
-        entry->dialect = strcmp(dialect, "default") == 0 ? NULL : keep(lua, script, dialect);
-        entry->text = keep_filled(lua, script, lua_tostring(lua, -1));
+        entry->dialect = strcmp(dialect, "default") == 0 ? NULL : keep_text(lua, script, dialect);
+        entry->text = keep_expanded(lua, script, lua_tostring(lua, -1));
     }
 }
 
-static void check_type(lua_State *lua, const char *text, struct column *column)
+static void read_type(lua_State *lua, const char *text, struct column *column)
 {
     if (!scalar_parse_type(text, column)) {
         luaL_error(lua,
@@ -283,7 +289,7 @@ static uint64_t hash_text(uint64_t hash, const char *text)
     return random_mix(hash);
 }
 
-/* The same whatever the order. */
+/* The hash does not depend on the order of the texts, which lua_next does not keep. */
 static uint64_t hash_texts(const struct script_texts *texts)
 {
     uint64_t hash = 0;
@@ -328,7 +334,7 @@ void declare_hash(struct script *script)
     script->shape = hash_shape(script);
 }
 
-/* One column, the table on top of the stack. */
+/* Declares a column from the table on top of the stack, and pops the table. */
 static void declare_column(lua_State *lua, struct table *load, struct script_dataset *dataset)
 {
     const int at = lua_gettop(lua);
@@ -336,26 +342,30 @@ static void declare_column(lua_State *lua, struct table *load, struct script_dat
     struct error error = {.kind = ERROR_NONE};
     struct script_column *own = &dataset->columns[dataset->column_count];
     static const char *const known[] = {"key", "required", NULL};
-    DEMAND(lua, lua_istable(lua, at), "a column is {\"name\", \"type\", generator, key = …}");
+    DEMAND(lua, lua_istable(lua, at),
+           "dataset '%s': a column must be a table {\"name\", \"type\", generator, key = …}",
+           dataset->name);
     argument_options(lua, at, "a column", known, 3);
     lua_rawgeti(lua, at, 1);
-    size_t length; /* 0: it is no text */
+    size_t length; /* 0: not a text */
     const char *name = lua_tolstring(lua, -1, &length);
     DEMAND(lua, length > 0 && name[0] != '\0' && strlen(name) < COLUMN_NAME_BYTES,
-           "a column of '%s' has no name, or a long one", dataset->name);
+           "dataset '%s': a column must begin with its name, a text of 1 to %d bytes",
+           dataset->name, COLUMN_NAME_BYTES - 1);
     snprintf(column.name, sizeof column.name, "%s", name);
     name = column.name; /* the stack may have the only copy */
     lua_rawgeti(lua, at, 2);
-    DEMAND(lua, lua_type(lua, -1) == LUA_TSTRING, "column '%s' of '%s' has no type", name,
-           dataset->name);
-    check_type(lua, lua_tostring(lua, -1), &column);
+    DEMAND(lua, lua_type(lua, -1) == LUA_TSTRING,
+           "dataset '%s': column '%s' has no type: write {\"%s\", \"int32\", …}", dataset->name,
+           name, name);
+    read_type(lua, lua_tostring(lua, -1), &column);
     lua_rawgeti(lua, at, 3);
     if (lua_type(lua, -1) == LUA_TNUMBER) {
         value_push_constant(lua, lua_gettop(lua));
     }
     if (!lua_isnil(lua, -1)) {
         own->value = object_check(lua, -1, OBJECT_DRAW)->draw;
-        luaL_ref(lua, LUA_REGISTRYINDEX); /* it lives as long as the script */
+        luaL_ref(lua, LUA_REGISTRYINDEX); /* keeps the generator as long as the script */
     }
     lua_settop(lua, at);
     switch (lua_getfield(lua, at, "key")) {
@@ -371,10 +381,11 @@ static void declare_column(lua_State *lua, struct table *load, struct script_dat
         own->is_numbered =
             lua_tostring(lua, -1) != NULL && strcmp(lua_tostring(lua, -1), "auto") == 0;
         own->key = 1;
-        DEMAND(lua, own->is_numbered, "column '%s': key is true, a place from 1, or \"auto\"",
-               name);
+        DEMAND(lua, own->is_numbered,
+               "column '%s': key must be true, a place from 1 to 16, or \"auto\"", name);
     }
-    DEMAND(lua, own->key <= 16, "column '%s': key is a place from 1 to 16", name);
+    DEMAND(lua, own->key <= 16, "column '%s': key must be true, a place from 1 to 16, or \"auto\"",
+           name);
     column.is_nullable = !check_flag(lua, at, "required", false) && own->key == 0;
     column.has_default = own->is_numbered;
     DEMAND(lua, table_add_column(&dataset->table, &column, &error) == STATUS_OK, "%s", error.text);
@@ -389,8 +400,9 @@ static void declare_columns(lua_State *lua, struct table *load, struct script_da
 {
     const lua_Integer count = (lua_Integer)lua_rawlen(lua, 3);
     unsigned keys = 0;
-    DEMAND(lua, count > 0 && count <= ROW_COLUMNS_MAX, "dataset '%s' has no columns",
-           dataset->name);
+    DEMAND(lua, count > 0 && count <= ROW_COLUMNS_MAX,
+           "dataset '%s' has %I columns: declare 1 to %d, or leave the list out", dataset->name,
+           (LUAI_UACINT)count, ROW_COLUMNS_MAX);
     dataset->is_declared = true;
     dataset->columns = calloc((size_t)count, sizeof *dataset->columns);
     DEMAND(lua, dataset->columns != NULL, "not enough memory");
@@ -402,33 +414,42 @@ static void declare_columns(lua_State *lua, struct table *load, struct script_da
         keys += dataset->columns[i].key > 0 ? 1 : 0;
         for (size_t j = 0; j < i; j++) {
             DEMAND(lua, strcmp(dataset->table.columns[i].name, dataset->table.columns[j].name) != 0,
-                   "dataset '%s' has column '%s' twice", dataset->name,
+                   "dataset '%s' declares column '%s' twice", dataset->name,
                    dataset->table.columns[i].name);
             DEMAND(lua,
                    dataset->columns[i].key == 0 ||
                        dataset->columns[i].key != dataset->columns[j].key,
-                   "dataset '%s' has two columns in place %d of its key", dataset->name,
+                   "dataset '%s': columns '%s' and '%s' both have place %d in the key: number the "
+                   "places 1, 2, …",
+                   dataset->name, dataset->table.columns[j].name, dataset->table.columns[i].name,
                    (int)dataset->columns[i].key);
         }
     }
     for (size_t i = 0; i < dataset->column_count; i++) {
-        DEMAND(lua, dataset->columns[i].key <= keys, "dataset '%s': the key has no place %d",
-               dataset->name, (int)keys);
+        DEMAND(lua, dataset->columns[i].key <= keys,
+               "dataset '%s': column '%s' has place %d in a key of %d column%s: number the places "
+               "1, 2, …",
+               dataset->name, dataset->table.columns[i].name, (int)dataset->columns[i].key,
+               (int)keys, units_plural(keys, "", "s"));
         dataset->table.columns[i].is_unique = keys == 1 && dataset->columns[i].key == 1;
     }
     for (size_t i = 0, j = 0; i < dataset->column_count; i++) {
         if (dataset->columns[i].value != NULL) {
             load->columns[j++].is_unique = dataset->table.columns[i].is_unique;
         } else {
-            DEMAND(lua,
-                   dataset->rows == 0 || dataset->columns[i].is_numbered ||
-                       dataset->table.columns[i].is_nullable,
-                   "dataset '%s' is to be loaded, and column '%s' has no generator", dataset->name,
-                   dataset->table.columns[i].name);
+            DEMAND(
+                lua,
+                dataset->rows == 0 || dataset->columns[i].is_numbered ||
+                    dataset->table.columns[i].is_nullable,
+                "dataset '%s': column '%s' has no generator, but cannot be NULL: add a generator "
+                "as its third entry, for example row()",
+                dataset->name, dataset->table.columns[i].name);
         }
     }
     DEMAND(lua, dataset->rows == 0 || load->column_count > 0,
-           "dataset '%s' is to be loaded, and has no generator", dataset->name);
+           "dataset '%s' has rows to load, but no column has a generator: add one, for example "
+           "row()",
+           dataset->name);
 }
 
 static int declare_dataset(lua_State *lua)
@@ -448,7 +469,7 @@ static int declare_dataset(lua_State *lua)
         GROW(lua, made->source->load_tables, made->dataset_count);
         struct script_dataset *dataset = &made->datasets[made->dataset_count];
         struct table *load = &made->source->load_tables[made->dataset_count++];
-        dataset->name = keep(lua, made, name);
+        dataset->name = keep_text(lua, made, name);
         dataset->number = hash_text(0, name);
         dataset->line = line_of(lua);
         DEMAND(lua,
@@ -457,38 +478,41 @@ static int declare_dataset(lua_State *lua)
                "%s", error.text);
         const int64_t rows =
             lua_isnoneornil(lua, 2) ? 0 : argument_integer(lua, 2, "dataset: rows");
-        DEMAND(lua, rows >= 0, "dataset '%s' has fewer than 0 rows", name);
+        DEMAND(lua, rows >= 0, "dataset '%s': the number of rows must be 0 or more, not %I", name,
+               (LUAI_UACINT)rows);
         dataset->rows = (uint64_t)rows;
         if (!lua_isnoneornil(lua, 3)) {
             luaL_checktype(lua, 3, LUA_TTABLE);
             declare_columns(lua, load, dataset);
         }
         DEMAND(lua, dataset->is_declared || rows == 0,
-               "dataset '%s' has rows to load and no columns", name);
+               "dataset '%s' has rows to load, but no columns: list them in the third argument",
+               name);
         static const char *const known[] = {"create", "options", "index", NULL};
         if (argument_options(lua, 4, "a dataset", known, 0)) {
             lua_getfield(lua, 4, "create");
-            take_texts(lua, made, -1, &dataset->create);
+            read_texts(lua, made, -1, &dataset->create);
             lua_getfield(lua, 4, "options");
-            take_texts(lua, made, -1, &dataset->options);
+            read_texts(lua, made, -1, &dataset->options);
             DEMAND(lua, lua_getfield(lua, 4, "index") == LUA_TNIL || lua_istable(lua, -1),
-                   "dataset '%s': index is a list of columns, {\"a\", \"b, c\"}", name);
+                   "dataset '%s': index must be a list of columns, {\"a\", \"b, c\"}", name);
             const lua_Integer count = lua_istable(lua, -1) ? (lua_Integer)lua_rawlen(lua, -1) : 0;
             for (lua_Integer i = 1; i <= count; i++) {
                 lua_rawgeti(lua, -1, i);
                 DEMAND(lua, lua_type(lua, -1) == LUA_TSTRING,
-                       "dataset '%s': index is a list of columns, {\"a\", \"b, c\"}", name);
+                       "dataset '%s': index must be a list of columns, {\"a\", \"b, c\"}", name);
                 GROW(lua, dataset->indexes, dataset->index_count);
-                dataset->indexes[dataset->index_count] = keep(lua, made, lua_tostring(lua, -1));
+                dataset->indexes[dataset->index_count] =
+                    keep_text(lua, made, lua_tostring(lua, -1));
                 dataset->index_count++;
                 lua_pop(lua, 1);
             }
         }
     }
-    check_again(lua,
-                number < state->script->dataset_count &&
-                    strcmp(state->script->datasets[number].name, name) == 0,
-                "dataset", name);
+    check_same(lua,
+               number < state->script->dataset_count &&
+                   strcmp(state->script->datasets[number].name, name) == 0,
+               "dataset", name);
     object_push(lua, OBJECT_DATASET, (int)number);
     return 1;
 }
@@ -531,20 +555,19 @@ static size_t find_operation(lua_State *lua, struct script *made, const char *na
 {
     for (size_t i = 0; i < made->operation_count; i++) {
         if (strcmp(made->operations[i].name, name) == 0) {
-            DEMAND(
-                lua, made->operations[i].is_transaction == is_transaction,
-                "'%s' is the name of a transaction and of a statement: one of them needs another",
-                name);
+            DEMAND(lua, made->operations[i].is_transaction == is_transaction,
+                   "'%s' is the name of a transaction and a statement: rename one of them", name);
             DEMAND(lua, !is_transaction, "transaction '%s' is declared twice", name);
             return i;
         }
     }
     DEMAND(lua, made->operation_count < OPERATION_NAMES_MAX,
-           "transactions and names of statements are at most %d: statements can share a name",
+           "a script can have at most %d names of transactions and statements: let statements "
+           "share a name",
            OPERATION_NAMES_MAX);
     GROW(lua, made->operations, made->operation_count);
     made->operations[made->operation_count] =
-        (struct script_operation){keep(lua, made, name), is_transaction, kind};
+        (struct script_operation){keep_text(lua, made, name), is_transaction, kind};
     return made->operation_count++;
 }
 
@@ -568,7 +591,7 @@ static int declare_statement(lua_State *lua)
     if (made != NULL) {
         struct error error = {.kind = ERROR_NONE};
         DEMAND(lua, made->statement_count < STATEMENT_SLOTS_MAX,
-               "a script has at most %d statements", STATEMENT_SLOTS_MAX);
+               "a script can have at most %d statements", STATEMENT_SLOTS_MAX);
         GROW(lua, made->statements, made->statement_count);
         struct script_statement *new = &made->statements[made->statement_count];
         new->adds_to = new->takes_from = SCRIPT_NO_DATASET;
@@ -576,21 +599,23 @@ static int declare_statement(lua_State *lua)
         new->line = line_of(lua);
         DEMAND(lua, table_init(&new->parameters, name, &error) == STATUS_OK, "%s", error.text);
         made->statement_count++;
-        new->name = keep(lua, made, name);
-        take_texts(lua, made, 2, &new->sql);
-        DEMAND(lua, new->sql.count > 0, "statement '%s' has no SQL", name);
+        new->name = keep_text(lua, made, name);
+        read_texts(lua, made, 2, &new->sql);
+        DEMAND(lua, new->sql.count > 0,
+               "statement '%s' has no SQL: give its text as the second argument", name);
         DEMAND(lua, lua_isnoneornil(lua, 3) || lua_istable(lua, 3),
-               "statement '%s': its types are a list, {\"int32\", \"text(20)\"}", name);
+               "statement '%s': its types must be a list, {\"int32\", \"text(20)\"}", name);
         const lua_Integer count = lua_istable(lua, 3) ? (lua_Integer)lua_rawlen(lua, 3) : 0;
         for (lua_Integer i = 1; i <= count; i++) {
             struct column column = {.name = ""};
             lua_rawgeti(lua, 3, i);
-            check_type(lua, luaL_checkstring(lua, -1), &column);
+            read_type(lua, luaL_checkstring(lua, -1), &column);
             lua_pop(lua, 1);
             DEMAND(lua, table_add_column(&new->parameters, &column, &error) == STATUS_OK, "%s",
                    error.text);
         }
-        new->kind = SCRIPT_OTHER; /* by the dialect whose first word tells */
+        new->kind =
+            SCRIPT_OTHER; /* until the text of a dialect has a first word that kind_of knows */
         for (size_t i = 0; i < new->sql.count; i++) {
             const struct script_text *text = &new->sql.entries[i];
             new->kind = new->kind == SCRIPT_OTHER ? kind_of(text->text) : new->kind;
@@ -598,14 +623,17 @@ static int declare_statement(lua_State *lua)
             const size_t marks = sql_script_count_parameters(text->text, lexis);
             new->controls_transaction =
                 new->controls_transaction || controls_transaction(text->text, lexis);
-            /* a default is for any dialect: resolve counts again */
+            /* The default is for any dialect, with or without backslash escapes: resolve counts
+             * again for the dialect of the target. */
             DEMAND(lua,
                    marks == (size_t)count ||
                        (text->dialect == NULL &&
                         sql_script_count_parameters(text->text, SQL_BACKSLASHES | SQL_HASHES) ==
                             (size_t)count),
-                   "statement '%s' has %I ? and %I types", name, (LUAI_UACINT)marks,
-                   (LUAI_UACINT)count);
+                   "statement '%s' has %I ? placeholder%s but lists %I type%s: list one type for "
+                   "each ? (write ?, not $1)",
+                   name, (LUAI_UACINT)marks, units_plural(marks, "", "s"), (LUAI_UACINT)count,
+                   units_plural((uint64_t)count, "", "s"));
             new->has_session =
                 new->has_session || strstr(new->sql.entries[i].text, SESSION_MARK) != NULL;
         }
@@ -617,10 +645,10 @@ static int declare_statement(lua_State *lua)
         }
         new->operation = find_operation(lua, made, name, false, new->kind);
     }
-    check_again(lua,
-                number < state->script->statement_count &&
-                    strcmp(state->script->statements[number].name, name) == 0,
-                "statement", name);
+    check_same(lua,
+               number < state->script->statement_count &&
+                   strcmp(state->script->statements[number].name, name) == 0,
+               "statement", name);
     object_push(lua, OBJECT_STATEMENT, (int)number);
     return 1;
 }
@@ -647,12 +675,12 @@ static int declare_transaction(lua_State *lua)
             lua_getfield(lua, 3, "weight");
             new->weight = luaL_optnumber(lua, -1, 1);
             DEMAND(lua, new->weight >= 0 && isfinite(new->weight),
-                   "transaction '%s': weight is a number from 0", name);
+                   "transaction '%s': weight must be a number, 0 or more", name);
             new->is_autocommit = check_flag(lua, 3, "autocommit", false);
             new->retries_duplicate = check_flag(lua, 3, "retry_duplicate", false);
             lua_getfield(lua, 3, "tries");
             const int64_t tries = lua_isnil(lua, -1) ? 10 : argument_integer(lua, -1, "tries");
-            DEMAND(lua, tries >= 0, "transaction '%s': tries is a number from 0", name);
+            DEMAND(lua, tries >= 0, "transaction '%s': tries must be a number, 0 or more", name);
             new->tries = (uint64_t)tries;
             lua_getfield(lua, 3, "isolation");
             if (!lua_isnil(lua, -1)) {
@@ -661,17 +689,17 @@ static int declare_transaction(lua_State *lua)
                     new->isolation = strcmp(levels[i], level) == 0 ? levels[i] : new->isolation;
                 }
                 DEMAND(lua, new->isolation != NULL,
-                       "transaction '%s': isolation is serializable, repeatable read, read "
-                       "committed or read uncommitted",
+                       "transaction '%s': isolation must be \"serializable\", \"repeatable read\", "
+                       "\"read committed\" or \"read uncommitted\"",
                        name);
             }
         }
         made->transaction_count++;
     }
-    check_again(lua,
-                number < state->script->transaction_count &&
-                    strcmp(state->script->transactions[number].name, name) == 0,
-                "transaction", name);
+    check_same(lua,
+               number < state->script->transaction_count &&
+                   strcmp(state->script->transactions[number].name, name) == 0,
+               "transaction", name);
     GROW(lua, state->transaction_refs, state->transactions);
     lua_pushvalue(lua, 2);
     state->transaction_refs[state->transactions++] = luaL_ref(lua, LUA_REGISTRYINDEX);
@@ -695,7 +723,7 @@ static int make_counter(lua_State *lua)
     const char *name = check_name(lua, 1, "counter");
     const int64_t start = argument_integer(lua, 2, "counter: the first number");
     sandbox_check_top_level(lua, "counter()");
-    DEMAND(lua, start >= 0, "counter '%s' begins below 0", name);
+    DEMAND(lua, start >= 0, "counter '%s': the first number must be 0 or more", name);
     const size_t number = state->counters++;
     struct script *made = state->made;
     if (made != NULL) {
@@ -705,7 +733,7 @@ static int make_counter(lua_State *lua)
         DEMAND(lua, counter != NULL, "not enough memory");
         made->counters[made->counter_count++] = counter;
     }
-    check_again(lua, number < state->script->counter_count, "counter", name);
+    check_same(lua, number < state->script->counter_count, "counter", name);
     object_push(lua, OBJECT_COUNTER, (int)number);
     return 1;
 }

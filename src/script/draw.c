@@ -13,9 +13,9 @@ enum {
     COUNTER_WINDOW = 1 << 20,
     WORD_BITS = 64,
     FORMAT_WIDTH_MAX = 255,
-    NUMBER_BYTES = 24, /* the longest number: a sign or prefix and 22 octal digits */
+    NUMBER_BYTES = 24, /* of the longest number: a sign or prefix and 22 octal digits */
     TEXT_BYTES_MAX = 16 << 20,
-    ZETA_DIRECT = 16, /* terms that are added one by one */
+    ZETA_DIRECT = 16, /* terms that zeta_direct adds before the formula takes over */
 };
 
 #define YCSB_ITEMS UINT64_C(10000000000)
@@ -27,11 +27,11 @@ enum {
 
 struct counter {
     uint64_t start;
-    uint64_t place, stride; /* the number n places behind `start` is start + n × stride + place */
-    _Atomic uint64_t known; /* written under the lock; a place, as are the next ones */
-    pthread_mutex_t lock;   /* the rest */
-    uint64_t next;
-    uint64_t ended[COUNTER_WINDOW / WORD_BITS]; /* a bit for each number from known on */
+    uint64_t place, stride; /* number n of this process is start + n × stride + place */
+    _Atomic uint64_t known; /* such an n; written under the lock */
+    pthread_mutex_t lock;   /* of known, next and ended */
+    uint64_t next;          /* such an n */
+    uint64_t ended[COUNTER_WINDOW / WORD_BITS]; /* a bit for each n from `known` on: has ended */
 };
 
 struct counter *counter_create(uint64_t start)
@@ -97,7 +97,8 @@ uint64_t counter_known(const struct counter *counter)
     return counter->start + known * counter->stride;
 }
 
-/* Returns the counter's own number that is next to `number`. */
+/* Returns the number of this process that lies in the same group of `stride` numbers as `number`.
+ * Numbers below `start` are returned unchanged. */
 static uint64_t own_number(const struct counter *counter, uint64_t number)
 {
     return number < counter->start || counter->stride == 1
@@ -107,7 +108,7 @@ static uint64_t own_number(const struct counter *counter, uint64_t number)
 
 /* Sums of powers. */
 
-/* (e^x - 1) / x and ln(1 + x) / x, also where x is 0 or close to it. */
+/* Return (e^x - 1) / x and ln(1 + x) / x, also for an x at or near 0. */
 static double expm1_ratio(double x)
 {
     return fabs(x) < 1e-8 ? 1 + x / 2 : expm1(x) / x;
@@ -118,7 +119,7 @@ static double log1p_ratio(double x)
     return fabs(x) < 1e-8 ? 1 - x / 2 : log1p(x) / x;
 }
 
-/* The integral of t^-theta over 1 … x, and its inverse. */
+/* Return the integral of t^-theta over 1 … x, and the inverse of that function. */
 static double power_integral(double x, double theta)
 {
     const double log_x = log(x);
@@ -130,7 +131,7 @@ static double power_integral_inverse(double y, double theta)
     return exp(y * log1p_ratio(fmax(-1, y * (1 - theta))));
 }
 
-/* The sum of k^-theta over 1 … n but for a constant. */
+/* Returns the sum of k^-theta over 1 … n without its constant term (Euler and Maclaurin). */
 static double zeta_open(double n, double theta)
 {
     const double log_n = log(n);
@@ -171,38 +172,38 @@ double draw_zeta(uint64_t n, double theta)
 
 struct conversion {
     const struct draw *inner;
-    size_t before; /* bytes of the text up to it, from the one before it */
+    size_t before; /* bytes of text between the previous conversion and this one */
     int width;
     char type;
-    bool is_left, has_sign, has_blank, has_zeros, has_prefix;
+    bool is_abandoned, has_sign, has_blank, has_zeros, has_prefix;
 };
 
 struct format {
     size_t count;
     struct conversion *conversions;
-    char *text; /* between the conversions, and behind them */
+    char *text; /* the text around the conversions, without them */
     size_t length;
 };
 
-/* Gray's zipfian over 0 … n-1. */
+/* Gray's approximation of zipfian over 0 … n-1. */
 struct gray {
     double theta;
     double second; /* zeta(2) */
     double constant;
-    double zeta, eta; /* of a range that stays as it is */
+    double zeta, eta; /* for a fixed range */
 };
 
 /* Rejection-inversion over 1 … n. */
 struct zipf {
     double theta;
-    double enough; /* what lies so close below a number is always taken */
-    double low;    /* the integral at 1.5, less the share of 1 */
-    double high;   /* at n + 0.5, of a range that stays as it is */
+    double enough; /* an x at most this far below k is accepted without further test */
+    double low;    /* the integral at 1.5, minus the share of 1 */
+    double high;   /* the integral at n + 0.5, for a fixed range */
 };
 
 struct keys {
     enum keys_kind kind;
-    const struct counter *last; /* NULL: b */
+    const struct counter *last; /* its known numbers end the range; NULL: b ends the range */
     int64_t a, b;
     union {
         double power; /* KEYS_PARETO */
@@ -284,7 +285,7 @@ int draw_function(const struct draw *draw)
     return draw->as.derive.function;
 }
 
-/* 0 … last, all alike. */
+/* Draws a number in 0 … last, uniformly. */
 static uint64_t draw_below(struct draw_stream *stream, uint64_t last)
 {
     const uint64_t n = last + 1;
@@ -294,13 +295,13 @@ static uint64_t draw_below(struct draw_stream *stream, uint64_t last)
     for (;;) {
         const uint64_t bits = draw_bits(stream);
         const uint64_t rest = bits % n;
-        if (bits - rest <= 0 - n) { /* not of the last, incomplete n numbers */
+        if (bits - rest <= 0 - n) { /* not in the last, incomplete group of n numbers */
             return rest;
         }
     }
 }
 
-/* Small numbers out of one draw_bits: each takes the whole part of a fraction times n. */
+/* Several small random numbers from one draw_bits: each is the whole part of a fraction times n. */
 struct fraction {
     uint64_t bits;
     unsigned left;
@@ -310,7 +311,7 @@ static unsigned fraction_below(struct fraction *fraction, struct draw_stream *st
 {
     enum {
         BITS = 56,
-        USES = 7 /* leaves 17 bits or more for the last of 92 */
+        USES = 7 /* with n = 92 the last use still has at least 17 bits */
     };
     if (fraction->left == 0) {
         *fraction = (struct fraction){draw_bits(stream) >> (WORD_BITS - BITS), USES};
@@ -332,7 +333,7 @@ uint64_t draw_fnv(int64_t number)
     return hash >> 63 != 0 ? 0 - hash : hash;
 }
 
-/* The whole part, in 0 … last whatever x is. */
+/* Returns the whole part of x, limited to 0 … last; 0 for a NaN. */
 static uint64_t to_offset(double x, uint64_t last)
 {
     if (!(x > 0)) {
@@ -380,7 +381,7 @@ static void gray_init(struct gray *gray, double theta, double n)
     gray->eta = gray_eta(gray, n, gray->zeta);
 }
 
-/* 0 … last */
+/* Draws a number in 0 … last. */
 static uint64_t draw_gray(const struct gray *gray, struct draw_stream *stream, uint64_t last,
                           bool is_fixed)
 {
@@ -405,7 +406,7 @@ static void zipf_init(struct zipf *zipf, double theta, double n)
     zipf->high = power_integral(n + 0.5, theta);
 }
 
-/* 0 … last */
+/* Draws a number in 0 … last. */
 static uint64_t draw_zipf(const struct zipf *zipf, struct draw_stream *stream, uint64_t last,
                           bool is_fixed)
 {
@@ -422,8 +423,9 @@ static uint64_t draw_zipf(const struct zipf *zipf, struct draw_stream *stream, u
     }
 }
 
-/* A bijection on 0 … last: rounds that keep to as many bits as last has, until one ends within the
- * range. So nearly all numbers keep their places when the range grows by one. */
+/* Maps 0 … last to itself by a bijection: permutes the numbers with as many bits as `last` has, and
+ * repeats until the result is in the range. Nearly all numbers keep their places when the range
+ * grows by one. */
 static uint64_t scramble(uint64_t number, uint64_t last)
 {
     if (last == 0) {
@@ -443,7 +445,7 @@ static uint64_t scramble(uint64_t number, uint64_t last)
 
 static uint64_t draw_hot(const struct keys *keys, struct draw_stream *stream, uint64_t last)
 {
-    /* hot_set of n, at least one */
+    /* the hot keys: hot_set × n, at least one */
     const double end = ((double)last + 1) * keys->as.hot.set;
     const uint64_t hot_last = to_offset(end - 1, last);
     if (hot_last == last || draw_unit(stream) < keys->as.hot.share) {
@@ -452,9 +454,9 @@ static uint64_t draw_hot(const struct keys *keys, struct draw_stream *stream, ui
     return hot_last + 1 + draw_below(stream, last - hot_last - 1);
 }
 
-/* YCSB draws among all numbers that its run may come to, and again where there is no such record
- * yet, so that a key that is hot stays so. Here these are as many as the counter's start has,
- * doubled as often as needed. */
+/* YCSB draws from all the keys that its run may insert, and draws again when the record does not
+ * exist yet, so that hot keys stay hot. Here the number of keys is the number at the counter's
+ * start, doubled until it covers the range. */
 static uint64_t draw_ycsb(const struct keys *keys, struct draw_stream *stream, uint64_t last)
 {
     uint64_t n = last + 1;
@@ -502,7 +504,7 @@ static int64_t draw_key(const struct keys *keys, struct draw_stream *stream)
         offset = to_offset((t + 1) * pow(draw_unit(stream), keys->as.power), last);
         break;
     case KEYS_EXPONENTIAL: {
-        /* YCSB draws again what lies below the range: the same as an u that never gets there */
+        /* YCSB draws again when a key is below the range; limiting u gives the same shares */
         const double u = 1 - draw_unit(stream) * (1 - BELOW_RANGE);
         offset = last - to_offset(-log(u) * YCSB_RANGE_SHARE * (t + 1) / LN_20, last);
         break;
@@ -543,10 +545,11 @@ struct draw *draw_row(int64_t base, struct error *error)
     return draw;
 }
 
-/* `usual` for 0; true: in 0 … most, 0 left out. */
-static bool take_option(double *value, double option, double usual, double most)
+/* Sets *value to `option`, or to `default_value` when `option` is 0. Returns whether *value is
+ * above 0 and at most `most`. */
+static bool choose_option(double *value, double option, double default_value, double most)
 {
-    *value = option == 0 ? usual : option;
+    *value = option == 0 ? default_value : option;
     return *value > 0 && *value <= most;
 }
 
@@ -559,7 +562,7 @@ static bool keys_set(struct keys *keys, const struct keys_options *options, stru
     double theta, h;
     switch (keys->kind) {
     case KEYS_PARETO:
-        if (!take_option(&h, set->h, 0.2, 1) || h >= 1) {
+        if (!choose_option(&h, set->h, 0.2, 1) || h >= 1) {
             error_set(error, ERROR_USAGE, 0, NULL, "keys %s: h must lie between 0 and 1, but is %g",
                       name, set->h);
             return false;
@@ -568,7 +571,7 @@ static bool keys_set(struct keys *keys, const struct keys_options *options, stru
         return true;
     case KEYS_ZIPFIAN:
     case KEYS_SCRAMBLED:
-        if (!take_option(&theta, set->theta, 0.8, 1e6)) {
+        if (!choose_option(&theta, set->theta, 0.8, 1e6)) {
             error_set(error, ERROR_USAGE, 0, NULL,
                       "keys %s: theta must be above 0 and at most 1000000, but is %g", name,
                       set->theta);
@@ -578,23 +581,23 @@ static bool keys_set(struct keys *keys, const struct keys_options *options, stru
         return true;
     case KEYS_LATEST:
     case KEYS_YCSB_ZIPFIAN:
-        if (!take_option(&theta, set->theta, 0.99, 1) || theta >= 1) {
+        if (!choose_option(&theta, set->theta, 0.99, 1) || theta >= 1) {
             error_set(error, ERROR_USAGE, 0, NULL,
-                      "keys %s: theta must lie between 0 and 1 as in YCSB, but is %g (zipfian and "
-                      "scrambled take any)",
+                      "keys %s: theta must lie between 0 and 1 as in YCSB, but is %g: use zipfian "
+                      "or scrambled for a larger theta",
                       name, set->theta);
             return false;
         }
         gray_init(&keys->as.gray, theta, keys->kind == KEYS_LATEST ? n : (double)YCSB_ITEMS);
         return true;
     case KEYS_HOTSPOT:
-        if (!take_option(&keys->as.hot.set, set->hot_set, 0.2, 1)) {
+        if (!choose_option(&keys->as.hot.set, set->hot_set, 0.2, 1)) {
             error_set(error, ERROR_USAGE, 0, NULL,
                       "keys %s: hot_set must be above 0 and at most 1, but is %g", name,
                       set->hot_set);
             return false;
         }
-        if (!take_option(&keys->as.hot.share, set->hot_share, 0.8, 1)) {
+        if (!choose_option(&keys->as.hot.share, set->hot_share, 0.8, 1)) {
             error_set(error, ERROR_USAGE, 0, NULL,
                       "keys %s: hot_share must be above 0 and at most 1, but is %g", name,
                       set->hot_share);
@@ -617,7 +620,7 @@ struct draw *draw_keys(enum keys_kind kind, int64_t a, int64_t b, const struct c
 {
     if (last == NULL && a > b) {
         error_set(error, ERROR_USAGE, 0, NULL,
-                  "keys %s: the range begins at %" PRId64 ", above its end %" PRId64,
+                  "keys %s: the first key, %" PRId64 ", is above the last key, %" PRId64,
                   keys_kind_names[kind], a, b);
         return NULL;
     }
@@ -635,14 +638,14 @@ struct draw *draw_keys(enum keys_kind kind, int64_t a, int64_t b, const struct c
 
 /* Values. */
 
-/* Reads what stands behind a '%'. NULL: it is no conversion of a whole number; else what follows.
- */
+/* Reads a conversion, `text` beginning after its '%'. Returns the end of the conversion, or NULL
+ * when it is not a conversion for a whole number. */
 static const char *read_conversion(const char *text, struct conversion *conversion)
 {
     for (;; text++) {
         switch (*text) {
         case '-':
-            conversion->is_left = true;
+            conversion->is_abandoned = true;
             continue;
         case '+':
             conversion->has_sign = true;
@@ -671,8 +674,8 @@ static const char *read_conversion(const char *text, struct conversion *conversi
     return *text != '\0' && strchr("duxXo", *text) != NULL ? text + 1 : NULL;
 }
 
-/* Fills format->text and the conversions, up to the room for them; returns how many there are, or
- * SIZE_MAX for one that is wrong. */
+/* Fills format->text and at most format->count conversions. Returns the number of conversions in
+ * `text`, or SIZE_MAX when a conversion is wrong. */
 static size_t read_format(struct format *format, const char *text, struct error *error)
 {
     size_t found = 0;
@@ -689,7 +692,7 @@ static size_t read_format(struct format *format, const char *text, struct error 
         if (next == NULL) {
             error_set(
                 error, ERROR_USAGE, 0, NULL,
-                "format: '%.20s' is not a conversion of a whole number: %%d, %%u, %%x, %%X or "
+                "format: '%.20s' is not a conversion for a whole number: use %%d, %%u, %%x, %%X or "
                 "%%o, with a width of at most %d",
                 at, FORMAT_WIDTH_MAX);
             return SIZE_MAX;
@@ -717,7 +720,9 @@ static bool format_set(struct format *format, const char *text, struct draw *con
     for (size_t i = 0; i < format->count; i++) {
         if (inner[i]->kind != DRAW_ROW && inner[i]->kind != DRAW_KEYS) {
             error_set(error, ERROR_USAGE, 0, NULL,
-                      "format: generator %zu does not make whole numbers", i + 1);
+                      "format: generator %zu does not draw whole numbers: use row, keys or uniform "
+                      "with whole bounds",
+                      i + 1);
             return false;
         }
         format->conversions[i].inner = inner[i];
@@ -727,10 +732,12 @@ static bool format_set(struct format *format, const char *text, struct draw *con
         return false;
     }
     if (found == 0 || found != format->count) {
-        error_set(error, ERROR_USAGE, 0, NULL,
-                  "format: '%.60s' has %zu conversion%s, but there %s %zu generator%s", text, found,
-                  units_plural(found, "", "s"), units_plural(format->count, "is", "are"),
-                  format->count, units_plural(format->count, "", "s"));
+        error_set(
+            error, ERROR_USAGE, 0, NULL,
+            "format: '%.60s' has %zu conversion%s, but %zu generator%s %s given: give one for "
+            "each conversion, and at least one",
+            text, found, units_plural(found, "", "s"), format->count,
+            units_plural(format->count, "", "s"), units_plural(format->count, "is", "are"));
         return false;
     }
     return true;
@@ -755,9 +762,10 @@ struct draw *draw_text(uint64_t min, uint64_t max, struct error *error)
 {
     if (min > max || max > TEXT_BYTES_MAX) {
         error_set(error, ERROR_USAGE, 0, NULL,
-                  min > max ? "text: the least length is %" PRIu64 ", above the most, %" PRIu64
+                  min > max ? "text: the shortest length, %" PRIu64
+                              ", is above the longest length, %" PRIu64
                             : "text: lengths of %" PRIu64 " to %" PRIu64
-                              " are too much: the most is 16777216",
+                              " bytes are too long: at most 16777216 bytes are allowed",
                   min, max);
         return NULL;
     }
@@ -789,7 +797,8 @@ struct draw *draw_real(double a, double b, struct error *error)
 {
     if (!(a <= b) || isinf(a) || isinf(b)) {
         error_set(error, ERROR_USAGE, 0, NULL,
-                  "real: the range must go from a number up to another one, but is %g to %g", a, b);
+                  "uniform: %g to %g is not a range: give two finite numbers, the lower one first",
+                  a, b);
         return NULL;
     }
     struct draw *const draw = draw_create(DRAW_REAL, error);
@@ -804,7 +813,7 @@ struct draw *draw_derive(struct draw *inner, int function, struct error *error)
 {
     if (inner->kind == DRAW_DERIVE) {
         error_set(error, ERROR_USAGE, 0, NULL,
-                  "derive: its generator is made by derive, too; one function can do both");
+                  "derive: the generator was itself made by derive: do both steps in one function");
         return NULL;
     }
     struct draw *const draw = draw_create(DRAW_DERIVE, error);
@@ -850,14 +859,16 @@ static char *add_fill(char *at, char fill, size_t count)
     return at + count;
 }
 
-/* As printf does; %u, %x and %o take the two's complement. Returns the end. */
+/* Writes `number` as printf does; %u, %x and %o write the two's complement of a negative number.
+ * Returns the end. */
 static char *write_number(char *at, const struct conversion *conversion, int64_t number)
 {
     const bool is_signed = conversion->type == 'd';
     const bool is_negative = is_signed && number < 0;
-    const unsigned base = conversion->type == 'o'                ? 8
-                          : is_signed || conversion->type == 'u' ? 10
-                                                                 : 16;
+    unsigned base = is_signed || conversion->type == 'u' ? 10 : 16;
+    if (conversion->type == 'o') {
+        base = 8;
+    }
     const char *const digits = conversion->type == 'X' ? "0123456789ABCDEF" : "0123456789abcdef";
     char text[NUMBER_BYTES];
     char *first = text + sizeof text;
@@ -885,8 +896,8 @@ static char *write_number(char *at, const struct conversion *conversion, int64_t
     const size_t length = (size_t)(text + sizeof text - first);
     const size_t width = (size_t)conversion->width;
     const size_t fill = width > prefix_length + length ? width - prefix_length - length : 0;
-    const bool has_zeros = conversion->has_zeros && !conversion->is_left;
-    if (!has_zeros && !conversion->is_left) {
+    const bool has_zeros = conversion->has_zeros && !conversion->is_abandoned;
+    if (!has_zeros && !conversion->is_abandoned) {
         at = add_fill(at, ' ', fill);
     }
     memcpy(at, prefix, prefix_length);
@@ -896,7 +907,7 @@ static char *write_number(char *at, const struct conversion *conversion, int64_t
     }
     memcpy(at, first, length);
     at += length;
-    return conversion->is_left ? add_fill(at, ' ', fill) : at;
+    return conversion->is_abandoned ? add_fill(at, ' ', fill) : at;
 }
 
 static int64_t draw_integer(const struct draw *draw, struct draw_stream *stream)

@@ -1,11 +1,11 @@
 /*
- * What scripts draw: keys by eleven distributions, and values of columns.
+ * Generators of scripts: keys by eleven distributions, and values of columns.
  *
- * A draw is a pure function of its stream: of (seed, session, transaction, number of the draw)
- * while a script runs, and of (seed, table, row, column) while its tables are loaded. So a run
- * repeats with its seed, and a transaction that is tried again meets the same keys.
+ * A drawn value depends only on its stream: on (seed, session, transaction, number of the draw)
+ * while a script runs, and on (seed, table, row, column) while its tables are loaded. So a run can
+ * be repeated with its seed, and a retry of a transaction draws the same keys.
  *
- * A struct draw is read-only after it was made and belongs to one Lua state; a struct counter is
+ * A struct draw is read-only after its creation and belongs to one Lua state. A struct counter is
  * shared by all sessions.
  */
 #ifndef SCRIPT_DRAW_H
@@ -18,75 +18,78 @@
 #include "append/error.h"
 #include "base/random.h"
 
-/* Where draws come from. A zeroed stream with a base of its own for each transaction or value. */
+/* A source of random numbers. Zero it, then set `base` to a value of its own for each transaction
+ * or each value of a table. */
 struct draw_stream {
     uint64_t base;
     uint64_t count; /* drawn so far */
-    uint64_t row;   /* of a value of a table: from 0; while a script runs, the number of the
-                       transaction among those of all sessions, which take turns */
+    uint64_t row; /* for a value of a table: the row, from 0. While a script runs: turn × sessions
+                     + session, the number of the transaction if all sessions took turns */
 };
 
-/* Of 64 bits, all alike. */
+/* Returns 64 uniformly distributed bits. */
 static inline uint64_t draw_bits(struct draw_stream *stream)
 {
     return random_mix(stream->base + RANDOM_STEP * ++stream->count);
 }
 
-/* From 0 up to and without 1, in steps of 2^-53. */
+/* Returns a number from 0 (included) to 1 (excluded), in steps of 2^-53. */
 static inline double draw_unit(struct draw_stream *stream)
 {
     return (double)(draw_bits(stream) >> 11) * 0x1p-53;
 }
 
 /*
- * Numbers that are given out once each, beginning with `start`. A number is pending from when it
- * was taken until its transaction has ended; known is the lowest number that is pending or was not
- * taken: all below it are in the table, or never will be. Any thread.
+ * A counter gives out the numbers from `start` on, each of them once. A number is pending from the
+ * call of counter_next that takes it until counter_end, when its transaction has ended.
+ * counter_known is the lowest number that is pending or not yet taken: each number below it is
+ * either in the table or will never be. Any thread may call these functions.
  */
 struct counter;
 struct counter *counter_create(uint64_t start); /* NULL: out of memory */
 void counter_destroy(struct counter *counter);
 
-/* Before the first number is taken: of `stride` processes that share the numbers this one takes
- * every stride-th, from start + place on. What is known is then known of its own numbers. */
+/* Divides the numbers among `stride` processes: this process takes start + place and every
+ * stride-th number after it. Called before the first number is taken. counter_known then considers
+ * only the numbers of this process. */
 void counter_share(struct counter *counter, uint64_t place, uint64_t stride);
 
-/* False: 2^20 numbers are pending behind the oldest one. */
+/* Takes the next number. False: the 2^20 numbers after the oldest pending one are all taken. */
 bool counter_next(struct counter *counter, uint64_t *number);
 void counter_end(struct counter *counter, uint64_t number);
 uint64_t counter_known(const struct counter *counter);
 
 /*
- * How keys between a and b (both included) are chosen; n = b - a + 1, u is uniform in 0 … 1, and
- * whole parts are taken. Whatever u and the rounding of doubles, a key is in the range.
+ * Distributions of keys between a and b (both included). n = b - a + 1, u is uniform in 0 … 1, and
+ * results are rounded down. Every key is in the range, however doubles are rounded.
  *
- * Zipfian and scrambled: the shares are exact but for rounding, by rejection-inversion
+ * zipfian and scrambled: the shares are exact except for rounding, by rejection-inversion
  * (W. Hörmann, G. Derflinger, "Rejection-inversion to generate variates from monotone discrete
  * distributions", ACM TOMACS 6, 1996) with the integral (x^(1-theta) - 1) / (1-theta), which has a
  * limit at theta = 1: ln x.
  *
- * Latest and ycsb_zipfian: the approximation of YCSB's ZipfianGenerator (J. Gray et al., "Quickly
+ * latest and ycsb_zipfian: the approximation of YCSB's ZipfianGenerator (J. Gray et al., "Quickly
  * generating billion-record synthetic databases", SIGMOD 1994), theta below 1: with
  * zeta = draw_zeta and eta = (1 - (2/n)^(1-theta)) / (1 - zeta(2) / zeta(n)), 0 if
  * u zeta(n) < 1; else 1 if u zeta(n) < zeta(2); else n (eta u - eta + 1)^(1 / (1-theta)).
- * YCSB's scrambled one hashes such a number below 10^10: a + draw_fnv(number) mod n.
+ * ycsb_zipfian draws this number below 10^10 and hashes it: a + draw_fnv(number) mod n.
  *
- * Where a counter ends the range and it is empty, a is drawn. The keys that are hot stay so while
- * it grows: scrambled moves most keys only where n passes a power of two, and ycsb_zipfian, mod the
- * number of keys at the counter's start, doubled as often as needed, draws again above b.
+ * A counter can end the range; an empty range then gives a. Hot keys stay hot while the counter
+ * grows: scrambled moves most keys only when n passes a power of two. ycsb_zipfian hashes mod the
+ * number of keys at the counter's start, doubled until it is at least n, and draws again above b.
  */
 enum keys_kind {
     KEYS_UNIFORM,
-    KEYS_SEQUENTIAL,  /* a + stream.row, b followed by a */
+    KEYS_SEQUENTIAL,  /* a + stream.row; a follows b */
     KEYS_GAUSSIAN,    /* a + n × mean of 12 u (sysbench 1.0.20) */
     KEYS_PARETO,      /* a + n × u^(ln h / ln(1-h)) (sysbench); h = 0.2 */
-    KEYS_EXPONENTIAL, /* b + ln(u) / gamma, gamma = -ln(0.05) / (0.8571428571 n) (YCSB); again below
-                         a */
+    KEYS_EXPONENTIAL, /* b + ln(u) / gamma, gamma = -ln(0.05) / (0.8571428571 n) (YCSB); drawn again
+                         if below a */
     KEYS_SPECIAL,     /* t = n - 1; u < 1/4: a + t × mean of 12 u; else, with the same u,
                          a + t/2 - t/200 + u (t/100 + 1) (sysbench 1.0.20) */
     KEYS_ZIPFIAN,     /* key a + k - 1 has a share of k^-theta; exact; theta = 0.8 */
-    KEYS_SCRAMBLED,   /* the same, the keys in an order by a bijection */
-    KEYS_HOTSPOT,     /* hot_share of draws are uniform in the first hot_set of n */
+    KEYS_SCRAMBLED,   /* zipfian, then a bijection spreads the keys over the range */
+    KEYS_HOTSPOT,     /* the share hot_share of draws is uniform in the first hot_set × n keys */
     KEYS_LATEST,      /* b - (zipfian over 0 … n-1); theta = 0.99 */
     KEYS_YCSB_ZIPFIAN, /* YCSB's ScrambledZipfianGenerator; theta = 0.99 */
     KEYS_KINDS,
@@ -94,25 +97,26 @@ enum keys_kind {
 extern const char *const keys_kind_names[]; /* "uniform", … "ycsb_zipfian"; ends with NULL */
 
 struct keys_options {
-    double theta;     /* 0: the kind's own */
+    double theta;     /* 0: the default of the distribution */
     double h;         /* 0: 0.2 */
     double hot_set;   /* 0: 0.2 */
     double hot_share; /* 0: 0.8 */
 };
 
 enum draw_kind {
-    DRAW_ROW,     /* base + row of the table */
-    DRAW_FORMAT,  /* a text of numbers: %d, %06d, %x … by inner draws */
-    DRAW_TEXT,    /* printable ASCII, 0x20 … 0x7e but quotes and backslash, min … max long */
-    DRAW_PATTERN, /* '#' a digit, '@' a lower-case letter, the rest as it is */
+    DRAW_ROW,    /* base + stream.row */
+    DRAW_FORMAT, /* a text with numbers of inner generators: %d, %06d, %x … */
+    DRAW_TEXT, /* min … max bytes of printable ASCII (0x20 … 0x7e) without quotes, backslash */
+    DRAW_PATTERN, /* a copy of the pattern with '#' replaced by digits, '@' by lower-case letters */
     DRAW_KEYS,
     DRAW_REAL,   /* uniform in a … b */
-    DRAW_DERIVE, /* a function of Lua makes it of an inner draw */
+    DRAW_DERIVE, /* a Lua function converts the value of an inner generator */
 };
 
+/* A generator. */
 struct draw;
 
-/* What was drawn. */
+/* A drawn value. */
 struct draw_value {
     enum draw_type {
         DRAW_IS_INTEGER,
@@ -121,20 +125,21 @@ struct draw_value {
     } type;
     int64_t integer;
     double real;
-    const char *text; /* not terminated; in the room that the caller gave, or of the draw */
+    const char *text; /* not terminated; borrowed: from the caller's room or from Lua */
     size_t length;
 };
 
-/* Each makes a draw, owned by the caller, inner ones borrowed. NULL: *error says what is wrong
- * (ERROR_USAGE) or that there is no memory. */
+/* Each of these functions creates a generator, owned by the caller; inner generators are borrowed.
+ * NULL: *error names the wrong argument (ERROR_USAGE) or reports that memory is out. */
 struct draw *draw_row(int64_t base, struct error *error);
-/* Checks that the format has one conversion of a whole number (d, u, x, X, o with flags, width) for
- * each inner draw. */
+/* The format needs one conversion for a whole number (d, u, x, X or o, with flags and a width) for
+ * each inner generator. */
 struct draw *draw_format(const char *format, struct draw *const *inner, size_t count,
                          struct error *error);
 struct draw *draw_text(uint64_t min, uint64_t max, struct error *error);
 struct draw *draw_pattern(const char *pattern, struct error *error);
-/* `last` NULL: up to b; else up to the number before counter_known(last). */
+/* The last key is b, or, when `last` is not NULL, the number before counter_known(last). `options`
+ * may be NULL. */
 struct draw *draw_keys(enum keys_kind kind, int64_t a, int64_t b, const struct counter *last,
                        const struct keys_options *options, struct error *error);
 struct draw *draw_real(double a, double b, struct error *error);
@@ -142,22 +147,24 @@ struct draw *draw_derive(struct draw *inner, int function, struct error *error);
 void draw_destroy(struct draw *draw);
 
 enum draw_kind draw_kind(const struct draw *draw);
-struct draw *draw_inner(const struct draw *draw); /* of DRAW_DERIVE */
-int draw_function(const struct draw *draw);       /* the same */
+struct draw *draw_inner(const struct draw *draw); /* only for DRAW_DERIVE */
+int draw_function(const struct draw *draw);       /* only for DRAW_DERIVE */
 
-/* Most bytes that a value can have: the room that draw_value needs. 0: it needs none. */
+/* Returns the most bytes that a drawn text can have, the size of the room for draw_value. 0: the
+ * generator draws numbers. */
 size_t draw_room(const struct draw *draw);
 
-/* Draws; not for DRAW_DERIVE, which the caller makes of draw_inner. `room` has draw_room bytes. */
+/* Draws a value. A text is written to `room`, of draw_room bytes. Not for DRAW_DERIVE: the caller
+ * draws from draw_inner and calls the function. */
 void draw_value(const struct draw *draw, struct draw_stream *stream, char *room,
                 struct draw_value *value);
 
-/* The sum of k^-theta over k = 1 … n, 0 < theta < 2: by terms up to n = 16, then by the formula of
- * Euler and Maclaurin, 1e-13 of it off at most. */
+/* Returns the sum of k^-theta over k = 1 … n, 0 < theta < 2: term by term up to n = 16, then by the
+ * formula of Euler and Maclaurin, with a relative error of at most 1e-13. */
 double draw_zeta(uint64_t n, double theta);
 
-/* YCSB's hash of a number: FNV-1a of its 8 bytes, the lowest first, as a number that is not
- * negative (site.ycsb.Utils.fnvhash64 and Math.abs). */
+/* Returns YCSB's hash of a number: FNV-1a of its 8 bytes, the lowest first, then the absolute value
+ * (site.ycsb.Utils.fnvhash64 and Math.abs). */
 uint64_t draw_fnv(int64_t number);
 
 #endif

@@ -1,15 +1,15 @@
 /*
- * What the files of this room share, apart from script.h. From the lowest:
+ * Declarations shared by the files of src/script, apart from script.h. The files, lowest first:
  *
  *     sandbox.c  the Lua state: its libraries, the bounds on memory and time, objects, arguments
  *     values.c   values between Lua and columns, and the generators that draw them
- *     declare.c  what the top level declares
+ *     declare.c  the declarations of the top level
  *     run.c      the functions of a transaction
- *     rows.c     rows of a load
- *     state.c    the state of a session: the script in a sandbox, and its statements' words
+ *     rows.c     the rows of a load
+ *     state.c    the state of a session: the script in a sandbox, and the text of its statements
  *     script.c   loads a script
  *
- * "Ends the function" means lua_error: only for functions of C that Lua calls.
+ * "Ends the function" means lua_error: only C functions that Lua calls may use it.
  */
 #ifndef SCRIPT_INTERNAL_H
 #define SCRIPT_INTERNAL_H
@@ -26,24 +26,27 @@
 #include "script/scalar.h"
 #include "script/script.h"
 
-/* CPU time of a function where no run can end it: of the top level, of a function that makes a
- * value. */
+/* CPU time that the script may use where no run can end it: at the top level, in on_session and in
+ * a function that makes a value of a row. */
 #define ALONE_NS (10 * MONO_NS_PER_S)
 
-/* A function that goes on for so long after the run has ended is cut off at its next call of the
- * host. */
+/* Time that a function may go on after the run has ended. Then its next call of the host ends it.
+ */
 #define ENDING_NS MONO_NS_PER_S
+
+/* The error of a function that runs longer than ALONE_NS. */
+#define TEXT_ENDLESS "this ran for 10 s without finishing: is there an endless loop?"
 
 #define SESSION_MARK "${session}"
 
 /* NAME=VALUE of --set. */
 struct script_set {
     const char *name;
-    const char *value; /* NULL: there is no '=' */
-    bool is_used;      /* the name is a parameter's */
+    const char *value; /* NULL: the text has no '=' */
+    bool is_used;      /* the script declares a parameter of this name */
 };
 
-/* Full userdata: only made here, so that its first member tells what it is. */
+/* Full userdata. Only this room makes full userdata, so the first member is always the kind. */
 enum object_kind {
     OBJECT_DRAW,
     OBJECT_DATASET,
@@ -53,24 +56,24 @@ enum object_kind {
 };
 struct object {
     enum object_kind kind;
-    int number;        /* of all but a draw */
-    struct draw *draw; /* owned */
+    int number;        /* index in the script's array; unused for OBJECT_DRAW */
+    struct draw *draw; /* owned; only for OBJECT_DRAW */
 };
 
 struct script_source {
-    char *text; /* owned, as are all below */
+    char *text; /* owned, as all pointers below */
     size_t length;
     char *chunk_name;          /* "@oltp.lua" */
-    struct buffer code;        /* the chunk as sessions load it */
-    struct script_state *main; /* it declared: draws and functions live in it */
-    struct buffer *strings;    /* names and texts, a block each */
+    struct buffer code;        /* the compiled chunk that sessions load */
+    struct script_state *main; /* the state of script_load; owns the generators */
+    struct buffer *strings;    /* names and texts, one block each */
     size_t string_count;
-    struct table *load_tables; /* of datasets: the columns that the load writes */
-    char *set_text;            /* a copy: a thread that is left behind may read it */
-    struct script_set *sets;   /* their texts are in set_text */
+    struct table *load_tables; /* for each dataset, the columns that the load writes */
+    char *set_text;            /* a copy, because an abandoned thread may still read it */
+    struct script_set *sets;   /* point into set_text */
     size_t set_count;
-    atomic_bool is_left;  /* nobody waits any more for the thread that runs the top level */
-    pthread_mutex_t lock; /* of the two below, and of slow_place of `main` while it declares */
+    atomic_bool is_abandoned; /* the thread that runs the top level was abandoned */
+    pthread_mutex_t lock;     /* of the two below; and of main->slow_place during script_load */
     char *dialect;
     struct statement *statements; /* for that dialect */
 };
@@ -78,40 +81,42 @@ struct script_source {
 struct script_state {
     lua_State *lua;
     const struct script *script; /* borrowed */
-    struct script *made;         /* the same while it is being declared, else NULL */
+    struct script *made;         /* the same script while script_load declares it, else NULL */
     struct script_place place;
-    size_t used_bytes;                /* by Lua */
-    int64_t alone_cpu_ns;             /* when the top level or a batch of rows was begun */
-    bool is_ending;                   /* the run has ended, and this goes on */
-    int64_t ending_ns, ending_cpu_ns; /* when that was seen */
+    size_t used_bytes;    /* allocated by Lua */
+    int64_t alone_cpu_ns; /* CPU time when the top level, on_session or a batch of rows began */
+    bool is_ending;       /* the run has ended, but the function still runs */
+    int64_t ending_ns, ending_cpu_ns; /* when is_ending became true */
     bool is_declaring;                /* the top level runs */
-    bool is_connecting;               /* on_session: the run may not have begun */
-    enum script_end end; /* what ended the try, be it that pcall caught it; DONE: nothing yet */
-    char why[ERROR_TEXT_BYTES]; /* of a rollback, or of SCRIPT_WRONG */
-    double bytes_seen;          /* by functions of C, since the time was looked at */
-    char slow_place[80];        /* "x.lua:3", of the call of a pattern that may take long */
+    bool is_connecting;         /* a function of on_session runs: the run may not have begun */
+    enum script_end end;        /* why the function must end, even if pcall caught the error; DONE:
+                                   nothing ended it yet */
+    char why[ERROR_TEXT_BYTES]; /* the text of a rollback or of SCRIPT_WRONG */
+    double bytes_seen;          /* that C functions went through since the last check of the time */
+    char slow_place[80];        /* "x.lua:3", a call with a pattern that may take long */
 
-    /* What was declared so far; in a session it must be the same again. */
+    /* Declarations so far. A session must declare the same as script_load. */
     size_t params, datasets, counters, statement_count, transactions, functions, hooks_of_session;
     int *function_refs;    /* of derive */
-    int *transaction_refs; /* of bodies */
+    int *transaction_refs; /* of the functions of transactions */
     int *session_refs;     /* of on_session */
 
-    const struct statement *statements; /* shared */
-    struct own_statement *own;          /* owned */
+    const struct statement *statements; /* shared by all sessions */
+    struct session_statement *own;      /* the statements with ${session}; owned */
     size_t own_count;
 
     struct draw_stream stream;
     struct taken *taken; /* numbers of counters, in the order in which this turn took them */
-    size_t taken_count, taken_capacity, taken_at;
+    size_t taken_count, taken_capacity;
+    size_t taken_at; /* a retry takes this number next */
 
-    union scalar *scalars; /* of the parameters of a call: one block with the three below */
+    union scalar *scalars; /* values of a statement's parameters; one block with the three below */
     struct column_data *columns;
-    char (*numbers)[SCALAR_NUMBER_BYTES]; /* for texts */
+    char (*numbers)[SCALAR_NUMBER_BYTES]; /* for numbers that are bound as text */
     uint8_t *nulls;
-    char *room; /* for the longest text that is drawn */
+    char *room; /* for the longest text that a generator draws */
     size_t room_bytes;
-    struct buffer cells; /* of an answer: struct cell, then their texts */
+    struct buffer cells; /* of an answer: each struct cell, then its text */
     size_t cell_count, cell_rows;
     bool is_answer_full;
 };
@@ -123,18 +128,19 @@ static inline struct script_state *state_of(lua_State *lua)
     return *(struct script_state **)lua_getextraspace(lua);
 }
 
-/* Ends the function with an error at its line. */
-_Noreturn void sandbox_refuse(lua_State *lua, const char *format, ...);
+/* Ends the function with an error that names the script's line. */
+_Noreturn void sandbox_fail(lua_State *lua, const char *format, ...);
 
 /* Ends the function unless `is_good`. */
 #define DEMAND(lua, is_good, ...)                                                                  \
     do {                                                                                           \
         if (!(is_good)) {                                                                          \
-            sandbox_refuse((lua), __VA_ARGS__);                                                    \
+            sandbox_fail((lua), __VA_ARGS__);                                                      \
         }                                                                                          \
     } while (0)
 
-/* Makes place in an array for one more element, all zero. Ends the function without memory. */
+/* Makes room in an array for one more element, which is zeroed. Ends the function when memory is
+ * out. */
 #define GROW(lua, array, count)                                                                    \
     do {                                                                                           \
         (array) = sandbox_grow((lua), (array), (count), sizeof *(array));                          \
@@ -142,34 +148,35 @@ _Noreturn void sandbox_refuse(lua_State *lua, const char *format, ...);
     } while (0)
 void *sandbox_grow(lua_State *lua, void *array, size_t count, size_t size);
 
-/* Makes the Lua state with its libraries; `open_rest` adds the names of the other files. False: out
- * of memory. */
+/* Creates the Lua state with its libraries; `open_rest` adds the functions of the other files.
+ * False: out of memory. */
 bool sandbox_open(struct script_state *state, lua_CFunction open_rest);
 
-/* Adds functions to the global names. */
+/* Adds functions to the globals. */
 void sandbox_add(lua_State *lua, const luaL_Reg *functions);
 
-/* Moves the global names to where no assignment reaches them. */
+/* Makes the globals read-only. */
 int sandbox_freeze(lua_State *lua);
 
-/* Says how lua_pcall ended, and empties the stack. `result` is what it returned, with the error on
- * top of the stack. */
-enum script_end sandbox_conclude(struct script_state *state, int result, struct error *error);
+/* Converts `result`, which lua_pcall returned, to a script_end and empties the stack. The error
+ * object, if any, is on top of the stack. Fills *error for SCRIPT_ROLLBACK and SCRIPT_WRONG. */
+enum script_end sandbox_finish(struct script_state *state, int result, struct error *error);
 
-/* Ends the function; pcall does not hide it. The first end counts. */
+/* Ends the function with `end`, which pcall cannot catch. Only the first `end` of a call counts. */
 int sandbox_end(lua_State *lua, enum script_end end);
 
-/* End the function where `what` does not work. */
+/* End the function with an error when `what` is called outside the top level, or outside a function
+ * of a transaction. */
 void sandbox_check_top_level(lua_State *lua, const char *what);
 const struct script_host *sandbox_check_running(lua_State *lua, const char *what);
 
-/* Makes the class of a kind of objects; `meta` may be NULL. */
+/* Makes the metatable for objects of `kind`; `meta` may be NULL. */
 void object_class(lua_State *lua, enum object_kind kind, const luaL_Reg *methods,
                   const luaL_Reg *meta);
 struct object *object_push(lua_State *lua, enum object_kind kind, int number);
 struct object *object_check(lua_State *lua, int index, enum object_kind kind);
 
-/* Returns the object at `index`; NULL when there is something else. */
+/* Returns the object at `index`, or NULL when the value there is not an object of `kind`. */
 static inline struct object *object_get(lua_State *lua, int index, enum object_kind kind)
 {
     struct object *object =
@@ -177,11 +184,13 @@ static inline struct object *object_get(lua_State *lua, int index, enum object_k
     return object != NULL && object->kind == kind ? object : NULL;
 }
 
-/* Returns a whole number, also one that is stored as a float. */
+/* Returns the whole number at `index`, also when it is stored as a float. Ends the function with an
+ * error that names `what` for any other value. */
 int64_t argument_integer(lua_State *lua, int index, const char *what);
 
-/* Checks the options at `index`, nil or a table with nothing but `known` (ends with NULL) beside
- * its first `places` entries: a misspelt name would do nothing. True: there is a table. */
+/* Checks the options at `index`: nil, or a table whose keys are 1 to `places` and the names in
+ * `known` (ends with NULL). A misspelt name would otherwise be ignored. True: the options are a
+ * table. */
 bool argument_options(lua_State *lua, int index, const char *what, const char *const *known,
                       lua_Integer places);
 
@@ -196,32 +205,33 @@ static inline bool value_is_null(lua_State *lua, int index)
     return lua_type(lua, index) == LUA_TLIGHTUSERDATA && lua_touserdata(lua, index) == &value_null;
 }
 
-/* Converts a value of Lua; false: it is not a number, a text, true or false. */
+/* Converts the Lua value at `index`. value_get returns false, and value_check ends the function,
+ * when the value is not a number, a text, true or false. A text borrows Lua's memory. */
 bool value_get(lua_State *lua, int index, struct draw_value *value);
 void value_check(lua_State *lua, int index, struct draw_value *value);
 
-/* Hints that a message ends with, or "": for what cannot be a value, and for a value that does not
- * fit its column. */
-const char *value_nil_hint(lua_State *lua, int index);
+/* Return an advice to append to a message, or "": for a Lua value that cannot be a parameter, and
+ * for a fraction that does not fit a column of whole numbers. */
+const char *value_type_hint(lua_State *lua, int index);
 const char *value_whole_hint(const struct column *column, const struct draw_value *value);
 
-/* Pushes and returns a value as messages show it: 5000000000, the text 'abc'. */
+/* Pushes and returns a value as messages show it, for example 5000000000 or the text 'abc'. */
 const char *value_push_shown(lua_State *lua, const struct draw_value *value);
 
-/* Pushes what is drawn. */
+/* Draws a value and pushes it. */
 void value_push_drawn(lua_State *lua, const struct draw *draw, struct draw_stream *stream);
 
 /* Pushes a generator that always gives the number at `index`. */
 void value_push_constant(lua_State *lua, int index);
 
-/* Makes room for a text of so many bytes that is drawn. False: out of memory. */
+/* Makes state->room large enough for a drawn text of `bytes`. False: out of memory. */
 bool value_reserve_room(struct script_state *state, size_t bytes);
 
 /* declare.c */
 
 void declare_open(lua_State *lua);
 
-/* Fills hash and shape when everything is declared. */
+/* Fills script->hash and script->shape after the top level has ended. */
 void declare_hash(struct script *script);
 
 /* run.c */
@@ -230,16 +240,17 @@ void run_open(lua_State *lua);
 
 /* state.c */
 
-/* Makes a state with everything in it but the script; `made` is the script, while it is being
- * declared, else NULL. NULL: out of memory. */
+/* Creates a state, into which no script is loaded yet. `made` is the same script in script_load,
+ * which declares it, else NULL. NULL: out of memory. */
 struct script_state *state_create(const struct script *script, struct script *made,
                                   const struct script_place *place);
 
-/* Loads the script and runs its top level. */
+/* Loads the script into the state and runs its top level. */
 enum status state_run_script(struct script_state *state, struct error *error);
 
-/* Fill *error. `place` is "x.lua:3", or empty. */
-enum status state_lack_memory(struct error *error);
-void state_explain_interrupt(struct error *error, const char *place, size_t length);
+/* Fill *error. `place`, of `length` bytes, is "x.lua:3" or empty. state_out_of_memory returns
+ * STATUS_FATAL. */
+enum status state_out_of_memory(struct error *error);
+void state_set_interrupted(struct error *error, const char *place, size_t length);
 
 #endif

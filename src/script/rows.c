@@ -8,8 +8,8 @@ struct script_rows {
     size_t most_rows;
     struct batch batch;
     struct column_data *columns;
-    char **values; /* of a column each: most_rows of them */
-    struct buffer texts;
+    char **values;       /* for each column, most_rows values */
+    struct buffer texts; /* of all rows */
 };
 
 const struct table *script_load_table(const struct script *script, size_t dataset)
@@ -58,7 +58,8 @@ void script_rows_destroy(struct script_rows *rows)
     free(rows);
 }
 
-/* What fill_rows works on, by Lua: a function of the script may fail. */
+/* The arguments of fill_rows, which runs under lua_pcall because a function of the script may fail.
+ */
 struct filling {
     struct script_rows *rows;
     struct script_state *state;
@@ -105,7 +106,7 @@ static int fill_rows(lua_State *lua)
         }
     }
     DEMAND(lua, !buffer_failed(&rows->texts), "not enough memory");
-    /* now they do not move any more */
+    /* only now: the buffer moves while it grows */
     const char *at = buffer_text(&rows->texts);
     for (size_t r = 0; r < filling->count; r++) {
         for (size_t c = 0; c < table->column_count; c++) {
@@ -129,20 +130,24 @@ const struct batch *script_rows_fill(struct script_rows *rows, struct script_sta
         state->alone_cpu_ns = mono_clock_ns(CLOCK_THREAD_CPUTIME_ID);
         state->end = SCRIPT_DONE;
     }
-    const int top = lua_gettop(lua); /* it may be called from within a function of the script */
+    const int top = lua_gettop(lua); /* not 0 when a function of the script appends these rows */
     lua_pushcfunction(lua, fill_rows);
     lua_pushlightuserdata(lua, &filling);
     const int result = lua_pcall(lua, 1, 0, 0);
     if (result != LUA_OK) {
-        const char *text = state->end == SCRIPT_WRONG         ? state->why
-                           : lua_type(lua, -1) == LUA_TSTRING ? lua_tostring(lua, -1)
-                                                              : NULL;
+        const char *text = "the script failed";
+        if (state->end == SCRIPT_WRONG) {
+            text = state->why;
+        } else if (lua_type(lua, -1) == LUA_TSTRING) {
+            text = lua_tostring(lua, -1);
+        }
         const char *name = state->script->source->chunk_name + 1;
-        const bool is_placed = text != NULL && strncmp(text, name, strlen(name)) == 0;
-        error_set(error, ERROR_USAGE, 0, NULL, "%s%s%s%s%s", is_placed ? "" : name,
-                  is_placed ? "" : ": dataset '",
-                  is_placed ? "" : rows->script->datasets[rows->dataset].name,
-                  is_placed ? "" : "': ", text == NULL ? "the script failed" : text);
+        if (strncmp(text, name, strlen(name)) == 0) {
+            error_set(error, ERROR_USAGE, 0, NULL, "%s", text);
+        } else {
+            error_set(error, ERROR_USAGE, 0, NULL, "%s: dataset '%s': %s", name,
+                      rows->script->datasets[rows->dataset].name, text);
+        }
         lua_settop(lua, top);
         return NULL;
     }

@@ -4,25 +4,26 @@
 #include <stdlib.h>
 
 enum {
-    ANSWER_BYTES_MAX = 4 << 20, /* that :all may read */
+    ANSWER_BYTES_MAX = 4 << 20, /* of the answer that :all may read */
 };
 
+/* A number that the current transaction took from a counter. */
 struct taken {
     struct counter *counter;
     uint64_t number;
 };
 
-/* A call of the host came to `status`. */
-static void demand_call(lua_State *lua, enum status status)
+/* Ends the function when a call of the host failed. */
+static void require_ok(lua_State *lua, enum status status)
 {
     if (status != STATUS_OK) {
         sandbox_end(lua, SCRIPT_FAILED);
     }
 }
 
-/* The arguments from 2 on, or the entries of the only one, a table, as a batch of one row. What is
- * drawn takes the place of its generator: texts live as long as the stack has them. */
-static void take_values(lua_State *lua, struct script_state *state, size_t number,
+/* Converts the arguments from 2 on, or the entries of a table that is the only argument, to a batch
+ * of one row. A drawn value replaces its generator on the stack, which keeps its text alive. */
+static void bind_values(lua_State *lua, struct script_state *state, size_t number,
                         struct batch *batch)
 {
     const struct script_statement *statement = &state->script->statements[number];
@@ -51,7 +52,7 @@ static void take_values(lua_State *lua, struct script_state *state, size_t numbe
         if (!state->nulls[i]) {
             const struct column *column = &types->columns[i];
             DEMAND(lua, value_get(lua, i + 2, &value), "statement '%s': value %d is a %s%s",
-                   statement->name, i + 1, luaL_typename(lua, i + 2), value_nil_hint(lua, i + 2));
+                   statement->name, i + 1, luaL_typename(lua, i + 2), value_type_hint(lua, i + 2));
             DEMAND(lua, scalar_store(column, &value, &state->scalars[i], state->numbers[i]),
                    "statement '%s': value %d is %s, not %s %s%s", statement->name, i + 1,
                    value_push_shown(lua, &value), column->type_name[0] == 'i' ? "an" : "a",
@@ -61,9 +62,9 @@ static void take_values(lua_State *lua, struct script_state *state, size_t numbe
     *batch = (struct batch){.table = types, .row_count = 1, .columns = state->columns};
 }
 
-/* Keeps a copy of the cells. Nothing of Lua may be called here: its errors would jump over the
- * adapter. */
-static bool take_cells(void *context, const struct cell *cells, size_t count)
+/* Copies the cells of a row. Must not call Lua: a Lua error would jump out of the adapter, which
+ * calls this function. */
+static bool copy_cells(void *context, const struct cell *cells, size_t count)
 {
     struct script_state *state = context;
     struct buffer *kept = &state->cells;
@@ -82,13 +83,15 @@ static bool take_cells(void *context, const struct cell *cells, size_t count)
     return true;
 }
 
-static bool take_first(void *context, const struct cell *cells, size_t count)
+static bool copy_first_row(void *context, const struct cell *cells, size_t count)
 {
     struct script_state *state = context;
-    return state->cell_rows > 0 || take_cells(context, cells, count);
+    return state->cell_rows > 0 || copy_cells(context, cells, count);
 }
 
-/* Runs the statement; rows go to `take`. Returns the number of rows. */
+/* Runs the statement and returns the number of rows. `take` gets the rows of the answer; NULL
+ * discards them. Sets *is_duplicate and returns 0 when the statement failed because of a duplicate
+ * key that the host forgives; with is_duplicate NULL that failure ends the function. */
 static uint64_t run_statement(lua_State *lua, bool (*take)(void *, const struct cell *, size_t),
                               bool *is_duplicate)
 {
@@ -97,7 +100,7 @@ static uint64_t run_statement(lua_State *lua, bool (*take)(void *, const struct 
     const struct script_host *host = sandbox_check_running(lua, "a statement");
     struct batch batch;
     struct answer answer = {.take = take, .context = state};
-    take_values(lua, state, number, &batch);
+    bind_values(lua, state, number, &batch);
     buffer_clear(&state->cells);
     state->cell_rows = state->cell_count = 0;
     state->is_answer_full = false;
@@ -109,14 +112,15 @@ static uint64_t run_statement(lua_State *lua, bool (*take)(void *, const struct 
         *is_duplicate = true;
         return 0;
     }
-    demand_call(lua, status);
+    require_ok(lua, status);
     DEMAND(lua, !state->is_answer_full && !buffer_failed(&state->cells),
-           "statement '%s' returns more than %d MiB: read less, or use :run, which keeps nothing",
+           "statement '%s' returns more than %d MiB: read fewer rows, or use :run, which discards "
+           "them",
            state->script->statements[number].name, ANSWER_BYTES_MAX >> 20);
     return answer.rows;
 }
 
-/* Pushes the cells of a row, and goes behind them. */
+/* Pushes the cells of the row at *at and moves *at to the next row. */
 static void push_cells(lua_State *lua, const struct script_state *state, size_t *at)
 {
     luaL_checkstack(lua, (int)state->cell_count + 4, "too many columns");
@@ -145,7 +149,7 @@ static int statement_one(lua_State *lua)
 {
     const struct script_state *state = state_of(lua);
     size_t at = 0;
-    run_statement(lua, take_first, NULL);
+    run_statement(lua, copy_first_row, NULL);
     if (state->cell_rows == 0) {
         return 0;
     }
@@ -157,7 +161,7 @@ static int statement_all(lua_State *lua)
 {
     const struct script_state *state = state_of(lua);
     size_t at = 0;
-    run_statement(lua, take_cells, NULL);
+    run_statement(lua, copy_cells, NULL);
     lua_createtable(lua, (int)state->cell_rows, 0);
     for (size_t row = 1; row <= state->cell_rows; row++) {
         lua_createtable(lua, (int)state->cell_count, 0);
@@ -188,8 +192,9 @@ static int dataset_append(lua_State *lua)
     const struct object *dataset = object_check(lua, 1, OBJECT_DATASET);
     const struct script_host *host = sandbox_check_running(lua, "append");
     const int64_t rows = argument_integer(lua, 2, "append: rows");
-    DEMAND(lua, rows > 0, "append: at least one row");
-    demand_call(lua, host->append(host->context, (size_t)dataset->number, (uint64_t)rows));
+    DEMAND(lua, rows > 0, "append: the number of rows must be 1 or more, not %I",
+           (LUAI_UACINT)rows);
+    require_ok(lua, host->append(host->context, (size_t)dataset->number, (uint64_t)rows));
     return 0;
 }
 
@@ -198,12 +203,12 @@ static int dataset_count(lua_State *lua)
     const struct object *dataset = object_check(lua, 1, OBJECT_DATASET);
     const struct script_host *host = sandbox_check_running(lua, "count");
     uint64_t rows = 0;
-    demand_call(lua, host->count(host->context, (size_t)dataset->number, &rows));
+    require_ok(lua, host->count(host->context, (size_t)dataset->number, &rows));
     lua_pushinteger(lua, (lua_Integer)rows);
     return 1;
 }
 
-/* The same transaction takes the same numbers when it is tried again. */
+/* Takes a number of the counter. A retry takes the same numbers as the first try. */
 static int counter_call_next(lua_State *lua)
 {
     struct script_state *state = state_of(lua);
@@ -223,7 +228,7 @@ static int counter_call_next(lua_State *lua)
     }
     uint64_t value;
     DEMAND(lua, counter_next(counter, &value),
-           "a counter waits for a transaction that took a number long ago and has not ended");
+           "a counter has no free number: a transaction that took one long ago has not ended");
     taken[state->taken_count++] = (struct taken){counter, value};
     state->taken_at = state->taken_count;
     lua_pushinteger(lua, (lua_Integer)value);
@@ -260,7 +265,7 @@ static int call_think(lua_State *lua)
     }
     value_check(lua, 1, &value);
     DEMAND(lua, scalar_to_real(&value, &seconds) && seconds >= 0 && seconds <= 86400,
-           "think takes seconds, from 0 to 86400");
+           "think: the argument must be seconds, 0 to 86400");
     if (host->think(host->context, (int64_t)(seconds * (double)MONO_NS_PER_S)) != STATUS_OK) {
         return sandbox_end(lua, SCRIPT_STOPPED);
     }
@@ -272,7 +277,8 @@ static int call_rollback(lua_State *lua)
     struct script_state *state = state_of(lua);
     const struct script_host *host = sandbox_check_running(lua, "rollback");
     DEMAND(lua, host->can_roll_back(host->context),
-           "rollback: with autocommit nothing undoes what the transaction has written");
+           "rollback: the transaction cannot undo what it has written (autocommit): call rollback "
+           "before the first write");
     snprintf(state->why, sizeof state->why, "%s", luaL_optstring(lua, 1, "rollback"));
     return sandbox_end(lua, SCRIPT_ROLLBACK);
 }
@@ -282,7 +288,7 @@ static int call_list(lua_State *lua)
     const int64_t count = argument_integer(lua, 1, "list: how many");
     const char *text = luaL_checkstring(lua, 2);
     luaL_Buffer buffer;
-    DEMAND(lua, count >= 1 && count <= 65535, "list: 1 to 65535 items");
+    DEMAND(lua, count >= 1 && count <= 65535, "list: the number of items must be 1 to 65535");
     luaL_buffinit(lua, &buffer);
     for (int64_t i = 0; i < count; i++) {
         luaL_addstring(&buffer, i == 0 ? "" : ", ");
@@ -300,14 +306,14 @@ static int call_fnv(lua_State *lua)
 
 void run_open(lua_State *lua)
 {
-    static const luaL_Reg of_dataset[] = {
+    static const luaL_Reg dataset_methods[] = {
         {"append", dataset_append}, {"count", dataset_count}, {NULL, NULL}};
-    static const luaL_Reg of_counter[] = {{"next", counter_call_next}, {NULL, NULL}};
-    static const luaL_Reg of_statement[] = {{"run", statement_run},
-                                            {"one", statement_one},
-                                            {"all", statement_all},
-                                            {"try", statement_try},
-                                            {NULL, NULL}};
+    static const luaL_Reg counter_methods[] = {{"next", counter_call_next}, {NULL, NULL}};
+    static const luaL_Reg statement_methods[] = {{"run", statement_run},
+                                                 {"one", statement_one},
+                                                 {"all", statement_all},
+                                                 {"try", statement_try},
+                                                 {NULL, NULL}};
     static const luaL_Reg functions[] = {
         {"check", call_check}, {"found", call_found},
         {"think", call_think}, {"rollback", call_rollback},
@@ -315,11 +321,12 @@ void run_open(lua_State *lua)
         {NULL, NULL},
     };
     sandbox_add(lua, functions);
-    object_class(lua, OBJECT_DATASET, of_dataset, NULL);
-    object_class(lua, OBJECT_COUNTER, of_counter, NULL);
-    object_class(lua, OBJECT_STATEMENT, of_statement, NULL);
+    object_class(lua, OBJECT_DATASET, dataset_methods, NULL);
+    object_class(lua, OBJECT_COUNTER, counter_methods, NULL);
+    object_class(lua, OBJECT_STATEMENT, statement_methods, NULL);
 }
 
+/* Returns the base of the stream for a turn. */
 static uint64_t base_of(const struct script_state *state, uint64_t turn)
 {
     return random_mix(random_mix(state->place.seed + RANDOM_STEP * (state->place.session + 1)) +
@@ -329,7 +336,7 @@ static uint64_t base_of(const struct script_state *state, uint64_t turn)
 size_t script_choose(const struct script_state *state, uint64_t turn)
 {
     const struct script *script = state->script;
-    /* a stream of its own, apart from the draws of the function */
+    /* another stream than the function draws from */
     struct draw_stream stream = {.base = ~base_of(state, turn)};
     double sum = 0;
     size_t chosen = 0;
@@ -355,7 +362,7 @@ static enum script_end call(struct script_state *state, int reference, struct er
     state->is_ending = false;
     lua_settop(state->lua, 0);
     lua_rawgeti(state->lua, LUA_REGISTRYINDEX, reference);
-    return sandbox_conclude(state, lua_pcall(state->lua, 0, 0, 0), error);
+    return sandbox_finish(state, lua_pcall(state->lua, 0, 0, 0), error);
 }
 
 enum script_end script_try(struct script_state *state, size_t transaction, uint64_t turn,
@@ -385,6 +392,6 @@ enum script_end script_connected(struct script_state *state, struct error *error
         end = call(state, state->session_refs[i], error);
     }
     state->is_connecting = false;
-    script_settle(state); /* no transaction: none is to take the same numbers */
+    script_settle(state); /* on_session is not retried, so its numbers need not be kept */
     return end;
 }

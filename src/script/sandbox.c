@@ -10,27 +10,27 @@
 
 enum {
     STATE_BYTES_MAX = 8 << 20, /* that one state may allocate */
-    HOOK_INSTRUCTIONS = 10000, /* between two looks at whether the run has ended */
-    ELEMENTS_MAX = 1000000,    /* of a table, that a function of the library goes through */
-    GC_PAUSE = 110,            /* percent: a state that is collected early is a third smaller */
+    HOOK_INSTRUCTIONS = 10000, /* Lua instructions between two calls of check_time */
+    ELEMENTS_MAX = 1000000,    /* of a table that a function of the table library may go through */
+    GC_PAUSE = 110,            /* percent; early collection makes a state a third smaller */
 };
 
-/* Where a function computed for so long after the run has ended, without a call of the host, it
- * does not return. */
+/* A function that has used this much CPU time, ENDING_NS after the end of the run, without a call
+ * of the host, is considered endless. */
 #define ENDING_CPU_NS (10 * MONO_NS_PER_MS)
 
-/* That functions of C go through between two looks at the time: some milliseconds' worth. */
+/* Bytes that C functions go through between two calls of check_time: some milliseconds. */
 #define BYTES_BETWEEN 1e7
 
-/* Their addresses: what a function of the script is ended with where it is no message, and a name
- * in the registry. */
+/* Only their addresses are used: `signal` is the error object of sandbox_end, and `table_sort` is
+ * the key of table.sort in the registry. */
 static char signal, table_sort;
 
 static const char *const object_names[OBJECT_KINDS] = {"generator", "dataset", "counter",
                                                        "statement"};
 
-/* luaL_error, for a compiler that does not know that it never returns. */
-_Noreturn void sandbox_refuse(lua_State *lua, const char *format, ...)
+/* Does the same as luaL_error, but is declared as _Noreturn. */
+_Noreturn void sandbox_fail(lua_State *lua, const char *format, ...)
 {
     va_list arguments;
     luaL_where(lua, 1);
@@ -105,7 +105,8 @@ int64_t argument_integer(lua_State *lua, int index, const char *what)
 {
     int is_whole;
     const lua_Integer value = lua_tointegerx(lua, index, &is_whole);
-    DEMAND(lua, is_whole, "%s is a whole number, not %s", what, luaL_tolstring(lua, index, NULL));
+    DEMAND(lua, is_whole, "%s must be a whole number, not %s", what,
+           luaL_tolstring(lua, index, NULL));
     return value;
 }
 
@@ -115,7 +116,7 @@ bool argument_options(lua_State *lua, int index, const char *what, const char *c
     if (lua_isnoneornil(lua, index)) {
         return false;
     }
-    DEMAND(lua, lua_istable(lua, index), "the options of %s are a table, not a %s", what,
+    DEMAND(lua, lua_istable(lua, index), "the options of %s must be a table, not a %s", what,
            luaL_typename(lua, index));
     for (lua_pushnil(lua); lua_next(lua, index) != 0; lua_pop(lua, 1)) {
         bool is_known = lua_isinteger(lua, -2) && lua_tointeger(lua, -2) >= 1 &&
@@ -131,7 +132,8 @@ bool argument_options(lua_State *lua, int index, const char *what, const char *c
 void sandbox_check_top_level(lua_State *lua, const char *what)
 {
     DEMAND(lua, state_of(lua)->is_declaring,
-           "%s belongs to the top level of the script, not into a function that runs later", what);
+           "%s must be called at the top level of the script, not in a function that runs later",
+           what);
 }
 
 int sandbox_end(lua_State *lua, enum script_end end)
@@ -146,7 +148,7 @@ const struct script_host *sandbox_check_running(lua_State *lua, const char *what
 {
     struct script_state *state = state_of(lua);
     DEMAND(lua, !state->is_declaring && state->place.host != NULL,
-           "%s works in a transaction's function, not at the top level", what);
+           "%s works only in a transaction's function, not at the top level", what);
     if (state->end != SCRIPT_DONE ||
         (state->is_ending && mono_now_ns() - state->ending_ns > ENDING_NS)) {
         sandbox_end(lua, SCRIPT_STOPPED);
@@ -154,9 +156,9 @@ const struct script_host *sandbox_check_running(lua_State *lua, const char *what
     return state->place.host;
 }
 
-/* Ends the script for a mistake that pcall does not hide, at the line of the function at `level`.
- */
-static void end_wrongly(lua_State *lua, int level, const char *text)
+/* Ends the function with SCRIPT_WRONG, which pcall cannot catch. The error is `text` at the line of
+ * the function at `level`. */
+static void end_with_mistake(lua_State *lua, int level, const char *text)
 {
     struct script_state *state = state_of(lua);
     luaL_where(lua, level);
@@ -164,7 +166,8 @@ static void end_wrongly(lua_State *lua, int level, const char *text)
     sandbox_end(lua, SCRIPT_WRONG);
 }
 
-/* Ends what takes too long; called now and then while the script computes. */
+/* Ends the function when it takes too long or must not go on. Called regularly while the script
+ * computes. */
 static void check_time(lua_State *lua, int level)
 {
     struct script_state *state = state_of(lua);
@@ -173,7 +176,7 @@ static void check_time(lua_State *lua, int level)
         sandbox_end(lua, state->end);
     }
     if (state->made != NULL &&
-        (interrupt_requested() || atomic_load(&state->script->source->is_left))) {
+        (interrupt_requested() || atomic_load(&state->script->source->is_abandoned))) {
         luaL_where(lua, level);
         snprintf(state->why, sizeof state->why, "%s", lua_tostring(lua, -1));
         sandbox_end(lua, SCRIPT_STOPPED);
@@ -185,7 +188,7 @@ static void check_time(lua_State *lua, int level)
     }
     const int64_t cpu_ns = mono_clock_ns(CLOCK_THREAD_CPUTIME_ID), now_ns = mono_now_ns();
     if (is_alone && cpu_ns - state->alone_cpu_ns > ALONE_NS) {
-        end_wrongly(lua, level, "this does not come to an end");
+        end_with_mistake(lua, level, TEXT_ENDLESS);
     }
     if (!is_stopped) {
         return;
@@ -196,18 +199,19 @@ static void check_time(lua_State *lua, int level)
         state->ending_cpu_ns = cpu_ns;
     } else if (now_ns - state->ending_ns > ENDING_NS &&
                cpu_ns - state->ending_cpu_ns > ENDING_CPU_NS) {
-        end_wrongly(lua, level, "this did not return when the run had ended");
+        end_with_mistake(lua, level, "this did not return when the run had ended");
     }
 }
 
-/* Every HOOK_INSTRUCTIONS. */
+/* Lua calls the hook after every HOOK_INSTRUCTIONS instructions. */
 static void on_hook(lua_State *lua, lua_Debug *debug)
 {
     (void)debug;
-    check_time(lua, 0); /* a hook is no function of its own */
+    check_time(lua, 0); /* level 0: a hook does not have a level of its own on Lua's stack */
 }
 
-/* Numbers before texts, each in its order; other kinds of keys have none. */
+/* Compares two keys of a table: numbers come before texts, each in ascending order; keys of other
+ * types are not ordered. */
 static int compare_keys(lua_State *lua)
 {
     const int a = lua_type(lua, 1), b = lua_type(lua, 2);
@@ -230,7 +234,8 @@ static int next_pair(lua_State *lua)
     return 2;
 }
 
-/* Lua's own order of keys is another one in each state, and a run would not repeat. */
+/* Replaces pairs: visits the keys in the order of compare_keys. Lua's own order differs between
+ * states, so a run could not be repeated. */
 static int call_pairs(lua_State *lua)
 {
     luaL_checktype(lua, 1, LUA_TTABLE);
@@ -252,13 +257,13 @@ static int call_pairs(lua_State *lua)
     return 3;
 }
 
-static void write_memory(const struct script_state *state, char *text, size_t size)
+static void write_memory_limit(const struct script_state *state, char *text, size_t size)
 {
-    snprintf(text, size, "%s: a session's script may use %d MiB, and needs more",
+    snprintf(text, size, "%s: the script needs more than the %d MiB that each session may use",
              state->script->source->chunk_name + 1, STATE_BYTES_MAX >> 20);
 }
 
-/* pcall, which does not hide what ended the script, nor that it has no memory. */
+/* Replaces pcall: does not catch sandbox_end or a lack of memory. */
 static int call_pcall(lua_State *lua)
 {
     struct script_state *state = state_of(lua);
@@ -266,7 +271,7 @@ static int call_pcall(lua_State *lua)
     const int result = lua_pcall(lua, lua_gettop(lua) - 1, LUA_MULTRET, 0);
     if (result == LUA_ERRMEM && state->end == SCRIPT_DONE) {
         state->end = SCRIPT_WRONG;
-        write_memory(state, state->why, sizeof state->why);
+        write_memory_limit(state, state->why, sizeof state->why);
     }
     if (state->end != SCRIPT_DONE) {
         return sandbox_end(lua, state->end);
@@ -277,7 +282,8 @@ static int call_pcall(lua_State *lua)
     return lua_gettop(lua);
 }
 
-/* Functions of C that go through many bytes look at the time as instructions do. */
+/* Counts bytes that a C function goes through, and calls check_time every BYTES_BETWEEN bytes: the
+ * hook does not run in C functions. */
 static void note_bytes(lua_State *lua, double bytes)
 {
     struct script_state *state = state_of(lua);
@@ -288,24 +294,28 @@ static void note_bytes(lua_State *lua, double bytes)
     }
 }
 
-/* A function of the table library, the first upvalue, which goes through the elements from the
- * argument `from` to the argument `to`, or through all of the table: not for ever. */
+/* Calls a function of the table library, the first upvalue, unless it would go through more than
+ * ELEMENTS_MAX elements. The second upvalue is the place of the argument FROM, which TO follows; 0:
+ * the function goes through the whole table. */
 static int call_bounded(lua_State *lua)
 {
     const lua_CFunction function = lua_tocfunction(lua, lua_upvalueindex(1));
     const int from_at = (int)lua_tointeger(lua, lua_upvalueindex(2)), to_at = from_at + 1;
     const bool has_range = from_at > 0;
     const lua_Integer from = has_range ? luaL_optinteger(lua, from_at, 1) : 1;
-    const lua_Integer to = has_range && !lua_isnoneornil(lua, to_at) ? luaL_checkinteger(lua, to_at)
-                           : lua_istable(lua, 1)                     ? luaL_len(lua, 1)
-                                                                     : 0;
+    lua_Integer to = 0;
+    if (has_range && !lua_isnoneornil(lua, to_at)) {
+        to = luaL_checkinteger(lua, to_at);
+    } else if (lua_istable(lua, 1)) {
+        to = luaL_len(lua, 1);
+    }
     DEMAND(lua, to < from || (lua_Unsigned)to - (lua_Unsigned)from < ELEMENTS_MAX,
-           "more than %d elements", ELEMENTS_MAX);
+           "more than %d elements in one call: use a smaller table", ELEMENTS_MAX);
     note_bytes(lua, to < from ? 0 : (double)(to - from) * (double)sizeof(lua_Number));
-    return function(lua); /* as itself, so that its messages name the line of the script */
+    return function(lua); /* not by lua_call, so that its messages name the line of the script */
 }
 
-/* string.rep: nothing, however often, is nothing. */
+/* Replaces string.rep. Repeating an empty text is answered at once, whatever the number. */
 static int call_rep(lua_State *lua)
 {
     size_t length, between;
@@ -320,13 +330,14 @@ static int call_rep(lua_State *lua)
     return lua_tocfunction(lua, lua_upvalueindex(1))(lua);
 }
 
-/* Steps that a match may take before it is hopeless: each repetition of a pattern can be tried at
- * each place of the text for each try of the one before. Most patterns take far fewer. */
+/* The most steps that a match may need in the worst case, where each repetition of the pattern is
+ * tried at each place of the text for each try of the repetition before it. Most patterns need far
+ * fewer steps. */
 #define PATTERN_STEPS_MAX 1e20
-#define PATTERN_STEPS_LONG 1e8 /* about a second's */
+#define PATTERN_STEPS_LONG 1e8 /* about a second */
 #define PLAIN_STEPS_MAX 1e12
 
-/* The end of the set or item of a pattern that begins at `at`. */
+/* Returns the end of the item of a pattern (a character, a class or a set) that begins at `at`. */
 static const char *skip_item(const char *at, const char *end)
 {
     if (*at == '%') {
@@ -338,8 +349,8 @@ static const char *skip_item(const char *at, const char *end)
     return close != NULL ? close + 1 : at + 1;
 }
 
-/* Keeps the line for script_place_of, which another thread may ask for when this does not end. */
-static void note_place(lua_State *lua)
+/* Keeps the script's line for script_place_of, because the call that follows may never return. */
+static void keep_place(lua_State *lua)
 {
     struct script_state *state = state_of(lua);
     luaL_where(lua, 1);
@@ -355,9 +366,9 @@ static void note_place(lua_State *lua)
     lua_pop(lua, 1);
 }
 
-/* find, match, gmatch and gsub, whose time in C nothing ends: what would never return is refused,
- * and what is slower than the run leaves its thread behind. The upvalues are the library's function
- * and whether it takes PLAIN. */
+/* Replaces find, match, gmatch and gsub. A match runs in C, so it cannot be interrupted: a match
+ * that might never finish is refused, and the thread of a match that outlives the run is abandoned.
+ * The upvalues are the library's function and whether it has the argument PLAIN. */
 static int call_pattern(lua_State *lua)
 {
     size_t length, pattern_length;
@@ -377,26 +388,26 @@ static int call_pattern(lua_State *lua)
     }
     if (steps > (is_plain ? PLAIN_STEPS_MAX : PATTERN_STEPS_MAX)) {
         return luaL_error(lua,
-                          "a pattern of %d bytes with %d repetitions may never be done with a text "
-                          "of %d bytes: match a shorter text",
+                          "a pattern of %d bytes with %d repetitions may never finish on a text of "
+                          "%d bytes: match a shorter text",
                           (int)pattern_length, (int)repetitions, (int)length);
     }
     note_bytes(lua, bytes);
-    const bool is_long = steps * bytes > PATTERN_STEPS_LONG; /* from each place of the text */
+    const bool is_long = steps * bytes > PATTERN_STEPS_LONG; /* `steps` at each place of the text */
     if (is_long) {
-        note_place(lua);
-        check_time(lua, 1); /* and so the place is known to others */
+        keep_place(lua);
+        check_time(lua, 1); /* do not begin after the run has ended */
     }
     lua_pushvalue(lua, lua_upvalueindex(1));
     lua_insert(lua, 1);
     lua_call(lua, lua_gettop(lua) - 1, LUA_MULTRET);
     if (is_long) {
-        check_time(lua, 1); /* nobody may wait for the rest of the script any more */
+        check_time(lua, 1); /* the run may have ended, or this thread may have been abandoned */
     }
     return lua_gettop(lua);
 }
 
-/* A function, the upvalue, that goes through its texts once. */
+/* Calls a function, the upvalue, that goes through its texts once. */
 static int call_text(lua_State *lua)
 {
     double bytes = 0;
@@ -407,52 +418,53 @@ static int call_text(lua_State *lua)
     return lua_tocfunction(lua, lua_upvalueindex(1))(lua);
 }
 
-/* Makes functions of the libraries end: those that compute in C see no hook. */
+/* Replaces the library functions that can run long in C, where the hook does not run. */
 static void bound_libraries(lua_State *lua)
 {
     static const struct {
         const char *name;
-        int from; /* place of the arguments FROM, TO; 0: it has none */
-    } of_tables[] = {{"concat", 3}, {"move", 2}, {"insert", 0}, {"remove", 0}, {"sort", 0}};
+        int from; /* place of the arguments FROM, TO; 0: without these arguments */
+    } table_functions[] = {{"concat", 3}, {"move", 2}, {"insert", 0}, {"remove", 0}, {"sort", 0}};
     lua_getglobal(lua, LUA_TABLIBNAME);
-    for (size_t i = 0; i < COUNT_OF(of_tables); i++) {
-        lua_getfield(lua, -1, of_tables[i].name);
-        lua_pushinteger(lua, of_tables[i].from);
+    for (size_t i = 0; i < COUNT_OF(table_functions); i++) {
+        lua_getfield(lua, -1, table_functions[i].name);
+        lua_pushinteger(lua, table_functions[i].from);
         lua_pushcclosure(lua, call_bounded, 2);
-        lua_setfield(lua, -2, of_tables[i].name);
+        lua_setfield(lua, -2, table_functions[i].name);
     }
     lua_getglobal(lua, LUA_STRLIBNAME);
     lua_getfield(lua, -1, "rep");
     lua_pushcclosure(lua, call_rep, 1);
     lua_setfield(lua, -2, "rep");
-    static const char *const of_patterns[] = {"find", "match", "gmatch", "gsub"};
-    for (size_t i = 0; i < COUNT_OF(of_patterns); i++) {
-        lua_getfield(lua, -1, of_patterns[i]);
+    static const char *const pattern_functions[] = {"find", "match", "gmatch", "gsub"};
+    for (size_t i = 0; i < COUNT_OF(pattern_functions); i++) {
+        lua_getfield(lua, -1, pattern_functions[i]);
         lua_pushboolean(lua, i == 0);
         lua_pushcclosure(lua, call_pattern, 2);
-        lua_setfield(lua, -2, of_patterns[i]);
+        lua_setfield(lua, -2, pattern_functions[i]);
     }
     static const struct {
         const char *library, *name;
-    } of_texts[] = {{LUA_STRLIBNAME, "format"}, {LUA_STRLIBNAME, "lower"},
-                    {LUA_STRLIBNAME, "pack"},   {LUA_STRLIBNAME, "reverse"},
-                    {LUA_STRLIBNAME, "upper"},  {LUA_UTF8LIBNAME, "codepoint"},
-                    {LUA_UTF8LIBNAME, "len"},   {LUA_UTF8LIBNAME, "offset"}};
-    for (size_t i = 0; i < COUNT_OF(of_texts); i++) {
-        lua_getglobal(lua, of_texts[i].library);
-        lua_getfield(lua, -1, of_texts[i].name);
+    } text_functions[] = {{LUA_STRLIBNAME, "format"}, {LUA_STRLIBNAME, "lower"},
+                          {LUA_STRLIBNAME, "pack"},   {LUA_STRLIBNAME, "reverse"},
+                          {LUA_STRLIBNAME, "upper"},  {LUA_UTF8LIBNAME, "codepoint"},
+                          {LUA_UTF8LIBNAME, "len"},   {LUA_UTF8LIBNAME, "offset"}};
+    for (size_t i = 0; i < COUNT_OF(text_functions); i++) {
+        lua_getglobal(lua, text_functions[i].library);
+        lua_getfield(lua, -1, text_functions[i].name);
         lua_pushcclosure(lua, call_text, 1);
-        lua_setfield(lua, -2, of_texts[i].name);
+        lua_setfield(lua, -2, text_functions[i].name);
     }
     lua_settop(lua, 0);
 }
 
-/* A finalizer runs when the collector likes, and nothing ends it. */
+/* Replaces setmetatable: refuses __gc, because a finalizer runs whenever the collector runs, and
+ * could not be ended. */
 static int call_setmetatable(lua_State *lua)
 {
     if (lua_istable(lua, 2)) {
         lua_pushliteral(lua, "__gc");
-        DEMAND(lua, lua_rawget(lua, 2) == LUA_TNIL, "setmetatable: a script has no __gc");
+        DEMAND(lua, lua_rawget(lua, 2) == LUA_TNIL, "setmetatable: a script cannot use __gc");
         lua_pop(lua, 1);
     }
     lua_pushvalue(lua, lua_upvalueindex(1));
@@ -464,7 +476,8 @@ static int call_setmetatable(lua_State *lua)
 static int refuse_global(lua_State *lua)
 {
     return luaL_error(lua,
-                      "'%s' is not local: what is global is fixed when the top level has ended",
+                      "'%s' is not local: globals cannot be changed after the top level has ended; "
+                      "declare it with local",
                       luaL_tolstring(lua, 2, NULL));
 }
 
@@ -475,7 +488,7 @@ void sandbox_add(lua_State *lua, const luaL_Reg *functions)
     lua_pop(lua, 1);
 }
 
-/* Protected: memory may run out. */
+/* Opens the libraries. Called by lua_pcall, because memory may run out. */
 static int open_libraries(lua_State *lua)
 {
     static const luaL_Reg libraries[] = {{LUA_GNAME, luaopen_base},
@@ -483,8 +496,8 @@ static int open_libraries(lua_State *lua)
                                          {LUA_STRLIBNAME, luaopen_string},
                                          {LUA_MATHLIBNAME, luaopen_math},
                                          {LUA_UTF8LIBNAME, luaopen_utf8}};
-    /* what loads code, knows the time or the order of memory, or gets around what is fixed, or
-     * around the hook (it does not see a loop in xpcall's handler) */
+    /* functions that load code, depend on the time or on addresses in memory, change read-only
+     * globals, or escape the hook, which does not run in the handler of xpcall */
     static const struct {
         const char *library, *name;
     } removed[] = {
@@ -539,7 +552,7 @@ bool sandbox_open(struct script_state *state, lua_CFunction open_rest)
 int sandbox_freeze(lua_State *lua)
 {
     lua_pushglobaltable(lua); /* 1 */
-    lua_newtable(lua);        /* 2: what was there */
+    lua_newtable(lua);        /* 2: a copy, which the empty table of globals then reads */
     for (lua_pushnil(lua); lua_next(lua, 1) != 0; lua_pop(lua, 1)) {
         lua_pushvalue(lua, -2);
         lua_pushvalue(lua, -2);
@@ -562,8 +575,8 @@ int sandbox_freeze(lua_State *lua)
     return 0;
 }
 
-/* What there is in place of a name that a script does not have, and that an error of Lua's names;
- * "": nothing is known. */
+/* Returns an advice to append to an error of Lua about a function that a script does not have, or
+ * "". */
 static const char *hint_for_error(const char *text)
 {
     static const struct {
@@ -585,7 +598,7 @@ static const char *hint_for_error(const char *text)
     return "";
 }
 
-enum script_end sandbox_conclude(struct script_state *state, int result, struct error *error)
+enum script_end sandbox_finish(struct script_state *state, int result, struct error *error)
 {
     lua_State *lua = state->lua;
     if (state->end == SCRIPT_ROLLBACK) {
@@ -597,14 +610,14 @@ enum script_end sandbox_conclude(struct script_state *state, int result, struct 
         lua_settop(lua, 0);
         return state->end;
     }
-    /* a number is not made a text: nobody would catch that there is no memory for it */
+    /* a number is not converted to a text: no pcall would catch the error if memory is out */
     const char *text = lua_type(lua, -1) == LUA_TSTRING ? lua_tostring(lua, -1) : NULL;
     if (result == LUA_ERRMEM) {
-        write_memory(state, state->why, sizeof state->why);
+        write_memory_limit(state, state->why, sizeof state->why);
         error_set(error, ERROR_USAGE, 0, NULL, "%s", state->why);
     } else {
         error_set(error, ERROR_USAGE, 0, NULL, "%s%s",
-                  text == NULL ? "the script raised an error that is no text" : text,
+                  text == NULL ? "the script called error() with a value that is not a text" : text,
                   text == NULL ? "" : hint_for_error(text));
     }
     lua_settop(lua, 0);

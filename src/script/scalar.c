@@ -10,7 +10,8 @@
 #include "base/text.h"
 
 enum {
-    SIZE_LIMIT = 100000, /* of a type; longer ones have none */
+    SIZE_LIMIT =
+        100000, /* sizes of a type are below it; longer texts are declared without a size */
 };
 
 bool scalar_parse_type(const char *text, struct column *column)
@@ -60,7 +61,8 @@ bool scalar_parse_type(const char *text, struct column *column)
     return is_good && is_whole;
 }
 
-/* A whole number in low … high. Client libraries give numbers as text. */
+/* Converts a value to a whole number in low … high; false when that is not possible. A text is
+ * accepted, because client libraries return some numbers as text. */
 static bool to_whole(const struct draw_value *value, int64_t low, int64_t high, int64_t *whole)
 {
     if (value->type == DRAW_IS_INTEGER) {

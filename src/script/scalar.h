@@ -1,6 +1,6 @@
 /*
- * Values of a script as columns have them: the types that a script can declare, and one value in
- * the form in which a batch holds it (include/append/row.h).
+ * Conversion of a script's values to columns: the types that a script can declare, and a single
+ * value in the form in which a batch holds it (include/append/row.h).
  */
 #ifndef SCRIPT_SCALAR_H
 #define SCRIPT_SCALAR_H
@@ -13,10 +13,10 @@
 #include "script/draw.h"
 
 enum {
-    SCALAR_NUMBER_BYTES = 40 /* a number as a text */
+    SCALAR_NUMBER_BYTES = 40 /* a number written as text */
 };
 
-/* One value: what union column_values points at. */
+/* One value, an element of the array that union column_values points to. */
 union scalar {
     uint8_t boolean;
     int16_t int16;
@@ -27,15 +27,16 @@ union scalar {
     struct text_value text;
 };
 
-/* Reads a portable type, "decimal(10,2)", into a zeroed column. False: there is no such type. */
+/* Reads a portable type, for example "decimal(10,2)", into a zeroed column. False: unknown type. */
 bool scalar_parse_type(const char *text, struct column *column);
 
-/* Stores a value as the column's type. A text borrows the value's bytes; a number for a text is
- * written into `number` and borrows it. False: the value does not fit. */
+/* Converts a value to the column's type and stores it. A text borrows the value's bytes. A number
+ * for a text column is written to `number`, and the text borrows `number`. False: the value does
+ * not fit. */
 bool scalar_store(const struct column *column, const struct draw_value *value, union scalar *at,
                   char number[SCALAR_NUMBER_BYTES]);
 
-/* A value as a real number; false for a text that is not a number as a whole. */
+/* Converts a value to a real number. False: the value is a text that is not a number. */
 bool scalar_to_real(const struct draw_value *value, double *real);
 
 #endif

@@ -13,10 +13,11 @@ enum {
     SOURCE_BYTES_MAX = 1 << 20,
 };
 
-/* How often it is looked whether the top level has to end. */
-#define LOOK_NS (20 * MONO_NS_PER_MS)
+/* Time between two checks whether the top level has to end. */
+#define CHECK_NS (20 * MONO_NS_PER_MS)
 
-/* Reads a file whole, owned by the caller; NULL: *error says why. */
+/* Reads a whole file into memory that the caller frees, with a NUL after its *length bytes. NULL:
+ * *error says why. */
 static char *read_source(const char *path, size_t *length, struct error *error)
 {
     struct stat about;
@@ -25,10 +26,10 @@ static char *read_source(const char *path, size_t *length, struct error *error)
     if (fd < 0 || fstat(fd, &about) != 0) {
         error_set(error, ERROR_USAGE, errno, NULL, "script '%s': %s", path, strerror(errno));
     } else if (!S_ISREG(about.st_mode)) {
-        error_set(error, ERROR_USAGE, 0, NULL, "script '%s' is %s: name a file of Lua", path,
+        error_set(error, ERROR_USAGE, 0, NULL, "script '%s' is %s: name a Lua file", path,
                   S_ISDIR(about.st_mode) ? "a folder" : "not a regular file");
     } else if (about.st_size > SOURCE_BYTES_MAX) {
-        error_set(error, ERROR_USAGE, 0, NULL, "script '%s' is larger than %s", path,
+        error_set(error, ERROR_USAGE, 0, NULL, "script '%s' is larger than %s, the limit", path,
                   UNITS_BYTES(SOURCE_BYTES_MAX));
     } else {
         text = calloc(1, (size_t)about.st_size + 1);
@@ -57,7 +58,7 @@ bool script_is_file(const char *name)
     return strchr(name, '/') != NULL || (length > 4 && strcmp(name + length - 4, ".lua") == 0);
 }
 
-/* Fills the source's text and chunk_name. */
+/* Reads the script `name` into source->text and fills chunk_name. */
 static enum status find_source(struct script_source *source, const char *name, struct error *error)
 {
     struct buffer chunk = {0};
@@ -79,7 +80,7 @@ static enum status find_source(struct script_source *source, const char *name, s
         }
         if (source->text == NULL) {
             error_set(error, ERROR_USAGE, 0, NULL,
-                      "no workload is named '%.40s'%s%s%s: there are %s, or the path of a script "
+                      "unknown workload '%.40s'%s%s%s: use %s, or the path of a script "
                       "(./mine.lua)",
                       name, nearest.name == NULL ? "" : " (did you mean ",
                       nearest.name == NULL ? "" : nearest.name, nearest.name == NULL ? "" : "?)",
@@ -88,18 +89,18 @@ static enum status find_source(struct script_source *source, const char *name, s
     }
     source->chunk_name = chunk.bytes;
     if (source->text == NULL || source->chunk_name == NULL) {
-        state_lack_memory(error);
+        state_out_of_memory(error);
         return STATUS_REJECTED;
     }
     if (source->text[0] == LUA_SIGNATURE[0]) {
-        error_set(error, ERROR_USAGE, 0, NULL, "script '%s' is compiled: append takes its text",
+        error_set(error, ERROR_USAGE, 0, NULL, "script '%s' is compiled: give its source text",
                   name);
         return STATUS_REJECTED;
     }
     return STATUS_OK;
 }
 
-/* True: some method or field in the text is named append. */
+/* Returns whether `text` has a method or field named append. */
 static bool names_append(const char *text)
 {
     const char *at = text;
@@ -112,7 +113,7 @@ static bool names_append(const char *text)
     return false;
 }
 
-/* Every NAME=VALUE of --set has been taken by a parameter. */
+/* Checks that each --set NAME=VALUE has a value and names a declared parameter. */
 static enum status check_sets(const struct script *script, struct error *error)
 {
     for (size_t i = 0; i < script->source->set_count; i++) {
@@ -147,10 +148,10 @@ static enum status declare(struct script *script, struct error *error)
     const struct script_place place = {.sessions = 1, .dialect = ""};
     struct script_state *state = state_create(script, script, &place);
     pthread_mutex_lock(&source->lock);
-    source->main = state; /* who waits for this thread looks at it */
+    source->main = state; /* abandon_loading, in another thread, reads it */
     pthread_mutex_unlock(&source->lock);
     if (state == NULL) {
-        return state_lack_memory(error);
+        return state_out_of_memory(error);
     }
     if (state_run_script(state, error) != STATUS_OK || check_sets(script, error) != STATUS_OK) {
         return STATUS_REJECTED;
@@ -160,10 +161,12 @@ static enum status declare(struct script *script, struct error *error)
         weight += script->transactions[i].weight;
     }
     if (!(weight > 0)) {
-        error_set(error, ERROR_USAGE, 0, NULL,
-                  script->transaction_count == 0 ? "%s: the script declares no transaction"
-                                                 : "%s: no transaction has a weight above 0",
-                  source->chunk_name + 1);
+        error_set(
+            error, ERROR_USAGE, 0, NULL,
+            script->transaction_count == 0
+                ? "%s: the script declares no transaction: add transaction(\"name\", function)"
+                : "%s: every transaction has weight 0: give one a weight above 0",
+            source->chunk_name + 1);
         return STATUS_REJECTED;
     }
     script->names_append = names_append(source->text);
@@ -173,13 +176,13 @@ static enum status declare(struct script *script, struct error *error)
 }
 
 /*
- * The top level is run by a thread of its own, because a function of C that never returns cannot be
- * stopped: then the thread and its memory are left behind, and script_load fails. The thread
- * changes nothing that others see, and ends when it looks at the time.
+ * A thread of its own runs the top level, because a C function that never returns cannot be
+ * stopped: then script_load abandons the thread with its memory, and fails. An abandoned thread
+ * changes nothing that other threads see, and ends at its next check_time.
  */
 struct loading {
     struct script *script;
-    struct error error; /* of the thread, until it has ended */
+    struct error error; /* the thread's, until it has ended */
     enum status status;
     pthread_mutex_t lock; /* of has_ended */
     pthread_cond_t ended;
@@ -201,23 +204,24 @@ static void *run_loading(void *argument)
     return NULL;
 }
 
-/* Waits until the thread has ended. False: the user interrupts, or it has had its time, and it does
- * not come to an end. */
+/* Waits until the thread has ended. False: the thread still runs, ENDING_NS after the user's
+ * interrupt or after its CPU time was used up. */
 static bool await_loading(struct loading *loading, pthread_t thread)
 {
     clockid_t clock;
     const bool has_clock = pthread_getcpuclockid(thread, &clock) == 0;
-    int64_t asked_ns = 0;
-    bool is_waited_for = true;
+    int64_t interrupted_ns = 0;
+    bool keeps_waiting = true;
     pthread_mutex_lock(&loading->lock);
-    while (!loading->has_ended && is_waited_for) {
+    while (!loading->has_ended && keeps_waiting) {
         const int64_t now_ns = mono_now_ns();
-        const struct timespec until = mono_timespec(now_ns + LOOK_NS);
-        asked_ns = asked_ns == 0 && interrupt_requested() ? now_ns : asked_ns;
-        /* what runs instructions of Lua, or calls functions of C now and then, ends by itself */
-        is_waited_for = asked_ns > 0 ? now_ns - asked_ns < ENDING_NS
-                                     : !has_clock || mono_clock_ns(clock) < ALONE_NS + ENDING_NS;
-        if (is_waited_for) {
+        const struct timespec until = mono_timespec(now_ns + CHECK_NS);
+        interrupted_ns = interrupted_ns == 0 && interrupt_requested() ? now_ns : interrupted_ns;
+        /* within ENDING_NS the thread ends by itself, unless it is in a long C function */
+        keeps_waiting = interrupted_ns > 0
+                            ? now_ns - interrupted_ns < ENDING_NS
+                            : !has_clock || mono_clock_ns(clock) < ALONE_NS + ENDING_NS;
+        if (keeps_waiting) {
             pthread_cond_timedwait(&loading->ended, &loading->lock, &until);
         }
     }
@@ -226,12 +230,12 @@ static bool await_loading(struct loading *loading, pthread_t thread)
     return has_ended;
 }
 
-/* Leaves the thread behind: what it may touch is never freed. */
-static void leave_loading(struct loading *loading, pthread_t thread, struct error *error)
+/* Abandons the thread and fills *error. The memory that the thread may use is never freed. */
+static void abandon_loading(struct loading *loading, pthread_t thread, struct error *error)
 {
     struct script_source *source = loading->script->source;
     char place[80] = "";
-    atomic_store(&source->is_left, true);
+    atomic_store(&source->is_abandoned, true);
     pthread_detach(thread);
     pthread_mutex_lock(&source->lock);
     if (source->main != NULL) {
@@ -239,9 +243,9 @@ static void leave_loading(struct loading *loading, pthread_t thread, struct erro
     }
     pthread_mutex_unlock(&source->lock);
     if (interrupt_requested()) {
-        state_explain_interrupt(error, place, strlen(place));
+        state_set_interrupted(error, place, strlen(place));
     } else {
-        error_set(error, ERROR_USAGE, 0, NULL, "%s: this does not come to an end",
+        error_set(error, ERROR_USAGE, 0, NULL, "%s: " TEXT_ENDLESS,
                   place[0] == '\0' ? loading->script->name : place);
     }
 }
@@ -255,8 +259,8 @@ static void loading_free(struct loading *loading)
     }
 }
 
-/* Copies "name=value,name=value" texts apart. False: out of memory. */
-static bool take_sets(struct script_source *source, const char *const *texts, size_t count)
+/* Splits copies of the texts "name=value,name=value" into source->sets. False: out of memory. */
+static bool parse_sets(struct script_source *source, const char *const *texts, size_t count)
 {
     struct buffer all = {0};
     size_t most = 0;
@@ -294,7 +298,7 @@ struct script *script_load(const char *name, const char *const *sets, size_t set
         free(script);
         free(source);
         free(loading);
-        state_lack_memory(error);
+        state_out_of_memory(error);
         return NULL;
     }
     pthread_mutex_init(&source->lock, NULL);
@@ -304,14 +308,14 @@ struct script *script_load(const char *name, const char *const *sets, size_t set
     script->source = source;
     loading->script = script;
     pthread_t thread;
-    if (!take_sets(source, sets, set_count)) {
-        loading->status = state_lack_memory(&loading->error);
+    if (!parse_sets(source, sets, set_count)) {
+        loading->status = state_out_of_memory(&loading->error);
     } else if (thread_start(&thread, 0, run_loading, loading) != 0) {
-        run_loading(loading); /* no thread to be had: then nothing but a second Ctrl-C ends it */
+        run_loading(loading); /* without a thread only a second Ctrl-C ends an endless top level */
     } else if (await_loading(loading, thread)) {
         pthread_join(thread, NULL);
     } else {
-        leave_loading(loading, thread, error);
+        abandon_loading(loading, thread, error);
         return NULL;
     }
     const enum status status = loading->status;

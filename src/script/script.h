@@ -1,16 +1,16 @@
 /*
- * Scripted workloads: what a Lua script declares, and its functions while sessions run.
+ * Scripted workloads: the declarations of a Lua script, and its functions while sessions run.
  *
- * The top level of a script runs once for the main thread, in script_load: parameters, tables,
- * statements and transactions are declared there, and known before anything is connected. It runs
- * again in a state of its own for each session, so that its functions have what they refer to; a
- * state belongs to one thread.
+ * script_load runs the top level of a script once, for the main thread. The top level declares the
+ * parameters, tables, statements and transactions, so that all of them are known before the first
+ * connection. Each session runs the top level again in its own state, because the functions of the
+ * script refer to the objects that the top level made. A state belongs to one thread.
  *
- * A script can compute, and reach the database by what it declared; nothing else (the libraries
- * base, table, string, math and utf8 without what loads code or tells the time). What it allocates
- * is bounded, and an endless loop ends when the host says so.
+ * A script can compute and can use the statements and tables that it declared, and nothing else: it
+ * has the libraries base, table, string, math and utf8 without their functions that load code or
+ * read the time. The memory of a state is bounded, and the host can end an endless loop.
  *
- * docs/workloads-reference.md says what the names in a script do.
+ * docs/workloads-reference.md documents the names that a script can use.
  */
 #ifndef SCRIPT_SCRIPT_H
 #define SCRIPT_SCRIPT_H
@@ -23,15 +23,15 @@
 #include "script/draw.h"
 
 enum {
-    SCRIPT_NAME_BYTES = 48, /* of a statement, transaction or parameter */
+    SCRIPT_NAME_BYTES = 48, /* a name of a statement, transaction or parameter, with its NUL */
     SCRIPT_NO_DATASET = -1,
-    SCRIPT_STACK_BYTES = 512 << 10, /* of a thread: functions of C that call the script's, as gsub
-                                       does, 200 deep */
+    SCRIPT_STACK_BYTES = 512 << 10, /* stack of a thread that runs scripts: C functions that call
+                                       functions of the script, as gsub does, nest up to 200 deep */
 };
 
-/* A text for each dialect; an entry without one is the default. */
+/* One text for each dialect. An entry without a dialect is the default. */
 struct script_text {
-    const char *dialect; /* "mariadb"; NULL: all others */
+    const char *dialect; /* "mariadb"; NULL: every dialect without its own entry */
     const char *text;
 };
 struct script_texts {
@@ -39,39 +39,40 @@ struct script_texts {
     struct script_text *entries;
 };
 
-/* The text for a dialect: its own, else for mysql and singlestore that for mariadb, else the
- * default; NULL: there is none. */
+/* Returns the text for `dialect`: the dialect's own text, else (for mysql and singlestore) the text
+ * for mariadb, else the default. NULL: no entry applies. */
 const char *script_text_for(const struct script_texts *texts, const char *dialect);
 
 struct script_param {
     const char *name;
-    const char *help;    /* "" = none */
-    const char *usual;   /* when it is not set */
-    const char *allowed; /* "a, b or c", "at least 1", "0 to 9"; "" = anything of its type */
-    const char *value;
-    bool is_set; /* by --set */
+    const char *help;    /* "" without a help text */
+    const char *usual;   /* the default value, as text */
+    const char *allowed; /* "a, b or c", "at least 1", "0 to 9"; "" = any value of its type */
+    const char *value;   /* the value given by --set, else the default */
+    bool is_set;         /* by --set */
 };
 
 struct script_column {
-    const struct draw *value; /* NULL: the load leaves the column out */
-    unsigned key;             /* place in the primary key, from 1; 0: it is not in it */
-    bool is_numbered;         /* by the database, where a statement leaves it out */
+    const struct draw *value; /* generator; NULL: the load leaves the column out */
+    unsigned key;             /* place in the primary key, from 1; 0: not in the key */
+    bool is_numbered;         /* the database numbers it when a statement leaves it out */
 };
 
-/* A table. */
+/* A table that a script declares. */
 struct script_dataset {
     const char *name;
-    bool is_declared;              /* false: it has no columns here; it is there, or built in */
+    bool is_declared;              /* false: no columns declared; the table exists or is built in */
     uint64_t rows;                 /* to load */
-    struct table table;            /* its columns; is_unique: alone the key */
+    struct table table;            /* its columns; is_unique: the column alone is the key */
     size_t column_count;           /* table.column_count */
-    struct script_column *columns; /* as many */
-    struct script_texts create;  /* CREATE TABLE in place of what the columns make; may be empty */
-    struct script_texts options; /* behind the closing bracket of that; may be empty */
+    struct script_column *columns; /* column_count of them */
+    struct script_texts create;    /* CREATE TABLE that replaces the generated one; may be empty */
+    struct script_texts options;   /* text after the closing bracket of the generated CREATE TABLE;
+                                      may be empty */
     size_t index_count;
-    const char **indexes; /* columns of an index each, "a, b", made after the load */
-    uint64_t number;      /* of its draws: a hash of the name */
-    int line;
+    const char **indexes; /* the columns of each index, "a, b"; indexes are made after the load */
+    uint64_t number;      /* hash of the name; part of the seed of its draws */
+    int line;             /* of the script */
 };
 
 enum script_statement_kind {
@@ -80,45 +81,45 @@ enum script_statement_kind {
     SCRIPT_OTHER,
 };
 
-/* What is run; several can share a name, and so an operation. */
+/* A statement. Statements can share a name, and then share its operation. */
 struct script_statement {
     const char *name;
-    size_t operation; /* place in script.operations */
+    size_t operation; /* index in script.operations */
     struct script_texts sql;
     struct table parameters;
-    enum script_statement_kind kind; /* by the first word */
-    int adds_to, takes_from; /* number of a dataset, or SCRIPT_NO_DATASET: rows that the statement
-                                matched were added to it or taken from it */
+    enum script_statement_kind kind; /* by the first word of the SQL */
+    int adds_to, takes_from;         /* index of a dataset, or SCRIPT_NO_DATASET: the rows that the
+                                        statement matches are added to the dataset or removed from it */
     bool is_prepared;
-    bool has_session;          /* its text is another one in each session */
-    bool controls_transaction; /* it has a BEGIN, COMMIT or ROLLBACK of its own */
-    int line;
+    bool has_session;          /* the text contains ${session}: each session has its own text */
+    bool controls_transaction; /* the text contains BEGIN, COMMIT or ROLLBACK */
+    int line;                  /* of the script */
 };
 
 struct script_transaction {
     const char *name;
-    size_t operation;
-    double weight; /* 0: never chosen */
+    size_t operation; /* index in script.operations */
+    double weight;    /* 0: never chosen */
     bool is_autocommit;
-    uint64_t tries;         /* 0: until it is through */
-    bool retries_duplicate; /* also after a unique key that was there already */
-    const char *isolation;  /* NULL: the server's choice */
-    int line;
+    uint64_t tries;         /* at most; 0: until it succeeds */
+    bool retries_duplicate; /* a duplicate key is also a reason to retry */
+    const char *isolation;  /* NULL: the server's default */
+    int line;               /* of the script */
 };
 
-/* Operations: the transactions, and each name of statements. */
+/* An operation: a transaction, or all statements of one name. */
 struct script_operation {
     const char *name;
     bool is_transaction;
-    enum script_statement_kind kind; /* of statements: of the first of the name */
+    enum script_statement_kind kind; /* for statements: the kind of the first one with this name */
 };
 
-/* Read-only when it was loaded. */
+/* A loaded script. Read-only, except for the counters. */
 struct script {
-    const char *name;  /* as it was given */
-    char hash[17];     /* of the text and of the parameters: 16 hexadecimal digits */
-    uint64_t shape;    /* a hash of the tables as they are declared, but for their values */
-    bool names_append; /* somewhere: else no dataset is appended to */
+    const char *name;  /* as the caller gave it */
+    char hash[17];     /* of the text and the parameters: 16 hexadecimal digits */
+    uint64_t shape;    /* hash of the declared tables, without their generators */
+    bool names_append; /* false: the text never calls append, so no dataset is appended to */
     size_t param_count;
     struct script_param *params;
     size_t dataset_count;
@@ -130,116 +131,122 @@ struct script {
     size_t operation_count;
     struct script_operation *operations;
     size_t counter_count;
-    struct counter **counters; /* shared by all states; the only part that changes */
+    struct counter **counters; /* shared by all states */
     struct script_source *source;
 };
 
-/* Scripts that are built into the program; written by the build. Ends with a NULL name. */
+/* The scripts that are built into the program; the build writes the array. Ends with a NULL name.
+ */
 struct script_built_in {
     const char *name, *text;
 };
 extern const struct script_built_in script_built_ins[];
 
-/* Whether the name of a script is that of a file: it has a '/' or ends in ".lua". */
+/* Returns whether `name` is a path: it contains a '/' or ends in ".lua". */
 bool script_is_file(const char *name);
 
-/* Loads a script: the name of a built-in one, or a file (script_is_file). `sets` are texts
- * "name=value,name=value". The caller ends it with script_destroy. NULL: *error says what is wrong
- * (ERROR_USAGE), with script and line. */
+/* Loads the script `name`, a built-in script or a file (script_is_file). `name` must outlive the
+ * script. Each of `sets` is a text "name=value,name=value". The caller frees the script with
+ * script_destroy. NULL: *error (ERROR_USAGE) names the script, the line and the mistake. */
 struct script *script_load(const char *name, const char *const *sets, size_t set_count,
                            struct error *error);
 void script_destroy(struct script *script);
 
-/* Before it runs: it is the one at `place` of `ranks` processes whose counters have no number in
- * common. */
+/* Divides the numbers of all counters among `ranks` processes, of which this one is number `place`
+ * (from 0), so that no two processes take the same number. Called before the script runs. */
 void script_share(struct script *script, unsigned place, unsigned ranks);
 
-/* The text of the script. */
+/* Returns the source text of the script. */
 const char *script_text(const struct script *script);
 
-/* What a session's script works on. Each may be called from script_try only; `context` is the
- * host's. Else than OK: the statement failed, the try is over, and the host remembers why. */
+/* The functions by which a script reaches its session. Only script_try and script_connected call
+ * them; each gets `context`. A status other than OK means that the call failed and the try is over;
+ * the host keeps the reason. */
 struct script_host {
-    void *context;
+    void *context; /* the host's own */
     enum status (*run)(void *context, size_t statement, const struct batch *parameters,
                        struct answer *answer);
-    /* Optional. True: the failure of the latest run was a unique key that was there already, and
-     * what came before in the transaction still stands; the host forgets the failure. */
+    /* Optional (may be NULL). True: the latest run failed because of a duplicate key, and the
+     * earlier statements of the transaction are still in effect; the host forgets the failure. */
     bool (*forgive)(void *context);
     enum status (*append)(void *context, size_t dataset, uint64_t rows);
     enum status (*count)(void *context, size_t dataset, uint64_t *rows);
-    enum status (*think)(void *context, int64_t ns);              /* REJECTED: the run ends */
-    void (*check)(void *context, bool is_good, const char *text); /* text: "" = none */
+    enum status (*think)(void *context, int64_t ns);              /* REJECTED: the run ended */
+    void (*check)(void *context, bool is_good, const char *text); /* text may be "" */
     void (*found)(void *context, bool is_found);
-    bool (*can_roll_back)(void *context); /* false: what was written stays written */
-    bool (*is_stopped)(void *context);    /* the run has ended: the script is ended, too */
+    bool (*can_roll_back)(void *context); /* false: writes of the transaction are permanent */
+    bool (*is_stopped)(void *context);    /* true: the run has ended, so the script must end */
 };
 
-/* Where a state runs. */
+/* The session that a state belongs to. */
 struct script_place {
-    unsigned session; /* from 0 */
-    unsigned sessions;
+    unsigned session;  /* its number, from 0 */
+    unsigned sessions; /* of the whole run */
     uint64_t seed;
     const char *dialect;
-    const struct script_host *host; /* NULL: it only makes rows */
+    const struct script_host *host; /* NULL: the state only makes rows */
 };
 
 struct script_state;
 
-/* Runs the top level again. FATAL: no memory, or the script declares something else now. */
+/* Creates a state and runs the top level in it. FATAL: out of memory, or the top level declares
+ * something different from script_load. The caller frees the state with script_state_destroy. */
 enum status script_state_create(struct script_state **state, const struct script *script,
                                 const struct script_place *place, struct error *error);
 void script_state_destroy(struct script_state *state);
 
-/* A statement in this session's words, with slot number + 1 when it is prepared. Lives as long as
- * the state. */
+/* Returns the statement with this number as the session sends it: the text of its dialect, with
+ * ${session} replaced. A prepared statement has the slot number + 1. Valid as long as the state. */
 const struct statement *script_state_statement(const struct script_state *state, size_t number);
 
-/* The same without a state, for session 0: to have it prepared before the sessions begin. The
- * caller frees `sql`. REJECTED: the script has no text for this dialect. */
+/* Fills *statement as script_state_statement does, but without a state, so that a statement can be
+ * prepared before the sessions begin. The caller frees *sql, the text. REJECTED: the script has no
+ * text for this dialect, or the text has the wrong number of parameters. */
 enum status script_resolve(const struct script *script, size_t number,
                            const struct script_place *place, struct statement *statement,
                            char **sql, struct error *error);
 
-/* What a call of a function of the script came to. */
+/* How a call of a function of the script ended. */
 enum script_end {
     SCRIPT_DONE,
-    SCRIPT_ROLLBACK, /* it called rollback; *error has its words */
-    SCRIPT_FAILED,   /* a call of the host did: it knows why */
-    SCRIPT_STOPPED,  /* host.is_stopped, or think was cut short */
+    SCRIPT_ROLLBACK, /* the script called rollback; *error has its text */
+    SCRIPT_FAILED,   /* a function of the host failed; the host keeps the reason */
+    SCRIPT_STOPPED,  /* host.is_stopped was true, or think was interrupted */
     SCRIPT_WRONG,    /* a mistake in the script: *error (ERROR_USAGE) has script and line */
 };
 
-/* Which transaction is number `turn` of this session: by weight, the same in each run. */
+/* Chooses the transaction for `turn`, by weight; turns of a session count from 0. The same seed,
+ * session and turn always give the same transaction. */
 size_t script_choose(const struct script_state *state, uint64_t turn);
 
-/* Calls the function of a transaction; for the same `turn` it draws the same again. */
+/* Calls the function of a transaction. A retry with the same `turn` draws the same values again. */
 enum script_end script_try(struct script_state *state, size_t transaction, uint64_t turn,
                            struct error *error);
 
-/* The transaction of the latest try has ended for good: what it took of counters is known now. */
+/* Ends the transaction of the latest try for good: the numbers that it took from counters are no
+ * longer pending. */
 void script_settle(struct script_state *state);
 
-/* "x.lua:3", the place of the latest call that may compute for very long, else the script's name.
- * For another thread, while that call goes on. */
+/* Returns "x.lua:3", the place of the latest call that may compute for very long, or the script's
+ * name when no call was that long. Another thread may call it while that call runs. */
 const char *script_place_of(const struct script_state *state);
 
-/* After each connect: the functions given to on_session. */
+/* Calls the functions that the script gave to on_session. Called after each connect. */
 enum script_end script_connected(struct script_state *state, struct error *error);
 
-/* Rows of a declared dataset, and their memory. */
+/* Rows of a declared dataset in reusable memory. */
 struct script_rows;
 struct script_rows *script_rows_create(const struct script *script, size_t dataset,
                                        size_t most_rows); /* NULL: out of memory */
 void script_rows_destroy(struct script_rows *rows);
 
-/* The columns that the load writes, in the dataset's order: to open an append with. Lives as long
- * as the script. */
+/* Returns the columns that the load writes, in the dataset's order; an append is opened with them.
+ * Valid as long as the script. */
 const struct table *script_load_table(const struct script *script, size_t dataset);
 
-/* Fills rows first, first + step, … of a dataset: `count` of them, at most most_rows. What is
- * returned is valid until the next call. NULL: a function of the script failed, or a value does not
- * fit its column; *error says which. */
+/* Fills `count` rows, at most most_rows: the rows numbered first, first + step, … of the dataset.
+ * The returned batch is valid until the next call. NULL: a function of the script failed, or a
+ * value does not fit its column; *error says which. */
 const struct batch *script_rows_fill(struct script_rows *rows, struct script_state *state,
                                      uint64_t first, uint64_t step, size_t count,
                                      struct error *error);

@@ -5,26 +5,26 @@
 
 #include "base/ask.h"
 
-/* A statement with ${session} in it. */
-struct own_statement {
+/* A session's own copy of a statement with ${session} in its text. */
+struct session_statement {
     size_t number;
     struct statement statement;
     char *sql; /* owned */
 };
 
-enum status state_lack_memory(struct error *error)
+enum status state_out_of_memory(struct error *error)
 {
     error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for a script");
     return STATUS_FATAL;
 }
 
-void state_explain_interrupt(struct error *error, const char *place, size_t length)
+void state_set_interrupted(struct error *error, const char *place, size_t length)
 {
     error_set(error, ERROR_CANCELLED, 0, NULL, "interrupted while loading the script%s%.*s",
               length == 0 ? "" : ", at ", (int)length, place);
 }
 
-/* The names that a script sees. */
+/* Adds the functions of the other files and the table `session` to the globals. */
 static int open_rest(lua_State *lua)
 {
     const struct script_place *place = &state_of(lua)->place;
@@ -66,7 +66,8 @@ static int write_code(lua_State *lua, const void *bytes, size_t length, void *co
     return buffer_failed(context) ? 1 : 0;
 }
 
-/* For the values of any statement, and a text of any draw of the main state. */
+/* Allocates memory for the values of the statement with the most parameters, and for the longest
+ * text that a generator draws, also a generator of the main state. */
 static bool make_room(struct script_state *state)
 {
     size_t count = 1;
@@ -97,7 +98,7 @@ enum status state_run_script(struct script_state *state, struct error *error)
                                   is_first ? source->length : source->code.length,
                                   source->chunk_name, is_first ? "t" : "b");
     if (result == LUA_OK && is_first && lua_dump(lua, write_code, &source->code, 0) != 0) {
-        return state_lack_memory(error);
+        return state_out_of_memory(error);
     }
     if (result == LUA_OK) {
         state->is_declaring = true;
@@ -105,17 +106,17 @@ enum status state_run_script(struct script_state *state, struct error *error)
         result = lua_pcall(lua, 0, 0, 0);
         state->is_declaring = false;
     }
-    enum script_end end = sandbox_conclude(state, result, error);
+    enum script_end end = sandbox_finish(state, result, error);
     if (end == SCRIPT_DONE) {
         lua_pushcfunction(lua, sandbox_freeze);
-        end = sandbox_conclude(state, lua_pcall(lua, 0, 0, 0), error);
+        end = sandbox_finish(state, lua_pcall(lua, 0, 0, 0), error);
     }
     if (end == SCRIPT_STOPPED) {
-        const size_t length = strlen(state->why); /* "x.lua:3: ", or "" */
-        state_explain_interrupt(error, state->why, length > 2 ? length - 2 : 0);
+        const size_t length = strlen(state->why); /* of "x.lua:3: " or "" */
+        state_set_interrupted(error, state->why, length > 2 ? length - 2 : 0);
     }
     if (end == SCRIPT_DONE && !make_room(state)) {
-        return state_lack_memory(error);
+        return state_out_of_memory(error);
     }
     return end == SCRIPT_DONE ? STATUS_OK : STATUS_FATAL;
 }
@@ -161,8 +162,9 @@ const char *script_text_for(const struct script_texts *texts, const char *dialec
     return NULL;
 }
 
-/* What a statement is for a dialect; its sql is borrowed from the script, with ${session} in it.
- * REJECTED: the script has no text for this dialect. */
+/* Fills *statement for a dialect. Its sql is borrowed from the script and may contain ${session}.
+ * REJECTED: the script has no text for this dialect, or the text has the wrong number of
+ * parameters. */
 static enum status resolve(const struct script *script, size_t number, const char *dialect,
                            struct statement *statement, struct error *error)
 {
@@ -176,23 +178,26 @@ static enum status resolve(const struct script *script, size_t number, const cha
     };
     if (statement->sql == NULL) {
         error_set(error, ERROR_USAGE, 0, NULL,
-                  "%s:%d: statement '%s' has no SQL for %s, and no default",
+                  "%s:%d: statement '%s' has no text for %s and no default: add one of them",
                   script->source->chunk_name + 1, of->line, of->name, dialect);
         return STATUS_REJECTED;
     }
     const size_t marks = sql_script_count_parameters(statement->sql, sql_lexis_of(dialect));
     if (marks != of->parameters.column_count) {
         error_set(error, ERROR_USAGE, 0, NULL,
-                  "%s:%d: statement '%s' has %zu ? in %s, and %zu types",
-                  script->source->chunk_name + 1, of->line, of->name, marks, dialect,
-                  of->parameters.column_count);
+                  "%s:%d: statement '%s' has %zu ? placeholder%s in %s, but lists %zu type%s: list "
+                  "one type for each ? (write ?, not $1)",
+                  script->source->chunk_name + 1, of->line, of->name, marks,
+                  units_plural(marks, "", "s"), dialect, of->parameters.column_count,
+                  units_plural(of->parameters.column_count, "", "s"));
         return STATUS_REJECTED;
     }
     return STATUS_OK;
 }
 
-/* Puts the session's number into the text: a copy, owned by the caller. NULL: out of memory. */
-static char *put_session(const char *sql, unsigned session)
+/* Returns a copy of `sql` with ${session} replaced by the session's number. The caller frees it.
+ * NULL: out of memory. */
+static char *replace_session(const char *sql, unsigned session)
 {
     struct buffer out = {0};
     for (const char *at; (at = strstr(sql, SESSION_MARK)) != NULL;
@@ -214,16 +219,17 @@ enum status script_resolve(const struct script *script, size_t number,
     *sql = NULL;
     const enum status status = resolve(script, number, place->dialect, statement, error);
     if (status == STATUS_OK) {
-        *sql = put_session(statement->sql, place->session);
+        *sql = replace_session(statement->sql, place->session);
         statement->sql = *sql;
         if (*sql == NULL) {
-            return state_lack_memory(error);
+            return state_out_of_memory(error);
         }
     }
     return status;
 }
 
-/* The statements of all sessions, made by the first of them. */
+/* Sets state->statements to the statements that all sessions share. The first session of a dialect
+ * makes them. */
 static enum status share_statements(struct script_state *state, struct error *error)
 {
     const struct script *script = state->script;
@@ -237,7 +243,7 @@ static enum status share_statements(struct script_state *state, struct error *er
         source->dialect = strdup(dialect);
         source->statements = calloc(script->statement_count + 1, sizeof *source->statements);
         if (source->dialect == NULL || source->statements == NULL) {
-            status = state_lack_memory(error);
+            status = state_out_of_memory(error);
         }
         for (size_t i = 0; i < script->statement_count && status == STATUS_OK; i++) {
             status = resolve(script, i, dialect, &source->statements[i], error);
@@ -252,7 +258,7 @@ static enum status share_statements(struct script_state *state, struct error *er
     return status;
 }
 
-static enum status make_own_statements(struct script_state *state, struct error *error)
+static enum status make_session_statements(struct script_state *state, struct error *error)
 {
     const struct script *script = state->script;
     size_t count = 0;
@@ -265,16 +271,16 @@ static enum status make_own_statements(struct script_state *state, struct error 
     state->own = calloc(count, sizeof *state->own);
     for (size_t i = 0; i < script->statement_count && state->own != NULL; i++) {
         if (script->statements[i].has_session) {
-            struct own_statement *own = &state->own[state->own_count];
+            struct session_statement *own = &state->own[state->own_count];
             own->number = i;
             own->statement = state->statements[i];
-            own->sql = put_session(own->statement.sql, state->place.session);
+            own->sql = replace_session(own->statement.sql, state->place.session);
             own->statement.sql = own->sql;
             state->own_count += own->sql != NULL ? 1 : 0;
         }
     }
     if (state->own_count < count) {
-        return state_lack_memory(error);
+        return state_out_of_memory(error);
     }
     return STATUS_OK;
 }
@@ -286,7 +292,7 @@ enum status script_state_create(struct script_state **state, const struct script
     *state = NULL;
     struct script_state *made = state_create(script, NULL, place);
     if (made == NULL) {
-        return state_lack_memory(error);
+        return state_out_of_memory(error);
     }
     enum status status = state_run_script(made, error);
     if (status == STATUS_OK &&
@@ -295,15 +301,15 @@ enum status script_state_create(struct script_state **state, const struct script
          made->transactions != script->transaction_count ||
          made->functions != source->main->functions)) {
         error_set(error, ERROR_USAGE, 0, NULL,
-                  "%s: the script declares less in a session than before the run: the top level "
-                  "must not depend on the session",
+                  "%s: the script declares less in a session than at first: the top level must "
+                  "declare the same in every session",
                   source->chunk_name + 1);
         status = STATUS_FATAL;
     }
     if (status == STATUS_OK && place->host != NULL) {
         status = share_statements(made, error);
         if (status == STATUS_OK) {
-            status = make_own_statements(made, error);
+            status = make_session_statements(made, error);
         }
     }
     if (status != STATUS_OK) {

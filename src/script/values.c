@@ -5,7 +5,7 @@
 
 enum {
     DISTINCT_MAX = 10000,
-    DISTINCT_TRIES = 1000, /* draws for each value */
+    DISTINCT_TRIES = 1000, /* most draws for each value */
 };
 
 char value_null;
@@ -30,15 +30,17 @@ bool value_get(lua_State *lua, int index, struct draw_value *value)
     return true;
 }
 
-const char *value_nil_hint(lua_State *lua, int index)
+const char *value_type_hint(lua_State *lua, int index)
 {
-    return lua_isnil(lua, index) ? ": write null for NULL" : "";
+    return lua_isnil(lua, index) ? ": write null for NULL"
+                                 : ": give a number, a text, true, false or null";
 }
 
 void value_check(lua_State *lua, int index, struct draw_value *value)
 {
-    DEMAND(lua, value_get(lua, index, value), "a %s cannot be a value%s", luaL_typename(lua, index),
-           value_nil_hint(lua, index));
+    DEMAND(lua, value_get(lua, index, value),
+           "a %s cannot be a value: give a number, a text, true or false",
+           value_is_null(lua, index) ? "null" : luaL_typename(lua, index));
 }
 
 static void push_value(lua_State *lua, const struct draw_value *value)
@@ -74,11 +76,13 @@ const char *value_whole_hint(const struct column *column, const struct draw_valu
 {
     return value->type == DRAW_IS_REAL && column->type != COLUMN_DECIMAL &&
                    value->real != floor(value->real)
-               ? ": uniform draws whole numbers between whole numbers, as 1 and 5, not 1.0 and 5.0"
+               ? ": uniform draws whole numbers only between whole numbers (1 and 5, not 1.0 and "
+                 "5.0)"
                : "";
 }
 
-/* A function of the script that makes a value may draw, too, in the same room. */
+/* The function of derive may itself draw, and then overwrites state->room; so a drawn text is
+ * pushed before the function is called. */
 void value_push_drawn(lua_State *lua, const struct draw *draw, struct draw_stream *stream)
 {
     struct script_state *state = state_of(lua);
@@ -88,7 +92,7 @@ void value_push_drawn(lua_State *lua, const struct draw *draw, struct draw_strea
         lua_rawgeti(lua, LUA_REGISTRYINDEX, state->function_refs[draw_function(draw)]);
         value_push_drawn(lua, draw_inner(draw), stream);
         lua_call(lua, 1, 1);
-        value_check(lua, -1, &value); /* it must be one */
+        value_check(lua, -1, &value); /* ends the function when it is not a value */
         return;
     }
     draw_value(draw, stream, state->room, &value);
@@ -124,12 +128,12 @@ bool value_reserve_room(struct script_state *state, size_t bytes)
     return true;
 }
 
-/* Makes a draw the object on top of the stack; NULL: why is in *error. */
+/* Pushes `draw` as an object, which owns it. Ends the function with *error when `draw` is NULL. */
 static int push_generator(lua_State *lua, struct draw *draw, const struct error *error)
 {
     struct script_state *state = state_of(lua);
     DEMAND(lua, draw != NULL, "%s", error->text);
-    /* it could be lost when there is no memory for the object: then so is the state */
+    /* without memory for the object the draw leaks; the state is unusable then anyway */
     object_push(lua, OBJECT_DRAW, 0)->draw = draw;
     DEMAND(lua, value_reserve_room(state, draw_room(draw)), "not enough memory");
     return 1;
@@ -150,7 +154,8 @@ static int make_text(lua_State *lua)
     sandbox_check_top_level(lua, "text()");
     const int64_t min = argument_integer(lua, 1, "text: length");
     const int64_t max = lua_isnoneornil(lua, 2) ? min : argument_integer(lua, 2, "text: length");
-    DEMAND(lua, min >= 0 && max >= min, "text: lengths are MIN, MAX, from 0");
+    DEMAND(lua, min >= 0 && max >= min,
+           "text: the lengths must be MIN, MAX, with MIN 0 or more and MAX not below MIN");
     return push_generator(lua, draw_text((uint64_t)min, (uint64_t)max, &error), &error);
 }
 
@@ -173,12 +178,13 @@ static int make_format(lua_State *lua)
     DEMAND(lua, count <= INNER_MAX, "format takes at most %d generators", INNER_MAX);
     for (int i = 0; i < count; i++) {
         inner[i] = object_check(lua, i + 2, OBJECT_DRAW)->draw;
-        DEMAND(lua, draw_kind(inner[i]) != DRAW_DERIVE, "format takes no derived generator");
+        DEMAND(lua, draw_kind(inner[i]) != DRAW_DERIVE,
+               "format cannot use a generator made by derive");
     }
     push_generator(
         lua, draw_format(luaL_checkstring(lua, 1), inner, count < 0 ? 0 : (size_t)count, &error),
         &error);
-    /* inner ones live as long */
+    /* keeps the inner generators alive as long as this one */
     lua_createtable(lua, count, 0);
     for (int i = 0; i < count; i++) {
         lua_pushvalue(lua, i + 2);
@@ -210,9 +216,9 @@ static double option_number(lua_State *lua, int index, const char *name)
     if (lua_istable(lua, index)) {
         lua_getfield(lua, index, name);
         DEMAND(lua, lua_isnil(lua, -1) || lua_type(lua, -1) == LUA_TNUMBER,
-               "keys: option '%s' is a number", name);
+               "keys: option '%s' must be a number", name);
         value = lua_tonumber(lua, -1);
-        DEMAND(lua, lua_isnil(lua, -1) || value > 0, "keys: option '%s' is above 0", name);
+        DEMAND(lua, lua_isnil(lua, -1) || value > 0, "keys: option '%s' must be above 0", name);
         lua_pop(lua, 1);
     }
     return value;
@@ -235,7 +241,8 @@ static int make_keys(lua_State *lua)
             luaL_addstring(&text, keys_kind_names[i]);
         }
         luaL_pushresult(&text);
-        return luaL_error(lua, "keys: '%s' is none of %s", name, lua_tostring(lua, -1));
+        return luaL_error(lua, "keys: unknown distribution '%s'; use one of %s", name,
+                          lua_tostring(lua, -1));
     }
     static const char *const known[] = {"theta", "h", "hot_set", "hot_share", NULL};
     argument_options(lua, 4, "keys", known, 0);
@@ -254,8 +261,8 @@ static int make_keys(lua_State *lua)
         &error);
 }
 
-/* Draws numbers from the one at `first` to the one at `last`: whole ones between 1 and 2, not
- * between 1.0 and 2. */
+/* Pushes a uniform generator between the numbers at the indexes `first` and `last`. It draws whole
+ * numbers only when both are of Lua's integer type: between 1 and 2, but not between 1.0 and 2. */
 static int push_uniform(lua_State *lua, int first, int last)
 {
     struct error error = {.kind = ERROR_NONE};
@@ -293,12 +300,14 @@ static int call_distinct(lua_State *lua)
     const int64_t count = argument_integer(lua, 1, "distinct: how many");
     const struct draw *draw = object_check(lua, 2, OBJECT_DRAW)->draw;
     (void)sandbox_check_running(lua, "distinct");
-    DEMAND(lua, count >= 0 && count <= DISTINCT_MAX, "distinct: at most %d values", DISTINCT_MAX);
-    lua_createtable(lua, (int)count, 0); /* 3: the values */
-    lua_createtable(lua, 0, (int)count); /* 4: which there are */
+    DEMAND(lua, count >= 0 && count <= DISTINCT_MAX,
+           "distinct: the number of values must be 0 to %d", DISTINCT_MAX);
+    lua_createtable(lua, (int)count, 0); /* 3: the values, a list */
+    lua_createtable(lua, 0, (int)count); /* 4: the same values as keys */
     int64_t left = count * DISTINCT_TRIES;
     for (int64_t i = 1; i <= count;) {
-        DEMAND(lua, left-- > 0, "distinct: the generator does not give %I different values",
+        DEMAND(lua, left-- > 0,
+               "distinct: the generator does not draw %I different values: ask for fewer",
                (LUAI_UACINT)count);
         value_push_drawn(lua, draw, &state->stream);
         lua_pushvalue(lua, 5);
@@ -315,7 +324,7 @@ static int call_distinct(lua_State *lua)
     return 1;
 }
 
-/* NULL; and what ends a function, where pcall caught it. */
+/* The light userdata of a script are null and the error object of sandbox_end. */
 static int light_to_string(lua_State *lua)
 {
     lua_pushstring(lua, value_is_null(lua, 1) ? "NULL" : "end of the transaction");

@@ -80,7 +80,7 @@ class Help(harness.Case):
         self.assertRegex(text, r"(?m)^  index +UPDATE sbtest1 SET k=k\+1 WHERE id=\?$")
         self.refused("help", "otlp", code=2, pattern=r"'oltp'")
         self.refused("help", "./nowhere.lua", code=2, pattern=r"nowhere\.lua.*No such file")
-        self.refused("help", "./", code=2, pattern=r"is a folder: name a file of Lua")
+        self.refused("help", "./", code=2, pattern=r"is a folder: name a Lua file")
         self.refused("oltp", "5", code=2, pattern=r"--workload oltp")
 
     def test_version(self):

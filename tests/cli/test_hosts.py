@@ -10,10 +10,10 @@ from hosts import HostsCase
 
 class Targets(harness.Case):
     def test_bad_lists(self):
-        for hosts, what in (("a,,b", "host 2 of its list has no name"),
-                            ("a:0,b", "'a:0' of its list is not HOST, HOST:PORT"),
-                            ("a,b:x", "'b:x' of its list is not HOST, HOST:PORT"),
-                            ("a:1,b#c", "nothing can stand behind a '#'"),
+        for hosts, what in (("a,,b", "host 2 of the list has no name"),
+                            ("a:0,b", "'a:0' in the list is not HOST, HOST:PORT"),
+                            ("a,b:x", "'b:x' in the list is not HOST, HOST:PORT"),
+                            ("a:1,b#c", "nothing can follow a '#'"),
                             ("a:1,A:1", "A is twice in the list of hosts, at port 1")):
             for scheme in ("postgresql", "mariadb"):
                 self.refused(1, 1, f"{scheme}://{hosts}/db", code=2, pattern=re.escape(what))

@@ -58,7 +58,7 @@ class ClientTasks(Confined):
         self.append("find-max", self.TARGET, "--max-sessions", "3", "--hold", "1",
                     preexec_fn=lower)
         self.refused(10, 1000, self.TARGET, program=self.command(f"stack={small}"), code=3,
-                     pattern=rf"a stack may have {small // 1024} KiB here \(ulimit -s\)")
+                     pattern=rf"the stack limit is {small // 1024} KiB \(ulimit -s\)")
 
     def test_no_limit_no_finding(self):
         ended, run = self.run_append(20, 200, self.TARGET, program=self.command())

@@ -389,12 +389,12 @@ class Report(harness.Case):
             (run.folder / name).unlink()
             os.mkfifo(run.folder / name)
             for command in (("report", run.folder), ("compare", run.folder, run.folder)):
-                self.refused(*command, code=2, pattern=f"{name}: this is no regular file")
+                self.refused(*command, code=2, pattern=f"{name}: this is not a regular file")
             (run.folder / name).unlink()
             (run.folder / name).write_bytes(content)
         (run.folder / "report.html").symlink_to(self.folder / "pipe")
         os.mkfifo(self.folder / "pipe")
-        self.refused("report", run.folder, code=3, pattern="report.html: this is no regular file")
+        self.refused("report", run.folder, code=3, pattern="report.html: this is not a regular file")
 
     def test_torn_but_readable(self):
         """Files that a killed machine left: what is there is shown, the rest is told."""

@@ -315,7 +315,7 @@ transaction("look", function() get:run(other) end)
                 (("--vary", "batch=1,2"), "--vary needs --workload"),
                 ((*self.INSERT[:2], "--vary", "tabel=normal,x"), "did you mean table?"),
                 ((*self.INSERT[:2], "--vary", "table=normal,odd"),
-                 "parameter 'table' is normal, partitioned or compressed, not 'odd'"),
+                 "parameter 'table' must be normal, partitioned or compressed, not 'odd'"),
                 ((*self.INSERT[:2], "--vary", "table"), "--vary 'table' is not NAME=A,B,..."),
                 ((*self.INSERT[:2], "--vary", "=1"), "--vary '=1' is not NAME=A,B,..."),
                 ((*self.INSERT[:2], "--vary", "table=normal,"), "'table=normal,' is not NAME=A,B"),

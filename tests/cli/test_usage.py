@@ -78,7 +78,7 @@ class Usage(harness.Case):
     def test_a_port_out_of_range(self):
         for port in ("0", "65536", "99999", "http"):
             self.bad("1", "1", f"postgresql://a@127.0.0.1:{port}/b",
-                     pattern=f"'postgresql://a@127.0.0.1:{port}/b': its port is not a number from 1 to 65535: write")
+                     pattern=f"'postgresql://a@127.0.0.1:{port}/b': the port is not a number from 1 to 65535: write")
 
     def test_a_number_that_is_a_port(self):
         """A server listens there: it is asked which of the two is meant."""
@@ -92,15 +92,15 @@ class Usage(harness.Case):
         wrong = [(["--set", "a=1"], r"--set needs --workload"),
                  (["--workload", "otlp"], r"'otlp'.*mean oltp.*tpcb, ycsb"),
                  (["--workload", "."], r"'\.'"),
-                 (["--workload", "./"], r"'\./' is a folder: name a file of Lua"),
-                 (["--workload", "/dev/null"], r"'/dev/null' is not a regular file: name a file of Lua"),
+                 (["--workload", "./"], r"'\./' is a folder: name a Lua file"),
+                 (["--workload", "/dev/null"], r"'/dev/null' is not a regular file: name a Lua file"),
                  (["--workload", "./none.lua"], r"none\.lua.*No such file"),
                  (["--workload", "oltp", "--set", "tabels=2"], r"no parameter 'tabels'.*mean tables"),
                  (["--workload", "oltp", "--set", "tables"], r"NAME=VALUE"),
-                 (["--workload", "oltp", "--set", "tables=many"], r"'tables' is a whole number"),
+                 (["--workload", "oltp", "--set", "tables=many"], r"'tables' must be a whole number"),
                  (["--workload", "oltp", "--set", "tables=0"], r"'tables' is at least 1"),
-                 (["--workload", "oltp", "--set", "skip_trx=yes"], r"'skip_trx' is true or false"),
-                 (["--workload", "ycsb", "--set", "theta=x"], r"'theta' is a number"),
+                 (["--workload", "oltp", "--set", "skip_trx=yes"], r"'skip_trx' must be true or false"),
+                 (["--workload", "ycsb", "--set", "theta=x"], r"'theta' must be a number"),
                  (["--workload", "oltp", "--read", "none"], r"--read does not apply"),
                  (["--workload", "oltp", "--values", "n4=1..2"], r"--values does not apply"),
                  (["--workload", "oltp", "--schema-file", "x.sql"], r"--schema-file does not apply"),
@@ -189,7 +189,7 @@ class Usage(harness.Case):
         self.bad("1", "1", "sqlite:x.db", "--schema-file", "folder", pattern=r"folder")
         os.mkfifo(self.folder / "pipe")
         self.bad("1", "1", "sqlite:x.db", "--schema-file", "pipe",
-                 pattern="--schema-file pipe: this is no regular file")
+                 pattern="--schema-file pipe: this is not a regular file")
 
 
 class Unreachable(harness.Case):

@@ -47,10 +47,10 @@ class Wrong(workload_faults.Case):
                 ('load("x = 1")\n' + end, r"script\.lua:1: .*'?load'?"),
                 ('dataset("t", "many", {{"a", "int32", row()}})\n' + end, r"script\.lua:1: .*rows"),
                 ('dataset("t", 1, {{"a", "integer", row()}})\n' + end, r"unknown type 'integer'"),
-                ('statement("s", "SELECT ?", {})\n' + end, r"statement 's' has 1 \? and 0 types"),
+                ('statement("s", "SELECT ?", {})\n' + end, r"statement 's' has 1 \? placeholder but lists 0 types"),
                 (TABLE, "declares no transaction"),
-                ('local s = ("x"):rep(2^30)\n' + end, r"may use 8 MiB, and needs more"),
-                ("error({})\n" + end, "an error that is no text"),
+                ('local s = ("x"):rep(2^30)\n' + end, r"needs more than the 8 MiB"),
+                ("error({})\n" + end, "a value that is not a text"),
                 ('pcall(error, "x") error("own words")\n' + end, r"script\.lua:1: own words"),
         ):
             with self.subTest(text):
@@ -65,15 +65,15 @@ class Wrong(workload_faults.Case):
             with self.subTest(body):
                 script = self.script(body + '\ntransaction("x", function() end)\n')
                 ended = self.append("help", script, code=2, timeout_s=2 * harness.GUARD_S)
-                self.assertRegex(ended.reason, r"script\.lua:1: this does not come to an end")
+                self.assertRegex(ended.reason, r"script\.lua:1: this ran for 10 s without finishing")
 
     def test_what_is_no_text(self):
         script = self.folder / "code.lua"
         script.write_bytes(b"\x1bLua\x54\0\x19\x93\r\n\x1a\n" + bytes(100))
-        self.check_refused(script, "is compiled: append takes its text")
+        self.check_refused(script, "is compiled: give its source text")
         folder = self.folder / "folder.lua"
         folder.mkdir()
-        self.check_refused(folder, "folder.lua' is a folder: name a file of Lua")
+        self.check_refused(folder, "folder.lua' is a folder: name a Lua file")
         self.check_refused(self.folder / "missing.lua", "missing.lua': No such file")
         script.write_bytes(b"-- " + bytes([255, 254]) * 100)
         self.check_refused(script, "declares no transaction")
@@ -82,12 +82,12 @@ class Wrong(workload_faults.Case):
 
     def test_parameters(self):
         text = 'param("n", 10, "", {min = 1, max = 20})\ntransaction("x", function() end)\n'
-        for value, pattern in (("n=0", "'n' is 1 to 20, not '0'"), ("n=21", "'n' is 1 to 20, not '21'"),
+        for value, pattern in (("n=0", "'n' must be 1 to 20, not '0'"), ("n=21", "'n' must be 1 to 20, not '21'"),
                                ("n=x", "whole number"), ("m=1", "no parameter 'm'"),
                                ("n", "not NAME=VALUE")):
             with self.subTest(value):
                 self.check_refused(text, pattern, "--set", value)
-        self.check_refused("oltp", r"parameter 'mode' is .*not 'all'", "--set", "mode=all")
+        self.check_refused("oltp", r"parameter 'mode' must be .*not 'all'", "--set", "mode=all")
         self.check_refused("oltb", "did you mean oltp")
 
     def test_sql_that_the_database_refuses(self):
@@ -145,11 +145,11 @@ class Wrong(workload_faults.Case):
                 ("nothing:run(1)", r"script\.lua:3: .*nothing"),
                 ("x = 1", r"script\.lua:3: 'x' is not local"),
                 ('statement("late", "SELECT 1")', r"script\.lua:3: .*top level"),
-                ('local s = ("x"):rep(2^30)', "may use 8 MiB, and needs more"),
-                ("local t = {} while true do t[#t + 1] = {} end", "may use 8 MiB"),
-                ("local function f() return f() + 1 end f()", "may use 8 MiB"),
+                ('local s = ("x"):rep(2^30)', "needs more than the 8 MiB"),
+                ("local t = {} while true do t[#t + 1] = {} end", "needs more than the 8 MiB"),
+                ("local function f() return f() + 1 end f()", "needs more than the 8 MiB"),
                 ('error("own words")', r"script\.lua:3: own words"),
-                ("think(-1)", "think takes seconds"),
+                ("think(-1)", "think: the argument must be seconds"),
         ):
             with self.subTest(body):
                 self.check_stopped(body, pattern)
@@ -165,7 +165,7 @@ class Wrong(workload_faults.Case):
         ended = self.append(1, self.url(), "--workload",
                             self.script(text % "put:run(n:next())\nrollback('why')"),
                             "--transactions", 9, "--out", out, code=2)
-        self.assertRegex(ended.reason, r"script\.lua:6: rollback: with autocommit nothing undoes")
+        self.assertRegex(ended.reason, r"script\.lua:6: rollback: the transaction cannot undo what it has written")
         ledger = self.check_run(out, 2).json["transactions"]
         self.assertEqual((ledger["begun"], ledger["rolled_back"], ledger["partial"]), (1, 0, 1))
         _, run = self.run_script(1, self.url(), self.script(text % "set:run() rollback()"),
@@ -243,11 +243,11 @@ class Wrong(workload_faults.Case):
 
     def test_a_pattern_that_would_never_be_done(self):
         self.check_stopped('local a = ("a"):rep(200000) a:find((".-"):rep(6) .. "b")',
-                           "a pattern of 13 bytes with 6 repetitions may never be done")
+                           "a pattern of 13 bytes with 6 repetitions may never finish")
 
     def test_no_memory_is_not_caught(self):
         self.check_stopped("while true do pcall(function() local t = {}"
-                           " while true do t[#t + 1] = {} end end) end", "may use 8 MiB, and needs more")
+                           " while true do t[#t + 1] = {} end end) end", "needs more than the 8 MiB")
 
     def test_ctrl_c_at_the_top_level(self):
         for text in ("while true do end", "while true do pcall(function() while true do end end) end",

@@ -606,7 +606,11 @@ TEST(invalid_keys_are_refused)
         struct keys_options options;
         const char *text;
     } cases[] = {
-        {KEYS_UNIFORM, 2, 1, {.theta = 0}, "keys uniform: the range begins at 2, above its end 1"},
+        {KEYS_UNIFORM,
+         2,
+         1,
+         {.theta = 0},
+         "keys uniform: the first key, 2, is above the last key, 1"},
         {KEYS_ZIPFIAN, 1, 9, {.theta = -1}, "theta must be above 0"},
         {KEYS_ZIPFIAN, 1, 9, {.theta = (double)NAN}, "theta must be above 0"},
         {KEYS_SCRAMBLED, 1, 9, {.theta = (double)INFINITY}, "theta must be above 0"},
@@ -791,13 +795,13 @@ TEST(bad_formats_are_refused)
         size_t count;
         const char *text;
     } cases[] = {
-        {"x%dy%d", 1, "'x%dy%d' has 2 conversions, but there is 1 generator"},
-        {"x%d", 2, "'x%d' has 1 conversion, but there are 2 generators"},
-        {"x%d", 0, "'x%d' has 1 conversion, but there are 0 generators"},
+        {"x%dy%d", 1, "'x%dy%d' has 2 conversions, but 1 generator is given"},
+        {"x%d", 2, "'x%d' has 1 conversion, but 2 generators are given"},
+        {"x%d", 0, "'x%d' has 1 conversion, but 0 generators are given"},
         {"plain", 0, "'plain' has 0 conversions"},
         {"100%%", 1, "'100%%' has 0 conversions"},
         {"", 0, "'' has 0 conversions"},
-        {"%s", 1, "'%s' is not a conversion of a whole number"},
+        {"%s", 1, "'%s' is not a conversion for a whole number"},
         {"%n", 1, "'%n' is not"},
         {"a%5fb", 1, "'%5fb' is not"},
         {"%", 1, "'%' is not"},
@@ -822,7 +826,9 @@ TEST(bad_formats_are_refused)
     error_clear(&error);
     struct draw *const real = draw_real(0, 1, &error);
     assert_null(draw_format("%d", &real, 1, &error));
-    assert_string_equal(error.text, "format: generator 1 does not make whole numbers");
+    assert_string_equal(error.text,
+                        "format: generator 1 does not draw whole numbers: use row, keys "
+                        "or uniform with whole bounds");
     draw_destroy(real);
     draw_destroy(row);
 }
@@ -875,7 +881,7 @@ TEST(texts_of_one_length)
     }
     struct error error = {0};
     assert_null(draw_text(3, 2, &error));
-    assert_string_equal(error.text, "text: the least length is 3, above the most, 2");
+    assert_string_equal(error.text, "text: the shortest length, 3, is above the longest length, 2");
     assert_int_equal(error.kind, ERROR_USAGE);
     error_clear(&error);
     assert_null(draw_text(1, UINT64_MAX, &error));

@@ -200,8 +200,8 @@ TEST(test_bad_urls)
     struct error error = {0};
     assert_int_equal(url_parse(&url, "db://u@h:1/d#x?a=b", false, &error), STATUS_REJECTED);
     assert_string_equal(error.text,
-                        "target 'db://u@h:1/d#x?a=b': nothing can stand behind a '#', which in a "
-                        "name is %23: write db://user@host:port/database");
+                        "target 'db://u@h:1/d#x?a=b': nothing can follow a '#' (write %23 for # in "
+                        "a name): write db://user@host:port/database");
 }
 
 TEST(test_lists_of_hosts)
@@ -225,14 +225,14 @@ TEST(test_lists_of_hosts)
     url_fini(&url);
 
     static const char *const bad[][2] = {
-        {"db://a,,b/d", "host 2 of its list has no name"},
-        {"db://,b/d", "host 1 of its list has no name"},
-        {"db://a,b,/d", "host 3 of its list has no name"},
-        {"db://a,:5/d", "host 2 of its list has no name"},
-        {"db://a:0,b/d", "'a:0' of its list"},
-        {"db://a,b:99999/d", "'b:99999' of its list"},
-        {"db://a,[::1/d", "'[::1' of its list"},
-        {"db://a,%zz/d", "'%zz' of its list"},
+        {"db://a,,b/d", "host 2 of the list has no name"},
+        {"db://,b/d", "host 1 of the list has no name"},
+        {"db://a,b,/d", "host 3 of the list has no name"},
+        {"db://a,:5/d", "host 2 of the list has no name"},
+        {"db://a:0,b/d", "'a:0' in the list"},
+        {"db://a,b:99999/d", "'b:99999' in the list"},
+        {"db://a,[::1/d", "'[::1' in the list"},
+        {"db://a,%zz/d", "'%zz' in the list"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         struct error error = {0};
@@ -440,8 +440,9 @@ TEST(test_options_with_a_workload)
         {NULL, "set", "a=1", "--set needs --workload"},
         {NULL, "tries", "3", "--tries needs --workload"},
         {NULL, "batch", "5", NULL},
-        {"oltp", "set", "mode=none", "parameter 'mode' is read_write, read_only, write_only or"},
-        {"oltp", "set", "tables=0", "parameter 'tables' is at least 1, not '0'"},
+        {"oltp", "set", "mode=none",
+         "parameter 'mode' must be read_write, read_only, write_only or"},
+        {"oltp", "set", "tables=0", "parameter 'tables' must be at least 1, not '0'"},
         {"oltp", "set", "tabels=1", "did you mean tables"},
         {"oltp", "set", "tables", "is not NAME=VALUE"},
         {"oltp", "read", "none", "--read does not apply to --workload oltp"},
@@ -455,8 +456,8 @@ TEST(test_options_with_a_workload)
         {"mass-insert", "batch", "5", "a parameter for it: --set batch=VALUE"},
         {"append-then-count", "batch", "5", "a parameter for it: --set batch=VALUE"},
         {"append-then-count", "data", "constant", NULL},
-        {"olpt", "prepared", "no", "no workload is named 'olpt' (did you mean oltp?)"},
-        {"/", "prepared", "no", "script '/' is a folder: name a file of Lua"},
+        {"olpt", "prepared", "no", "unknown workload 'olpt' (did you mean oltp?)"},
+        {"/", "prepared", "no", "script '/' is a folder: name a Lua file"},
         {"./no.lua", "prepared", "no", "script './no.lua': No such file or directory"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {

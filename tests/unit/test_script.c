@@ -71,12 +71,12 @@ TEST(test_mistakes)
         {"param('a', 1)" BODY, "b=2", "no parameter 'b'"},
         {"param('table_size', 1)" BODY, "tabel_size=2", "did you mean table_size?"},
         {"param('a', 1)" BODY, "a", "not NAME=VALUE"},
-        {"param('a', 1)" BODY, "a=x", "parameter 'a' is a whole number"},
+        {"param('a', 1)" BODY, "a=x", "parameter 'a' must be a whole number"},
         {"param('a', true)" BODY, "a=1", "true or false"},
-        {"param('a', 0.5)" BODY, "a=x", "is a number"},
-        {"param('a', 'x', '', {'x', 'y'})" BODY, "a=z", "'a' is x or y, not 'z'"},
-        {"param('a', 5, '', {min = 1, max = 10})" BODY, "a=11", "is 1 to 10, not '11'"},
-        {"param('a', 5, '', {min = 1, max = 10})" BODY, "a=0", "is 1 to 10, not '0'"},
+        {"param('a', 0.5)" BODY, "a=x", "must be a number"},
+        {"param('a', 'x', '', {'x', 'y'})" BODY, "a=z", "'a' must be x or y, not 'z'"},
+        {"param('a', 5, '', {min = 1, max = 10})" BODY, "a=11", "must be 1 to 10, not '11'"},
+        {"param('a', 5, '', {min = 1, max = 10})" BODY, "a=0", "must be 1 to 10, not '0'"},
         {"param('a', {})" BODY, NULL, "needs a default"},
         {"param('a', 1) param('a', 1)" BODY, NULL, "declared twice"},
         {"dataset('t', 5)" BODY, NULL, "no columns"},
@@ -85,28 +85,30 @@ TEST(test_mistakes)
         {"dataset('t', 0, {{'a', 'decimal(3,5)'}})" BODY, NULL, "unknown type"},
         {"dataset('t', 0, {{'a', 'int32'}, {'a', 'int32'}})" BODY, NULL, "'a' twice"},
         {"dataset('t', 5, {{'a', 'int32', key = true}})" BODY, NULL, "no generator"},
-        {"dataset('t', -5, {{'a', 'int32', row()}})" BODY, NULL, "fewer than 0"},
-        {"dataset('t', 0, {{'a', 'int32', key = 2}})" BODY, NULL, "no place"},
-        {"statement('s', 'select ?', {})" BODY, NULL, "has 1 ? and 0 types"},
-        {"statement('s', \"select '?' /* ? */\", {'int32'})" BODY, NULL, "has 0 ? and 1 types"},
-        {"statement('s', 'select ${nothing}')" BODY, NULL, "${nothing} is no parameter"},
-        {"statement('a b', 'select 1')" BODY, NULL, "is no name"},
-        {"keys('zipf', 1, 5)" BODY, NULL, "none of uniform"},
+        {"dataset('t', -5, {{'a', 'int32', row()}})" BODY, NULL, "must be 0 or more, not -5"},
+        {"dataset('t', 0, {{'a', 'int32', key = 2}})" BODY, NULL,
+         "'a' has place 2 in a key of 1 column:"},
+        {"statement('s', 'select ?', {})" BODY, NULL, "has 1 ? placeholder but lists 0 types"},
+        {"statement('s', \"select '?' /* ? */\", {'int32'})" BODY, NULL,
+         "has 0 ? placeholders but lists 1 type:"},
+        {"statement('s', 'select ${nothing}')" BODY, NULL, "unknown parameter ${nothing}"},
+        {"statement('a b', 'select 1')" BODY, NULL, "'a b' cannot name a statement"},
+        {"keys('zipf', 1, 5)" BODY, NULL, "unknown distribution 'zipf'; use one of uniform"},
         {"uniform(5, 1)" BODY, NULL, ".lua:1:"},
         {"format('%s', row())" BODY, NULL, ".lua:1:"},
         {"transaction('t', function() end, {weight = 0})", NULL, "weight above 0"},
-        {"transaction('t', function() end, {isolation = 'none'})", NULL, "isolation is"},
+        {"transaction('t', function() end, {isolation = 'none'})", NULL, "isolation must be"},
         {BODY BODY, NULL, "declared twice"},
-        {"statement('t', 'SELECT 1') " BODY, NULL, "a transaction and of a statement"},
+        {"statement('t', 'SELECT 1') " BODY, NULL, "a transaction and a statement"},
         {"check(true)" BODY, NULL, "not at the top level"},
-        {"error({})" BODY, NULL, "no text"},
+        {"error({})" BODY, NULL, "is not a text"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         expect_refused(cases[i].text, cases[i].set, cases[i].words);
     }
     struct error error = {.kind = ERROR_NONE};
     assert_null(script_load("/tmp/", NULL, 0, &error));
-    assert_non_null(strstr(error.text, "is a folder: name a file of Lua"));
+    assert_non_null(strstr(error.text, "is a folder: name a Lua file"));
     error_clear(&error);
     assert_null(script_load("otlp", NULL, 0, &error));
     assert_non_null(strstr(error.text, "did you mean oltp?"));
@@ -177,10 +179,11 @@ TEST(test_parameters_by_dialect)
     free(sql);
     place.dialect = "postgresql";
     assert_int_equal(script_resolve(script, 0, &place, &statement, &sql, &error), STATUS_REJECTED);
-    assert_non_null(strstr(error.text, ".lua:1: statement 's' has 1 ? in postgresql, and 0 types"));
+    assert_non_null(strstr(
+        error.text, ".lua:1: statement 's' has 1 ? placeholder in postgresql, but lists 0 types"));
     script_destroy(script);
     expect_refused("statement('s', {postgresql = [[SELECT 'it\\'s ?']]})\n" BODY, NULL,
-                   "has 1 ? and 0 types");
+                   "has 1 ? placeholder but lists 0 types");
 }
 
 /* The calls of the host, in one line. */
@@ -358,7 +361,7 @@ TEST(test_ends)
         {"s:run(1, 2)", STATUS_OK, SCRIPT_WRONG, ".lua:2: statement 's' takes 1 value, got 2"},
         {"s:run(40000)", STATUS_OK, SCRIPT_WRONG, "value 1 is 40000, not an int16"},
         {"s:run(1.5)", STATUS_OK, SCRIPT_WRONG,
-         "value 1 is 1.5, not an int16: uniform draws whole numbers between whole"},
+         "value 1 is 1.5, not an int16: uniform draws whole numbers only between whole"},
         {"s:run('x')", STATUS_OK, SCRIPT_WRONG, "value 1 is the text 'x', not an int16"},
         {"s:run(nil)", STATUS_OK, SCRIPT_WRONG, "value 1 is a nil: write null for NULL"},
         {"error(tostring(null))", STATUS_OK, SCRIPT_WRONG, ": NULL"},
@@ -367,12 +370,12 @@ TEST(test_ends)
         {"rollback('enough')", STATUS_OK, SCRIPT_ROLLBACK, "enough"},
         {"pcall(rollback, 'enough') s:run(1)", STATUS_OK, SCRIPT_ROLLBACK, "enough"},
         {"setmetatable({}, {__gc = function() s:run(1) end})", STATUS_OK, SCRIPT_WRONG,
-         "has no __gc"},
+         "a script cannot use __gc"},
         {"getmetatable(setmetatable({}, {x = 1})).x = 2", STATUS_OK, SCRIPT_DONE, ""},
         {"x = 1", STATUS_OK, SCRIPT_WRONG, "'x' is not local"},
         {"check = 1", STATUS_OK, SCRIPT_WRONG, "'check' is not local"},
-        {"statement('z', 'select 1')", STATUS_OK, SCRIPT_WRONG, "belongs to the top level"},
-        {"uniform(1, 2)", STATUS_OK, SCRIPT_WRONG, "belongs to the top level"},
+        {"statement('z', 'select 1')", STATUS_OK, SCRIPT_WRONG, "must be called at the top level"},
+        {"uniform(1, 2)", STATUS_OK, SCRIPT_WRONG, "must be called at the top level"},
         {"think(-1)", STATUS_OK, SCRIPT_WRONG, "seconds"},
         {"local t = {} for i = 1, 1e9 do t[i] = i end", STATUS_OK, SCRIPT_WRONG, "8 MiB"},
     };
