@@ -5,13 +5,13 @@
 
 #define PING_LIMIT_NS (2 * MONO_NS_PER_S)
 
-/* From the moment at which all are told when the run begins until then: time enough for the message
- * and for the first readings of the sampler. */
+/* Time between the message with the start of the run and that start: enough for the message and for
+ * the first readings of the sampler. */
 #define START_LEAD_NS (150 * MONO_NS_PER_MS)
 
 enum {
-    PINGS = 20,
-    PINGED_AT_ONCE = 16,
+    PINGS = 20,          /* exchanges with each rank */
+    PINGED_AT_ONCE = 16, /* ranks whose clocks are measured at the same time */
 };
 
 static void ask_clock(struct ranks *ranks, struct peer *peer)
@@ -25,7 +25,7 @@ static void measure_clocks(struct ranks *ranks)
 {
     for (unsigned first = 1; first < ranks->count; first += PINGED_AT_ONCE) {
         const unsigned end = MIN(first + PINGED_AT_ONCE, ranks->count);
-        const int64_t limit_ns = mono_now_ns() + PING_LIMIT_NS, asked_ns = ranks->patient_ns;
+        const int64_t limit_ns = mono_now_ns() + PING_LIMIT_NS, asked_ns = ranks->poll_clock_ns;
         bool is_done = false;
         for (unsigned i = first; i < end; i++) {
             struct peer *peer = &ranks->peers[i];
@@ -42,16 +42,17 @@ static void measure_clocks(struct ranks *ranks)
             } else {
                 sched_yield();
             }
-            ranks_look(ranks);
+            ranks_poll(ranks);
             is_done = true;
             for (unsigned i = first; i < end; i++) {
                 struct peer *peer = &ranks->peers[i];
                 if (peer->is_lost || peer->pings >= (is_late ? 1 : PINGS)) {
                     continue;
                 }
-                if (ranks->patient_ns - MAX(peer->heard_ns, asked_ns) > RANKS_LOST_NS) {
+                if (ranks->poll_clock_ns - MAX(peer->heard_ns, asked_ns) > RANKS_LOST_NS) {
                     ranks_lose(ranks, i);
-                    peer->pings = PINGS; /* who has given its result is not lost */
+                    peer->pings =
+                        PINGS; /* ends also for a rank that is not lost: it has a result */
                 } else if (peer->pinged_ns == 0) {
                     ask_clock(ranks, peer);
                 }
@@ -88,8 +89,8 @@ int64_t ranks_agree_start(struct ranks *ranks)
             ranks_open_message(message, &start_ns, sizeof start_ns);
         }
         ranks_free_message(message);
-        return MIN(start_ns,
-                   mono_now_ns() + START_LEAD_NS + RANKS_LOST_NS / 2); /* as late as can be */
+        /* limits the damage of a wrong clock offset */
+        return MIN(start_ns, mono_now_ns() + START_LEAD_NS + RANKS_LOST_NS / 2);
     }
     measure_clocks(ranks);
     start_ns = mono_now_ns() + START_LEAD_NS;

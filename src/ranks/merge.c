@@ -16,7 +16,7 @@ enum {
     CAUSE_NAME_BYTES = FIGURE_KEY_BYTES
 };
 
-/* What comes first. */
+/* The beginning of a packed result. */
 struct head {
     struct rank_result own;
     size_t operations, hosts, datasets, sessions, findings, causes, traces;
@@ -24,7 +24,7 @@ struct head {
 };
 
 struct packed_cause {
-    struct cause cause; /* its times are since the start of the run */
+    struct cause cause; /* with times relative to the start of the run */
     char name[CAUSE_NAME_BYTES];
 };
 
@@ -34,7 +34,7 @@ size_t merge_layout(void)
         sizeof(struct head),      sizeof(struct session_summary), sizeof(struct packed_cause),
         sizeof(struct finding),   sizeof(struct row_exception),   sizeof(struct sample),
         sizeof(struct trace_sum), sizeof(struct level),           sizeof(struct verification)};
-    const uint16_t order = 1; /* of the bytes of a number */
+    const uint16_t order = 1; /* its first byte shows the byte order */
     size_t layout = 0;
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
         layout = layout * 31 + sizes[i];
@@ -42,7 +42,7 @@ size_t merge_layout(void)
     return layout * 2 + *(const unsigned char *)&order;
 }
 
-/* Numbers are written 7 bits at a time, the lowest first: most are small. */
+/* Appends a number as groups of 7 bits, the lowest first, because most numbers are small. */
 static void put(struct buffer *bytes, uint64_t number)
 {
     unsigned char text[10];
@@ -56,7 +56,7 @@ static void put(struct buffer *bytes, uint64_t number)
 
 struct reader {
     const unsigned char *at, *end;
-    bool has_failed; /* there was less than was asked for: what is read is 0 from then on */
+    bool has_failed; /* the bytes ended early or are wrong; all further reads give 0 */
 };
 
 static uint64_t get(struct reader *reader)
@@ -89,7 +89,7 @@ static void get_bytes(struct reader *reader, void *to, size_t size)
     }
 }
 
-/* A checksum of the bytes. */
+/* Returns a checksum of the bytes. */
 static uint64_t seal_of(const unsigned char *bytes, size_t size)
 {
     uint64_t seal = size;
@@ -101,7 +101,7 @@ static uint64_t seal_of(const unsigned char *bytes, size_t size)
     return seal;
 }
 
-/* What is given away ends with its seal, so that nothing is added of what comes damaged. False: out
+/* Appends the checksum of the bytes, so that the receiver adds nothing of damaged bytes. False: out
  * of memory. */
 static bool put_seal(struct buffer *bytes)
 {
@@ -112,7 +112,7 @@ static bool put_seal(struct buffer *bytes)
     return !buffer_failed(bytes);
 }
 
-/* Bytes whose seal is not theirs have failed. */
+/* Returns a reader of the bytes before the checksum; it has failed if the checksum is wrong. */
 static struct reader open_sealed(const void *bytes, size_t size)
 {
     const unsigned char *const at = bytes;
@@ -123,7 +123,7 @@ static struct reader open_sealed(const void *bytes, size_t size)
     return (struct reader){.at = at, .end = at + (is_whole ? length : 0), .has_failed = !is_whole};
 }
 
-/* Only the buckets that are not empty. */
+/* Appends a histogram with only its non-empty buckets. */
 static void put_histogram(struct buffer *bytes, const struct histogram *histogram)
 {
     size_t used = 0, last = 0;
@@ -167,7 +167,7 @@ static void add_histogram(struct reader *reader, struct histogram *into)
 
 /* Intervals. */
 
-/* The operations whose percentiles intervals.csv has. */
+/* Returns whether intervals.csv has percentiles of the operation. */
 static bool is_series(size_t operation)
 {
     static const bool series[] = {
@@ -221,14 +221,14 @@ void merge_keep_sample(struct buffer *kept, const struct sample *sample)
     buffer_add(kept, sample, sizeof *sample);
 }
 
-/* What all ranks did in a second. */
+/* One second of all ranks. */
 struct slot {
     int64_t end_ns;
     uint64_t alive, working, without_progress, reading;
-    uint64_t rows_held; /* that were added to them; when all is merged: in all */
+    uint64_t rows_held; /* change in this second; after merge_conclude: the rows held in total */
     uint64_t counters[RECORDER_COUNTERS];
     uint64_t (*hosts_counters)[RECORDER_COUNTERS]; /* owned; NULL: one host */
-    struct buffer histograms[OPERATIONS];          /* packed: most buckets are empty */
+    struct buffer histograms[OPERATIONS];          /* packed, because most buckets are empty */
 };
 
 struct merge {
@@ -238,7 +238,7 @@ struct merge {
     size_t slot_count;
     struct rank_sample *samples;
     size_t sample_count;
-    struct sample *joined; /* those of the resource rank, with what the others add to them */
+    struct sample *joined; /* samples of the resource rank, with the other ranks' parts added */
     size_t joined_count;
     struct histogram (*host_histograms)[OPERATIONS]; /* of each host; NULL: one host */
 };
@@ -273,7 +273,7 @@ static bool add_to_slot(struct slot *slot, struct reader *reader, size_t operati
     return !buffer_failed(packed);
 }
 
-/* False: out of memory. */
+/* Adds the intervals of a rank to the slots of their seconds. False: out of memory. */
 static bool add_intervals(struct merge *merge, struct reader *reader)
 {
     enum {
@@ -290,13 +290,13 @@ static bool add_intervals(struct merge *merge, struct reader *reader)
             gauges[i] = get(reader);
         }
         const uint64_t held_now = get(reader);
-        /* seconds begin a little late */
+        /* rounds, because an interval begins a little after its second */
         const size_t number = start_ns < 0 ? 0 : (size_t)((start_ns + SECOND_NS / 2) / SECOND_NS);
         if (reader->has_failed || !grow_slots(merge, number + 1)) {
             return reader->has_failed;
         }
         struct slot *slot = &merge->slots[number];
-        /* two intervals of a rank in one second: as things stood at the end of the later one */
+        /* of two intervals in one second only the gauges of the later one count */
         const bool is_again = number == last;
         slot->end_ns = MAX(slot->end_ns, end_ns);
         slot->alive += gauges[0] - (is_again ? before[0] : 0);
@@ -394,14 +394,14 @@ static void put_causes(struct buffer *bytes, const struct causes *causes, int64_
         struct cause *cause = &packed.cause;
         snprintf(packed.name, sizeof packed.name, "%s", cause->name == NULL ? "" : cause->name);
         cause->name = NULL;
-        cause->error.limit = NULL; /* the findings say which */
+        cause->error.limit = NULL; /* the findings name the limit */
         cause->first_ns -= start_mono_ns;
         cause->last_ns -= start_mono_ns;
         buffer_add(bytes, &packed, sizeof packed);
     }
 }
 
-/* A name that lives as long as the operations. */
+/* Returns the operation's name, which lives as long as `operations`, or NULL. */
 static const char *find_name(const struct operation_list *operations, const char *name)
 {
     for (size_t i = OPERATIONS; i < operations->count; i++) {
@@ -453,7 +453,8 @@ bool merge_pack_level(struct buffer *bytes, const struct level *level,
     return put_seal(bytes);
 }
 
-/* What of a rank's level does not simply add up: its machine. */
+/* Merges the figures of a rank's level that are about its machine, and so cannot simply be added.
+ */
 static void join_level(struct level_sum *sum, const char *machine, const struct level *from)
 {
     struct level *into = sum->level;
@@ -461,7 +462,8 @@ static void join_level(struct level_sum *sum, const char *machine, const struct 
     const bool had_server = into->server_memory_bytes >= 0;
     const double client = from->cpu.client;
     if (sum->machine != NULL && strcmp(machine, sum->machine) == 0) {
-        /* each saw the same machine, and its own share of it */
+        /* ranks on the same machine: each measured the whole machine, and its own share of the CPU
+         */
         into->cpu.host = fmax(into->cpu.host, from->cpu.host);
         into->cpu.server = fmax(into->cpu.server, from->cpu.server);
         into->cpu.client = client < 0 ? into->cpu.client : fmax(into->cpu.client, 0) + client;
@@ -508,7 +510,7 @@ bool merge_add_level(struct level_sum *sum, const char *machine, const void *byt
     if (reader.has_failed) {
         return false;
     }
-    /* what ended it first; an end of the search counts where nothing failed */
+    /* the earliest failure counts; without a failure, the end of the search */
     const bool has_failed = from.outcome == LEVEL_FAILED && from.reason != LEVEL_NO_REASON;
     const bool had_failed = into->outcome == LEVEL_FAILED && into->reason != LEVEL_NO_REASON;
     if (has_failed > had_failed || (has_failed && from.reason_ns < into->reason_ns) ||
@@ -542,7 +544,8 @@ void merge_conclude_level(struct level_sum *sum)
     level_find_rates(level);
 }
 
-/* The moments of a trace are on the clock of its rank: the runs of all begin at one moment. */
+/* Moves the moments of a trace from the clock of its rank by `by_ns`, to the clock of rank 0. The
+ * run began at the same moment on all ranks. */
 static void move_trace(struct trace_sum *trace, int64_t by_ns)
 {
     int64_t *const moments_ns[] = {&trace->start_ns,        &trace->gate_ns,
@@ -686,7 +689,8 @@ static void add_totals(struct merge *merge, struct reader *reader, const struct 
     }
 }
 
-/* The client's limits are those of a machine, which the evidence then names. */
+/* Adds a finding, or counts it together with the same finding of another rank. For a limit of the
+ * client, which is a limit of its machine, the evidence names the machine. */
 static void add_finding(struct result *result, const char *machine, struct finding *finding)
 {
     struct findings *all = &result->findings;
@@ -725,7 +729,7 @@ static void add_findings(struct merge *merge, unsigned rank, struct reader *read
     }
 }
 
-/* False: out of memory. */
+/* Adds the sessions of a rank. False: out of memory. */
 static bool add_sessions(struct merge *merge, struct reader *reader, size_t count)
 {
     struct result *result = merge->result;
@@ -752,7 +756,7 @@ static bool add_sessions(struct merge *merge, struct reader *reader, size_t coun
     return true;
 }
 
-/* False: out of memory. */
+/* Adds the samples of a rank. False: out of memory. */
 static bool add_samples(struct merge *merge, unsigned rank, struct reader *reader)
 {
     const uint64_t count = get(reader);
@@ -778,7 +782,7 @@ static bool add_samples(struct merge *merge, unsigned rank, struct reader *reade
     return true;
 }
 
-/* False: out of memory. */
+/* Adds the trace of a rank, if it has one. False: out of memory. */
 static bool add_trace(struct merge *merge, unsigned rank, struct reader *reader,
                       const struct head *head)
 {
@@ -801,7 +805,8 @@ enum status merge_add(struct merge *merge, unsigned rank, const void *bytes, siz
     if (reader.has_failed || rank >= result->rank_count ||
         head.operations != result->totals.operations || head.hosts != result->totals.hosts ||
         head.datasets != result->dataset_count) {
-        error_set(error, ERROR_SYSTEM, 0, NULL, "the result of rank %u is not whole", rank);
+        error_set(error, ERROR_SYSTEM, 0, NULL, "the result of rank %u is damaged or incomplete",
+                  rank);
         return STATUS_REJECTED;
     }
     add_head(merge, rank, &head);
@@ -827,14 +832,15 @@ enum status merge_add(struct merge *merge, unsigned rank, const void *bytes, siz
         return STATUS_FATAL;
     }
     if (reader.has_failed || reader.at != reader.end) {
-        error_set(error, ERROR_SYSTEM, 0, NULL, "the result of rank %u is of another run", rank);
+        error_set(error, ERROR_SYSTEM, 0, NULL, "the result of rank %u belongs to another run",
+                  rank);
         return STATUS_FATAL;
     }
     return STATUS_OK;
 }
 
-/* Makes the transactions that a lost rank reported balance: those that it did not report the end of
- * are in doubt, and why some failed is unknown. */
+/* Makes the transactions that a lost rank reported balance. Transactions without a reported end are
+ * in doubt. The reasons for failed transactions are unknown. */
 static void close_transactions(uint64_t counters[RECORDER_COUNTERS], bool has_rate)
 {
     uint64_t *begun = &counters[RECORDER_TRANSACTIONS_BEGUN];
@@ -868,7 +874,7 @@ void merge_add_lost(struct merge *merge, unsigned rank, const struct session_sum
         own->rows.planned += sessions[i].rows.planned;
         result->session_list[sessions[i].index] = sessions[i];
     }
-    /* with a duration nothing was planned */
+    /* a run with a duration has no planned rows, so the reported rows count as planned */
     own->rows.planned = MAX(own->rows.planned, counters[RECORDER_ROWS_ACKNOWLEDGED] +
                                                    counters[RECORDER_ROWS_REJECTED] +
                                                    counters[RECORDER_ROWS_IN_DOUBT]);
@@ -876,7 +882,7 @@ void merge_add_lost(struct merge *merge, unsigned rank, const struct session_sum
     own->rows.rejected =
         MIN(counters[RECORDER_ROWS_REJECTED], own->rows.planned - own->rows.acknowledged);
     own->rows.in_doubt = own->rows.planned - own->rows.acknowledged - own->rows.rejected;
-    if (result->batches.due > 0) { /* of those that were not sent it did not tell */
+    if (result->batches.due > 0) { /* a rank does not report batches that it has not sent */
         const uint64_t sent = counters[RECORDER_APPENDS] + counters[RECORDER_APPENDS_FAILED];
         own->batches.sent = own->batches.due = sent;
     }
@@ -886,8 +892,8 @@ void merge_add_lost(struct merge *merge, unsigned rank, const struct session_sum
     result_add_part(result, own);
 }
 
-/* Adds the samples of another rank, those first … end-1, to those of the resource rank, which were
- * taken at the same moments but for the last one of each. */
+/* Adds samples first … end-1, of another rank, to the samples of the resource rank. All ranks take
+ * their samples at the same moments, except for the last sample of each rank. */
 static void add_to_joined(struct merge *merge, size_t first, size_t end)
 {
     const struct rank_sample *samples = merge->samples;
@@ -902,10 +908,10 @@ static void add_to_joined(struct merge *merge, size_t first, size_t end)
         const struct sample *from = &samples[at].sample;
         into->rows_held += from->rows_held;
         if (samples[at].rank == 0) {
-            into->table_bytes = from->table_bytes; /* it alone asks the server */
+            into->table_bytes = from->table_bytes; /* only rank 0 asks the server */
         }
         if (from->end_ns <= into->start_ns) {
-            continue; /* it had ended before */
+            continue; /* the rank had ended before */
         }
         into->sessions_alive += from->sessions_alive;
         into->client_memory_bytes += from->client_memory_bytes;
@@ -916,7 +922,7 @@ static void add_to_joined(struct merge *merge, size_t first, size_t end)
     }
 }
 
-/* False: out of memory. */
+/* Fills merge->joined. False: out of memory. */
 static bool join_samples(struct merge *merge)
 {
     const size_t count = merge->sample_count;
@@ -941,19 +947,23 @@ static bool join_samples(struct merge *merge)
     return true;
 }
 
+/* How much a rank knows of the server's machine, from the least to the most. */
 enum {
     IS_LOST,
     IS_KNOWN,
-    HAS_LOOKED, /* at a server on its machine, in vain */
+    HAS_LOOKED, /* a server is on its machine, but its process was not found */
     HAS_SERVER,
 };
 
 static int weigh_resources(const struct rank_result *rank)
 {
-    return !rank->is_known                   ? IS_LOST
-           : rank->resources.server_pid != 0 ? HAS_SERVER
-           : rank->hosts_here > 0            ? HAS_LOOKED
-                                             : IS_KNOWN;
+    if (!rank->is_known) {
+        return IS_LOST;
+    }
+    if (rank->resources.server_pid != 0) {
+        return HAS_SERVER;
+    }
+    return rank->hosts_here > 0 ? HAS_LOOKED : IS_KNOWN;
 }
 
 static void add_note(char *to, size_t size, const char *note)
@@ -962,7 +972,8 @@ static void add_note(char *to, size_t size, const char *note)
     snprintf(to + used, size - used, "%s%s", used > 0 && note[0] != '\0' ? "; " : "", note);
 }
 
-/* Whose CPU, memory and I/O `all` has, and whose are not known. */
+/* Writes to the notes of `all` which machine its CPU, memory and I/O belong to, and which servers'
+ * are unknown. */
 static void note_machines(const struct result *result, unsigned servers, unsigned hosts_here,
                           struct resource_summary *all)
 {
@@ -970,10 +981,10 @@ static void note_machines(const struct result *result, unsigned servers, unsigne
     char missing[120] = "", note[sizeof all->server_note], *const io_note = all->io_of.note;
     const char *machine = result->ranks[result->resource_rank].machine, *left = "";
     for (size_t i = 0; i < result->rank_count; i++) {
-        left = result->ranks[i].is_known ? left : " that is left";
+        left = result->ranks[i].is_known ? left : "remaining ";
     }
     if (hosts_here == 0) {
-        snprintf(missing, sizeof missing, "no rank%s is on the server's machine", left);
+        snprintf(missing, sizeof missing, "no %srank is on the server's machine", left);
         snprintf(all->server_note, size, "%s; CPU is that of machine %.60s", missing, machine);
         memcpy(note, io_note, sizeof all->io_of.note);
         snprintf(io_note, sizeof all->io_of.note, "%s", missing);
@@ -985,14 +996,14 @@ static void note_machines(const struct result *result, unsigned servers, unsigne
     snprintf(all->server_note, size, "of machine %.60s, rank %u%s", machine, result->resource_rank,
              servers > 1 ? "; other servers: ranks.csv" : "");
     if (hosts_here < hosts) {
-        snprintf(missing, sizeof missing, "%zu of %zu servers have no rank%s on their machine",
+        snprintf(missing, sizeof missing, "%zu of %zu servers have no %srank on their machine",
                  hosts - hosts_here, hosts, left);
     }
     add_note(all->server_note, size, missing);
     add_note(all->server_note, size, note);
 }
 
-/* As a sampler has them, but of all ranks on the machine. */
+/* Finds the maxima of CPU as a sampler does, but over all ranks on the machine. */
 static void find_maxima(const struct merge *merge, struct resource_summary *all)
 {
     const struct cpu_shares unknown = {-1, -1, -1};
@@ -1009,8 +1020,9 @@ static void find_maxima(const struct merge *merge, struct resource_summary *all)
     cpu_shares_raise(&all->max_cpu, &all->cpu_at_max, &all->mean_cpu);
 }
 
-/* CPU, memory and the like: those of the server's machine, where a rank has seen the server, else
- * of the busiest machine; what this program took on all of them together. */
+/* Merges the resources: CPU, memory and I/O of the server's machine, if a rank has found the
+ * server, else of the busiest machine; and what this program used on all machines together. False:
+ * out of memory. */
 static bool join_resources(struct merge *merge)
 {
     struct result *result = merge->result;
@@ -1052,7 +1064,7 @@ static bool join_resources(struct merge *merge)
     return true;
 }
 
-/* What was traced on all machines. False: out of memory. */
+/* Adds the traces of all machines. False: out of memory. */
 static bool join_traces(struct result *result)
 {
     struct trace_sum *all = NULL;
@@ -1073,7 +1085,7 @@ static bool join_traces(struct result *result)
             snprintf(note, sizeof note, "machine %.60s: %s", result->ranks[i].machine, one->note);
             add_note(all->note, sizeof all->note, note);
         }
-        /* what the server has counted is to be compared with the calls of one machine */
+        /* the server's own counters are comparable only with the calls of a single machine */
         if (one->level != IO_TRACE_OFF) {
             const struct trace_counters none = {.count = 0};
             all->before = traced == 0 ? one->before : none;
@@ -1098,7 +1110,7 @@ bool merge_conclude(struct merge *merge)
     }
     for (size_t i = 0; i < result->host_count; i++) {
         struct host_result *host = &result->hosts[i];
-        const bool has_own = i < result->totals.hosts; /* where there are several */
+        const bool has_own = i < result->totals.hosts; /* false: there is only one host */
         host->counters = has_own ? result->totals.hosts_counters[i] : result->totals.counters;
         host->elapsed_ns = result->elapsed_ns;
         host->measured_ns = result->measured_ns;

@@ -6,30 +6,32 @@
 
 #include "ranks/ranks_internal.h"
 
-/* Who was asked for its clock does not sleep for so long: the next question is on its way. */
+/* A rank does not sleep for this long after a ping, because the next ping is on its way. */
 #define ALERT_NS (100 * MONO_NS_PER_MS)
 
 #define BEAT_NS (100 * MONO_NS_PER_MS)
 #define BEATS_PER_S 5000 /* of all ranks together */
 
-/* The same once the run was told to stop: mpirun ends what is left of it soon after a signal. */
+/* The same after a signal: mpirun kills the remaining processes soon after it. */
 #define STOP_BEAT_NS (50 * MONO_NS_PER_MS)
 #define STOP_LOST_NS (400 * MONO_NS_PER_MS)
 
-#define LOOK_MOST_NS (200 * MONO_NS_PER_MS)
+/* The most by which one poll advances the poll clock: time in which this process could not poll (it
+ * was stopped, or busy) does not make other ranks lost. */
+#define POLL_MOST_NS (200 * MONO_NS_PER_MS)
 
-/* After a signal: how long to wait for what others have to say. */
+/* The longest wait for a message after a signal. */
 #define PATIENCE_NS (20 * MONO_NS_PER_S)
 
 enum {
-    LINES_BYTES = 1 << 20, /* that are given at once */
+    LINES_BYTES = 1 << 20, /* most bytes of lines in one message */
 };
 
 void ranks_lose(struct ranks *ranks, unsigned rank)
 {
     struct peer *peer = &ranks->peers[rank];
     ranks->is_broken = true;
-    peer->lost_ns = peer->is_lost ? peer->lost_ns : ranks->patient_ns;
+    peer->lost_ns = peer->is_lost ? peer->lost_ns : ranks->poll_clock_ns;
     peer->is_lost = !peer->has_result;
     if (rank == 0) {
         ranks->has_ended = true;
@@ -67,7 +69,7 @@ bool ranks_is_alive(const struct ranks *ranks, unsigned rank)
 bool ranks_is_beating(const struct ranks *ranks, unsigned rank)
 {
     return ranks_is_alive(ranks, rank) &&
-           ranks->patient_ns - ranks->peers[rank].heard_ns <= 3 * ranks_beat_ns(ranks);
+           ranks->poll_clock_ns - ranks->peers[rank].heard_ns <= 3 * ranks_beat_ns(ranks);
 }
 
 void ranks_post_all(struct ranks *ranks, enum kind kind, const void *payload, size_t size)
@@ -96,9 +98,9 @@ bool ranks_is_silent(const struct ranks *ranks, unsigned rank)
 {
     const int64_t heard_ns = ranks->peers[rank].heard_ns;
     return ranks->signal_ns > 0 && !ranks->peers[rank].state.is_over
-               ? ranks->patient_ns - MAX(heard_ns, ranks->signal_ns) >
+               ? ranks->poll_clock_ns - MAX(heard_ns, ranks->signal_ns) >
                      MAX(STOP_LOST_NS, 4 * ranks_beat_ns(ranks))
-               : ranks->patient_ns - heard_ns > RANKS_LOST_NS;
+               : ranks->poll_clock_ns - heard_ns > RANKS_LOST_NS;
 }
 
 void ranks_free_message(struct message *message)
@@ -113,7 +115,7 @@ static void note_pong(struct peer *peer, const int64_t moments_ns[2])
 {
     const int64_t now_ns = mono_now_ns();
     if (moments_ns[0] != peer->pinged_ns) {
-        return; /* given up */
+        return; /* the answer to an earlier ping that is no longer awaited */
     }
     const int64_t trip_ns = now_ns - moments_ns[0];
     peer->pinged_ns = 0;
@@ -138,7 +140,7 @@ static void note_state(struct ranks *ranks, unsigned from, const struct message 
     pthread_mutex_unlock(&ranks->lock);
 }
 
-/* Whole lines, none of which is longer than the room for them. */
+/* Sends the next whole lines of the file to rank 0. No line is longer than LINES_BYTES. */
 static void give_lines(struct ranks *ranks)
 {
     char *lines = malloc(LINES_BYTES);
@@ -155,7 +157,7 @@ static void give_lines(struct ranks *ranks)
     free(lines);
 }
 
-/* What is answered or noted at once. False: somebody waits for it. */
+/* Handles a message that needs no waiter. False: the message is for a waiter. */
 static bool handle(struct ranks *ranks, const struct message *message)
 {
     struct end end;
@@ -193,13 +195,13 @@ static bool handle(struct ranks *ranks, const struct message *message)
     }
 }
 
-void ranks_look(struct ranks *ranks)
+void ranks_poll(struct ranks *ranks)
 {
     const int64_t now_ns = mono_now_ns();
-    ranks->patient_ns += MIN(now_ns - ranks->looked_ns, LOOK_MOST_NS);
-    ranks->looked_ns = now_ns;
+    ranks->poll_clock_ns += MIN(now_ns - ranks->polled_ns, POLL_MOST_NS);
+    ranks->polled_ns = now_ns;
     if (ranks->signal_ns == 0 && interrupt_requested()) {
-        ranks->signal_ns = ranks->patient_ns;
+        ranks->signal_ns = ranks->poll_clock_ns;
     }
     unsigned from;
     size_t size;
@@ -213,7 +215,7 @@ void ranks_look(struct ranks *ranks)
             continue;
         }
         *message = (struct message){.from = from, .size = size - HEAD_BYTES, .bytes = bytes};
-        ranks->peers[from].heard_ns = ranks->patient_ns;
+        ranks->peers[from].heard_ns = ranks->poll_clock_ns;
         if (handle(ranks, message)) {
             ranks_free_message(message);
         } else {
@@ -250,7 +252,7 @@ bool ranks_wait_on(struct ranks *ranks, struct wait *wait)
         wait->sleep_ns = ranks_sleep_ns(wait->sleep_ns);
         mono_sleep(wait->sleep_ns);
     }
-    ranks_look(ranks);
+    ranks_poll(ranks);
     return (wait->limit_ns == 0 || now_ns < wait->limit_ns) &&
            (ranks->limit_ns == 0 || now_ns < ranks->limit_ns);
 }
@@ -258,20 +260,20 @@ bool ranks_wait_on(struct ranks *ranks, struct wait *wait)
 void ranks_beat(struct ranks *ranks)
 {
     const int64_t now_ns = mono_now_ns();
-    if (ranks != NULL && now_ns - ranks->told_ns >= RANKS_SLOW_BEAT_NS) {
-        ranks->told_ns = now_ns;
+    if (ranks != NULL && now_ns - ranks->sent_ns >= RANKS_SLOW_BEAT_NS) {
+        ranks->sent_ns = now_ns;
         if (ranks->number > 0) {
             ranks_post(ranks, 0, KIND_BEAT, &now_ns, sizeof now_ns);
         } else {
             ranks_post_all(ranks, KIND_BEAT, &now_ns, sizeof now_ns);
         }
-        ranks_look(ranks);
+        ranks_poll(ranks);
     }
 }
 
 bool ranks_is_mute(const struct ranks *ranks, unsigned rank)
 {
-    return ranks->patient_ns - ranks->peers[rank].heard_ns > RANKS_SLOW_LOST_NS;
+    return ranks->poll_clock_ns - ranks->peers[rank].heard_ns > RANKS_SLOW_LOST_NS;
 }
 
 static void lose_mute(struct ranks *ranks)
@@ -287,21 +289,21 @@ static void lose_mute(struct ranks *ranks)
 struct message *ranks_wait_for(struct ranks *ranks, enum kind kind)
 {
     struct wait wait = {.sleep_ns = 0};
-    ranks_look(ranks);
+    ranks_poll(ranks);
     struct message *message;
     while ((message = ranks_find_message(ranks, kind)) == NULL && !ranks->has_ended &&
            !ranks->is_broken) {
         if (!ranks_wait_on(ranks, &wait)) {
             ranks->is_broken = true;
         }
-        /* the whole is written, and runs of a sweep go on, for as long as they do */
-        if (kind != KIND_END && !ranks->is_of_runs) {
+        /* the wait for rank 0 to write its files, or for a run of a sweep, has no limit */
+        if (kind != KIND_END && !ranks->runs_programs) {
             ranks_beat(ranks);
             lose_mute(ranks);
         }
     }
     if (message != NULL) {
-        ranks->peers[message->from].has_come = true;
+        ranks->peers[message->from].has_answered = true;
     }
     return message;
 }

@@ -1,7 +1,8 @@
 /*
- * What carries messages between ranks: append-mpi.so, loaded at run time, so that the program
- * itself needs no MPI, or for the program of a run the one that started it (relay.c). Main thread.
- * Whatever waits is the caller's business: nothing here does, but for relay_wait.
+ * The transport of messages between ranks. It is append-mpi.so, which is loaded at run time so that
+ * the program itself does not need MPI. When each run is a program of its own, the transport of
+ * that program is its parent process (relay.c). Main thread only. No function waits, except
+ * relay_wait.
  */
 #ifndef RANKS_MODULE_H
 #define RANKS_MODULE_H
@@ -15,52 +16,55 @@
 #define RANKS_MODULE_SYMBOL "append_ranks_module"
 
 struct ranks_module {
-    const char *version; /* of the program that it was built with */
+    const char *version; /* of the program that the module was built with */
 
-    /* False: `why` says so. */
+    /* Sets the number of this rank and the count of ranks. False: `why` has the reason. */
     bool (*start)(unsigned *number, unsigned *count, char *why, size_t size);
 
-    /* Takes the bytes, from malloc, and sends them some time. False: that rank cannot be reached;
-     * the bytes are freed all the same. `is_bulk`: all others may overtake it, also where its
-     * sender stops in the middle of it. */
+    /* Sends the bytes later. Takes over the bytes, which are from malloc, also when it fails.
+     * False: the rank cannot be reached. `is_bulk`: all other messages may overtake this message,
+     * also while a part of it is still to be sent. */
     bool (*send)(unsigned to, void *bytes, size_t size, bool is_bulk);
 
-    /* A message that has come, to be freed; NULL: none has. Those of one rank come in their order,
-     * but for bulk. */
+    /* Returns a received message, which the caller frees; NULL: no message. Messages of one rank
+     * arrive in their order, except bulk. */
     void *(*take)(unsigned *from, size_t *size);
 
-    /* Everything that was sent has left. */
+    /* Returns whether all sent messages have left this process. */
     bool (*is_idle)(void);
 
-    /* All ranks end together; or, when some cannot, all are ended. */
+    /* Leaves together with all other ranks. When not all ranks are there, ends all processes. */
     void (*end)(bool are_all_there);
 };
 
 extern const struct ranks_module append_ranks_module;
 
-/* How long to sleep between two looks for messages, after so long a sleep; 0: the first. */
+/* Returns the time to sleep before the next poll for messages. `before_ns` is the previous sleep;
+ * 0: this is the first. */
 static inline int64_t ranks_sleep_ns(int64_t before_ns)
 {
     return MIN(MAX(before_ns, INT64_C(100000)) * 5 / 4, INT64_C(5000000));
 }
 
-/* Where this process is the program of a run, what carries its messages; else NULL. */
+/* Returns the transport through the parent if this process is the program of a run, else NULL. */
 const struct ranks_module *relay_of_program(void);
 
-/* Where this process starts such programs, one at a time, what carries its own messages, and those
- * of the programs while it looks for its own. */
+/* Returns the transport for a process that starts such programs, one at a time. It uses `module`,
+ * and also passes on the messages of the program whenever `take` is called. */
 const struct ranks_module *relay_through(const struct ranks_module *module);
 
-/* The next run begins. Returns what its program's standard input is to be, or -errno. */
+/* Begins the next run. Returns the descriptor for its program's standard input, or -errno. */
 int relay_open(void);
 
-/* Waits until the program says something, but no longer than other messages can wait. */
+/* Waits until the program has sent something, but at most limit_ns, and no longer than messages of
+ * other ranks can wait. */
 void relay_wait(int64_t limit_ns);
 
-/* The program has ended, or there is none. */
+/* Ends the run: its program has ended, or could not be started. */
 void relay_close(void);
 
-/* Tells the program of a rank that the one of this rank has ended. False: out of reach. */
+/* Reports to the program of rank `to` that the program of this rank has ended. False: rank `to`
+ * cannot be reached. */
 bool relay_tell_end(unsigned to);
 
 #endif

@@ -9,9 +9,10 @@
 enum {
     TAG_IN_ORDER,
     TAG_BULK,
-    PLACES = 64 /* large messages of so many ranks at a time: their memory */
+    PLACES = 64 /* messages received at the same time; limits their memory */
 };
 
+/* A message that is being sent. */
 struct sending {
     MPI_Request request;
     void *bytes;
@@ -23,31 +24,31 @@ static struct sending *first_sending;
 /* A message that is being received. */
 struct receiving {
     MPI_Request request;
-    void *bytes; /* NULL: none */
+    void *bytes; /* NULL: free place */
     int size, from;
 };
 
-/* In the first place what has an order, one after the other. */
+/* The first place is for messages in order, one after the other; the others are for bulk. */
 static struct receiving receivings[PLACES];
 
 static bool start(unsigned *number, unsigned *count, char *why, size_t size)
 {
     int provided, rank, ranks;
-    /* else Open MPI, which notes that a rank has died, waits for mpirun to print it, and mpirun for
-     * this rank to end */
+    /* Prevents a deadlock: when a rank has died, Open MPI would wait for mpirun to print a message,
+     * and mpirun waits for this rank to end. */
     setenv("OMPI_MCA_orte_base_help_aggregate", "0", 0);
     if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS) {
         snprintf(why, size, "MPI_Init_thread failed");
         return false;
     }
     if (provided < MPI_THREAD_FUNNELED) {
-        snprintf(why, size, "this MPI does not allow other threads beside the one that calls it");
+        snprintf(why, size, "this MPI does not support other threads (MPI_THREAD_FUNNELED)");
         return false;
     }
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     if (MPI_Comm_rank(MPI_COMM_WORLD, &rank) != MPI_SUCCESS ||
         MPI_Comm_size(MPI_COMM_WORLD, &ranks) != MPI_SUCCESS) {
-        snprintf(why, size, "MPI does not say which rank this is");
+        snprintf(why, size, "MPI does not report the rank of this process");
         return false;
     }
     *number = (unsigned)rank;
@@ -55,7 +56,8 @@ static bool start(unsigned *number, unsigned *count, char *why, size_t size)
     return true;
 }
 
-static void forget_sent(void)
+/* Frees the messages that have been sent. */
+static void free_sent(void)
 {
     struct sending **at = &first_sending;
     while (*at != NULL) {
@@ -73,15 +75,15 @@ static void forget_sent(void)
 
 static bool is_idle(void)
 {
-    forget_sent();
+    free_sent();
     return first_sending == NULL;
 }
 
 static bool send(unsigned to, void *bytes, size_t size, bool is_bulk)
 {
     struct sending *sending = size > INT_MAX ? NULL : malloc(sizeof *sending);
-    forget_sent();
-    /* forget_sent tests the request: NOLINTBEGIN(clang-analyzer-optin.mpi.MPI-Checker) */
+    free_sent();
+    /* free_sent tests the request: NOLINTBEGIN(clang-analyzer-optin.mpi.MPI-Checker) */
     if (sending == NULL ||
         MPI_Isend(bytes, (int)size, MPI_BYTE, (int)to, is_bulk ? TAG_BULK : TAG_IN_ORDER,
                   MPI_COMM_WORLD, &sending->request) != MPI_SUCCESS) {
@@ -96,14 +98,15 @@ static bool send(unsigned to, void *bytes, size_t size, bool is_bulk)
     return true;
 }
 
-/* What was matched can neither be left nor asked for again: who sent it would wait for ever. */
+/* Ends all ranks. A matched message can be neither skipped nor requested again, so its sender would
+ * wait forever. */
 static void give_up(const char *why)
 {
     fprintf(stderr, "append: a message of another rank is lost: %s\n", why);
     MPI_Abort(MPI_COMM_WORLD, 70);
 }
 
-/* False: no such message has come. */
+/* Begins to receive the next message with `tag`. False: no message with it has arrived. */
 static bool begin_to_receive(struct receiving *receiving, int tag)
 {
     int is_there = 0;
@@ -139,7 +142,7 @@ static void *take(unsigned *from, size_t *size)
         }
         void *bytes = receiving->bytes;
         if (MPI_Test(&receiving->request, &is_whole, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
-            receiving->bytes = NULL; /* its sender is gone: the caller misses it soon */
+            receiving->bytes = NULL; /* the sender is gone; the caller soon counts it as lost */
             free(bytes);
         } else if (is_whole) {
             receiving->bytes = NULL;
@@ -148,7 +151,7 @@ static void *take(unsigned *from, size_t *size)
             return bytes;
         }
     }
-    forget_sent();
+    free_sent();
     return NULL;
 }
 

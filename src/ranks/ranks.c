@@ -13,34 +13,36 @@
 #include "ranks/merge.h"
 #include "ranks/ranks_internal.h"
 
-/* From the moment at which all are told when the gate opens until then: time enough for the
+/* Time between the message with the moment at which the gate opens and that moment: enough for the
  * message. */
 #define GO_LEAD_NS (30 * MONO_NS_PER_MS)
 
-/* After a signal: how long to wait for what is not sent yet. */
+/* The longest wait for unsent messages at the end, if a rank is lost. */
 #define END_LIMIT_NS MONO_NS_PER_S
 
-/* When the program of rank 0 has ended: how long those of the others may take. */
+/* The longest wait for the programs of the other ranks after the program of rank 0 has ended. */
 #define CLOSE_NS (60 * MONO_NS_PER_S)
 
 enum {
     VERSION_BYTES = 120,
 };
 
+/* A rank's introduction to rank 0. */
 struct hello {
     char version[VERSION_BYTES];
-    uint64_t command; /* a hash of its command line, without the program; 0: a run of a sweep */
+    uint64_t command; /* hash of the command line without the program; 0: a run of a sweep */
     char machine[MACHINE_BYTES];
 };
 
+/* A rank's outcome so far, for ranks_agree. */
 struct ready {
     enum exit_code code;
-    bool does_claim;
+    bool is_tracing;
     char version[VERSION_BYTES];
     struct error error;
 };
 
-/* How many sessions a rank can have, and why not more. */
+/* The most sessions that a rank can have, and the limit that allows no more. */
 struct most {
     unsigned sessions, rank;
     struct limit limit;
@@ -78,7 +80,8 @@ enum exit_code ranks_explain(const struct ranks *ranks, struct error *error)
     }
     unsigned rank = ranks->number > 0 ? 0 : 1;
     for (unsigned i = ranks->count - 1; i > 0 && ranks->number == 0; i--) {
-        if (ranks->peers[i].is_lost || (!ranks->peers[i].has_come && !ranks->peers[rank].is_lost)) {
+        if (ranks->peers[i].is_lost ||
+            (!ranks->peers[i].has_answered && !ranks->peers[rank].is_lost)) {
             rank = i;
         }
     }
@@ -144,7 +147,8 @@ void ranks_name_own(const struct ranks *ranks, struct error *error)
 
 /* The beginning. */
 
-/* What the environment says of the number of this process among others; NULL: nothing. */
+/* Returns the number of this process from the environment of mpirun or srun; NULL: not started by
+ * one of them. */
 static const char *const number_names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"};
 static const char *number_of(void)
 {
@@ -155,7 +159,8 @@ static const char *number_of(void)
     return number;
 }
 
-/* As far as the environment tells: who is alone has a number, too. */
+/* Returns whether the environment says that this process is one of several. A process that is alone
+ * also has a number. */
 static bool is_rank(void)
 {
     static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"};
@@ -189,26 +194,29 @@ static const struct ranks_module *load_module(struct error *error)
     if (!file_find_module(RANKS_MODULE, path, sizeof path)) {
         error_set(
             error, ERROR_USAGE, 0, NULL,
-            "started by mpirun or srun as one of several, and there is no %s beside %.200s nor in "
-            "its %s: build append with -D APPEND_MPI=ON, or start it alone",
+            "started by mpirun or srun as one of several ranks, but %s is neither in %.200s nor in "
+            "its %s: build append with -D APPEND_MPI=ON, or start a single process",
             RANKS_MODULE, path, APPEND_MODULE_FOLDER);
         return NULL;
     }
-    /* its own plugins look for the symbols of the library */
+    /* RTLD_GLOBAL: the plugins of MPI need the symbols of its library */
     void *library = dlopen(path, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
     const struct ranks_module *module =
         library == NULL ? NULL : dlsym(library, RANKS_MODULE_SYMBOL);
     if (module == NULL) {
         error_set(error, ERROR_SYSTEM, 0, NULL, "%s cannot be loaded: %s", path, dlerror());
     } else if (strcmp(module->version, APPEND_VERSION) != 0) {
-        error_set(error, ERROR_USAGE, 0, NULL, "%s is of append %.40s, this is " APPEND_VERSION,
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "%s is from append %.40s, but this is append " APPEND_VERSION
+                  ": install both from one version",
                   path, module->version);
         module = NULL;
     }
     return module;
 }
 
-/* Options are rank 0's: others that were meant otherwise would be left out without a word. */
+/* Returns a hash of the command line. Ranks use the options of rank 0, so other options of another
+ * rank would be ignored silently. */
 static uint64_t hash_command(bool is_of_sweep)
 {
     uint64_t hash = 1;
@@ -225,7 +233,8 @@ static uint64_t hash_command(bool is_of_sweep)
     return hash;
 }
 
-/* Rank 0 hears of all, and says who they are. */
+/* Introduces all ranks to rank 0, which compares their versions and command lines and then sends
+ * the names of all machines. */
 static enum exit_code meet(struct ranks *ranks, bool is_of_sweep, struct error *error)
 {
     struct hello own = {.command = hash_command(is_of_sweep)};
@@ -248,8 +257,8 @@ static enum exit_code meet(struct ranks *ranks, bool is_of_sweep, struct error *
             memcpy(ranks->peers[message->from].machine, hello.machine, MACHINE_BYTES);
             if (code == EXIT_CODE_OK && strcmp(hello.version, own.version) != 0) {
                 code = usage_refuse(error,
-                                    "machine %s has another version: %s there, %s here (%s): "
-                                    "install the same one everywhere",
+                                    "machine %s has a different version: %s there, %s here (%s): "
+                                    "install the same version everywhere",
                                     hello.machine, hello.version, own.version, own.machine);
             }
             if (code == EXIT_CODE_OK && hello.command != own.command) {
@@ -276,7 +285,7 @@ static enum exit_code meet(struct ranks *ranks, bool is_of_sweep, struct error *
     return code;
 }
 
-static enum exit_code begin(struct ranks **made, bool is_of_runs, struct error *error)
+static enum exit_code begin(struct ranks **made, bool runs_programs, struct error *error)
 {
     char why[ERROR_TEXT_BYTES] = "";
     const struct ranks_module *module = relay_of_program();
@@ -290,7 +299,7 @@ static enum exit_code begin(struct ranks **made, bool is_of_runs, struct error *
     if (module == NULL) {
         return EXIT_CODE_USAGE;
     }
-    module = is_of_runs ? relay_through(module) : module;
+    module = runs_programs ? relay_through(module) : module;
     struct ranks *ranks = calloc(1, sizeof *ranks);
     if (ranks == NULL || !module->start(&ranks->number, &ranks->count, why, sizeof why)) {
         free(ranks);
@@ -301,22 +310,23 @@ static enum exit_code begin(struct ranks **made, bool is_of_runs, struct error *
     ranks->module = module;
     ranks->last = &ranks->first;
     ranks->lines = -1;
-    ranks->is_of_runs = is_of_runs;
-    ranks->looked_ns = ranks->told_ns = mono_now_ns();
+    ranks->runs_programs = runs_programs;
+    ranks->polled_ns = ranks->sent_ns = mono_now_ns();
     pthread_mutex_init(&ranks->lock, NULL);
     ranks->peers = calloc(ranks->count, sizeof *ranks->peers);
     if (ranks->peers == NULL || ranks->count > RANKS_MAX) {
         const unsigned count = ranks->count;
         fini(ranks);
         module->end(false);
-        error_set(error, ERROR_MEMORY, 0, NULL, "%u ranks are too many", count);
+        error_set(error, ERROR_MEMORY, 0, NULL, "%u ranks are too many: at most %d are possible",
+                  count, RANKS_MAX);
         return EXIT_CODE_CLIENT_LIMIT;
     }
     if (ranks->count == 1) {
         fini(ranks);
         module->end(true);
         for (size_t i = 0; i < COUNT_OF(number_names); i++) {
-            unsetenv(number_names[i]); /* MPI cannot be started again by a program of a run */
+            unsetenv(number_names[i]); /* the program of a run must not start MPI again */
         }
         return EXIT_CODE_OK;
     }
@@ -349,7 +359,7 @@ bool ranks_open_run(struct ranks *ranks, struct buffer *path, int *in)
 void ranks_carry(struct ranks *ranks, int64_t limit_ns)
 {
     if (ranks != NULL) {
-        ranks_look(ranks);
+        ranks_poll(ranks);
         relay_wait(limit_ns);
     }
 }
@@ -364,7 +374,7 @@ enum exit_code ranks_close_run(struct ranks *ranks, enum exit_code code, struct 
     const int64_t limit_ns = mono_now_ns() + RANKS_LOST_NS;
     while (!ranks->module->is_idle() && !ranks->is_broken && mono_now_ns() < limit_ns &&
            ranks_wait_on(ranks, &wait)) {
-    } /* the end would overtake what it said last, where that is bulk */
+    } /* otherwise the report of the end could overtake the program's last bulk message */
     for (unsigned i = 0; i < ranks->count; i++) {
         if ((i == 0) != (ranks->number == 0) && ranks_is_alive(ranks, i) && !relay_tell_end(i)) {
             ranks_lose(ranks, i);
@@ -393,14 +403,15 @@ bool ranks_give_text(struct ranks *ranks, struct buffer *text)
     return message != NULL && !buffer_failed(text);
 }
 
-/* Rank 0: takes what one of the others came to. */
-static enum exit_code settle_ready(struct ranks *ranks, const struct message *message,
-                                   const char *version, struct error *error)
+/* Reads the outcome of another rank at rank 0. Returns its exit code, with *error filled if that is
+ * not OK, or USAGE if its client library differs. */
+static enum exit_code receive_ready(struct ranks *ranks, const struct message *message,
+                                    const char *version, struct error *error)
 {
     const char *machine = ranks->peers[message->from].machine;
     struct ready ready;
     ranks_open_message(message, &ready, sizeof ready);
-    ranks->is_claimed = ranks->is_claimed || ready.does_claim;
+    ranks->is_any_tracing = ranks->is_any_tracing || ready.is_tracing;
     if (ready.code != EXIT_CODE_OK) {
         error_set(error, ready.error.kind, ready.error.native_code, ready.error.sqlstate,
                   "machine %.60s, rank %u: %s", machine, message->from, ready.error.text);
@@ -408,8 +419,8 @@ static enum exit_code settle_ready(struct ranks *ranks, const struct message *me
     }
     if (version != NULL && strcmp(ready.version, version) != 0) {
         return usage_refuse(error,
-                            "machine %.60s has another client library: %.100s there, %.100s here "
-                            "(%.60s): install the same one everywhere",
+                            "machine %.60s has a different client library: %.100s there, %.100s "
+                            "here (%.60s): install the same version everywhere",
                             machine, ready.version, version, ranks->peers[0].machine);
     }
     return EXIT_CODE_OK;
@@ -418,13 +429,13 @@ static enum exit_code settle_ready(struct ranks *ranks, const struct message *me
 void ranks_claim(struct ranks *ranks)
 {
     if (ranks != NULL) {
-        ranks->does_claim = ranks->is_claimed = true;
+        ranks->is_tracing = ranks->is_any_tracing = true;
     }
 }
 
 bool ranks_is_claimed(const struct ranks *ranks)
 {
-    return ranks == NULL || ranks->is_claimed;
+    return ranks == NULL || ranks->is_any_tracing;
 }
 
 enum exit_code ranks_agree(struct ranks *ranks, enum exit_code code, const char *version,
@@ -434,7 +445,7 @@ enum exit_code ranks_agree(struct ranks *ranks, enum exit_code code, const char 
         return code;
     }
     if (ranks->number > 0) {
-        struct ready ready = {.code = code, .does_claim = ranks->does_claim, .error = *error};
+        struct ready ready = {.code = code, .is_tracing = ranks->is_tracing, .error = *error};
         snprintf(ready.version, sizeof ready.version, "%s", version == NULL ? "" : version);
         ranks_post(ranks, 0, KIND_READY, &ready, sizeof ready);
         struct message *message = ranks_wait_for(ranks, KIND_AGREED);
@@ -447,12 +458,12 @@ enum exit_code ranks_agree(struct ranks *ranks, enum exit_code code, const char 
         return code;
     }
     for (unsigned i = 1; i < ranks->count; i++) {
-        ranks->peers[i].has_come = false;
+        ranks->peers[i].has_answered = false;
     }
     for (unsigned i = 1; i < ranks->count && code == EXIT_CODE_OK; i++) {
         struct message *message = ranks_wait_for(ranks, KIND_READY);
         code = message == NULL ? ranks_explain(ranks, error)
-                               : settle_ready(ranks, message, version, error);
+                               : receive_ready(ranks, message, version, error);
         ranks_free_message(message);
     }
     ranks_post_all(ranks, KIND_AGREED, &code, sizeof code);
@@ -486,13 +497,13 @@ unsigned ranks_agree_most(struct ranks *ranks, unsigned most, struct limit *limi
     }
     *binding = least.rank;
     *limit = least.limit;
-    limit->unit = NULL; /* another process's */
+    limit->unit = NULL; /* a pointer of another process */
     return least.sessions;
 }
 
 /* While sessions live. */
 
-/* But for the counters, which are told now and then. */
+/* Does not compare the counters: they are sent from time to time, not when they change. */
 bool ranks_states_differ(const struct ranks_state *a, const struct ranks_state *b)
 {
     return a->is_up != b->is_up || a->is_done != b->is_done || a->is_over != b->is_over ||
@@ -507,7 +518,7 @@ static bool orders_differ(const struct ranks_orders *a, const struct ranks_order
            a->noted != b->noted || a->end != b->end;
 }
 
-/* Rank 0, in a search: the same of its level. */
+/* Decides the orders for the level of a search from the states of all ranks, at rank 0. */
 static void decide_level(const struct ranks *ranks, struct ranks_orders *orders)
 {
     enum ranks_stage least = STAGE_HELD;
@@ -526,7 +537,8 @@ static void decide_level(const struct ranks *ranks, struct ranks_orders *orders)
         orders->end == SEARCH_GOES_ON && orders->has_lost ? SEARCH_RANK_LOST : orders->end;
 }
 
-/* Rank 0: what follows from what all told. Who is lost keeps nobody waiting. */
+/* Decides the orders from the states of all ranks, at rank 0. Lost ranks are left out, so that no
+ * rank waits for them. */
 static void decide(struct ranks *ranks, unsigned min_sessions, struct ranks_orders *orders)
 {
     bool are_up = true, are_done = true;
@@ -556,11 +568,11 @@ static void decide(struct ranks *ranks, unsigned min_sessions, struct ranks_orde
         orders->is_stopped = true;
         orders->reason = STOP_RANK;
     }
-    const bool is_nobody = are_up && up == 0 && orders->go_ns == 0;
-    const bool are_few = are_up && min_sessions > 1 && up < min_sessions && !are_done;
-    if (!orders->is_stopped && (is_nobody || are_few)) {
+    const bool has_no_session = are_up && up == 0 && orders->go_ns == 0;
+    const bool has_too_few = are_up && min_sessions > 1 && up < min_sessions && !are_done;
+    if (!orders->is_stopped && (has_no_session || has_too_few)) {
         orders->is_stopped = true;
-        orders->reason = is_nobody ? STOP_NO_SESSION : STOP_TOO_FEW;
+        orders->reason = has_no_session ? STOP_NO_SESSION : STOP_TOO_FEW;
     }
     if (are_up && orders->go_ns == 0) {
         orders->go_ns = mono_now_ns() + GO_LEAD_NS;
@@ -584,12 +596,12 @@ void ranks_note_level(struct ranks *ranks, enum level_outcome outcome)
     ranks->orders.outcome = outcome;
 }
 
-/* A rank has not been told the latest orders, and could be. */
-static bool has_behind(const struct ranks *ranks)
+/* Returns whether a rank that can be reached lacks the latest orders. */
+static bool any_lacks_orders(const struct ranks *ranks)
 {
     bool has = false;
     for (unsigned i = 1; i < ranks->count; i++) {
-        has = has || (ranks->peers[i].is_behind && ranks_is_beating(ranks, i));
+        has = has || (ranks->peers[i].lacks_orders && ranks_is_beating(ranks, i));
     }
     return has;
 }
@@ -598,8 +610,8 @@ static void give_orders(struct ranks *ranks)
 {
     for (unsigned i = 1; i < ranks->count; i++) {
         struct ranks_orders orders = ranks->orders;
-        ranks->peers[i].is_behind = !ranks_is_beating(ranks, i);
-        if (ranks->peers[i].is_behind) {
+        ranks->peers[i].lacks_orders = !ranks_is_beating(ranks, i);
+        if (ranks->peers[i].lacks_orders) {
             continue;
         }
         orders.go_ns += orders.go_ns == 0 ? 0 : ranks->peers[i].clock.offset_ns;
@@ -613,22 +625,22 @@ void ranks_exchange(struct ranks *ranks, const struct ranks_state *own, unsigned
     const int64_t now_ns = mono_now_ns();
     struct peer *self = &ranks->peers[ranks->number];
     const bool has_changed = ranks_states_differ(own, &self->state);
-    ranks_look(ranks);
+    ranks_poll(ranks);
     self->state = *own;
     if (ranks->number == 0) {
         decide(ranks, min_sessions, &ranks->orders);
-        if (orders_differ(&ranks->told, &ranks->orders) || has_behind(ranks) ||
-            now_ns - ranks->told_ns >= RANKS_SLOW_BEAT_NS) {
-            ranks->told_ns = now_ns;
-            ranks->told = ranks->orders;
+        if (orders_differ(&ranks->sent_orders, &ranks->orders) || any_lacks_orders(ranks) ||
+            now_ns - ranks->sent_ns >= RANKS_SLOW_BEAT_NS) {
+            ranks->sent_ns = now_ns;
+            ranks->sent_orders = ranks->orders;
             give_orders(ranks);
         }
     } else {
-        if (has_changed || now_ns - ranks->told_ns >= ranks_beat_ns(ranks)) {
-            ranks->told_ns = now_ns;
+        if (has_changed || now_ns - ranks->sent_ns >= ranks_beat_ns(ranks)) {
+            ranks->sent_ns = now_ns;
             ranks_post(ranks, 0, KIND_STATE, own, sizeof *own);
         }
-        if (ranks->patient_ns - ranks->peers[0].heard_ns > RANKS_SLOW_LOST_NS) {
+        if (ranks->poll_clock_ns - ranks->peers[0].heard_ns > RANKS_SLOW_LOST_NS) {
             ranks_lose(ranks, 0);
         }
         if (ranks->has_ended) {
@@ -685,8 +697,8 @@ bool ranks_await_merge(struct ranks *ranks, int64_t limit_ns)
     const int64_t until_ns = mono_now_ns() + limit_ns;
     while (!ranks->has_ended) {
         const int64_t now_ns = mono_now_ns();
-        if (now_ns - ranks->told_ns >= ranks_beat_ns(ranks)) {
-            ranks->told_ns = now_ns;
+        if (now_ns - ranks->sent_ns >= ranks_beat_ns(ranks)) {
+            ranks->sent_ns = now_ns;
             ranks_post(ranks, 0, KIND_STATE, &ranks->peers[ranks->number].state,
                        sizeof(struct ranks_state));
         }
@@ -701,7 +713,8 @@ bool ranks_await_merge(struct ranks *ranks, int64_t limit_ns)
     return ranks->is_merged;
 }
 
-/* One that has come; NULL: none has. */
+/* Returns the payload of a received message of this kind, which the caller frees; NULL: no such
+ * message. */
 static void *take_part(struct ranks *ranks, enum kind kind, unsigned *rank, size_t *size)
 {
     struct message *message = ranks_find_message(ranks, kind);
@@ -734,15 +747,15 @@ void *ranks_take_result(struct ranks *ranks, unsigned *rank, size_t *size)
 {
     struct wait wait = {.sleep_ns = 0};
     for (;;) {
-        ranks_look(ranks);
+        ranks_poll(ranks);
         void *bytes = take_part(ranks, KIND_RESULT, rank, size);
         if (bytes != NULL) {
             ranks->peers[*rank].has_result = true;
             ranks->peers[*rank].is_lost = false;
             return bytes;
         }
-        if (has_behind(ranks)) {
-            give_orders(ranks); /* the last ones: it would work on */
+        if (any_lacks_orders(ranks)) {
+            give_orders(ranks); /* without the last orders the rank would work on */
         }
         bool is_complete = true;
         for (unsigned i = 1; i < ranks->count; i++) {
@@ -782,7 +795,7 @@ void *ranks_take_lines(struct ranks *ranks, unsigned rank, size_t *size, bool *i
     struct message *message = NULL;
     if (ranks_is_alive(ranks, rank)) {
         ranks_post(ranks, rank, KIND_MORE, "", 0);
-        ranks_look(ranks);
+        ranks_poll(ranks);
         while ((message = ranks_find_message(ranks, KIND_LINES)) == NULL &&
                (message = ranks_find_message(ranks, KIND_CUT)) == NULL &&
                !ranks_is_silent(ranks, rank) && ranks_wait_on(ranks, &wait)) {

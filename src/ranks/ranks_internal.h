@@ -1,6 +1,9 @@
 /*
- * What the files of the ranks share: the messages between ranks, and what each rank knows of the
- * others. Main thread, unless said.
+ * Declarations shared by the files of src/ranks: the messages between ranks, and what each rank
+ * knows about the other ranks. Main thread only, unless stated otherwise.
+ *
+ * Ranks that are silent for too long are lost. Silence is measured on the poll clock, which
+ * advances only while this process polls for messages.
  */
 #ifndef RANKS_INTERNAL_H
 #define RANKS_INTERNAL_H
@@ -11,39 +14,41 @@
 #include "ranks/module.h"
 #include "ranks/ranks.h"
 
-/* Of rank 0 and, before the run, of all: what they do may keep them from beating for long. */
+/* Intervals between signs of life, and silence after which a rank is lost. The slow ones are for
+ * rank 0 and, before the run, for all ranks, because their work may keep them from beating for
+ * long. */
 #define RANKS_SLOW_BEAT_NS (15 * MONO_NS_PER_S)
 #define RANKS_SLOW_LOST_NS (4 * RANKS_SLOW_BEAT_NS)
 #define RANKS_LOST_NS (15 * MONO_NS_PER_S)
 
 enum {
     MACHINE_BYTES = sizeof(((struct rank_result *)0)->machine),
-    HEAD_BYTES = 8 /* of a message, its kind: the payload is aligned */
+    HEAD_BYTES = 8 /* of the kind of a message; keeps the payload after it aligned */
 };
 
 enum kind {
     KIND_HELLO, /* struct hello: who a rank is */
     KIND_BEAT,  /* before the run: the rank lives */
     KIND_TEXT,
-    KIND_READY,  /* struct ready: what a rank came to */
+    KIND_READY,  /* struct ready: the outcome of a rank so far */
     KIND_AGREED, /* enum exit_code, from rank 0 */
     KIND_PING,   /* int64_t: when it was sent */
-    KIND_PONG,   /* two of them: the same, and when it was answered */
+    KIND_PONG,   /* two int64_t: the moment in the ping, and when it was answered */
     KIND_START,  /* int64_t: when the run begins */
     KIND_STATE,  /* struct ranks_state */
     KIND_ORDERS, /* struct ranks_orders */
     KIND_MOST,   /* struct most */
-    KIND_LEVEL,  /* what a rank came to at a level of a search */
-    KIND_RESULT,
-    KIND_MORE,  /* rank 0 wants more lines */
-    KIND_LINES, /* some; none: there are no more */
-    KIND_CUT,   /* they cannot be read */
-    KIND_END,   /* struct end: rank 0 lets go */
+    KIND_LEVEL,  /* a packed level of a search */
+    KIND_RESULT, /* a packed result */
+    KIND_MORE,   /* rank 0 wants more lines */
+    KIND_LINES,  /* lines; empty: no more lines */
+    KIND_CUT,    /* the lines cannot be read */
+    KIND_END,    /* struct end: rank 0 ends the ranks */
 };
 
 struct end {
-    bool is_merged; /* it has what the others gave away */
-    bool is_broken; /* some rank is lost: nobody can wait for all */
+    bool is_merged; /* the receiver's result is part of the merged result */
+    bool is_broken; /* a rank is lost, so the ranks cannot wait for all others */
 };
 
 struct message {
@@ -53,96 +58,100 @@ struct message {
     char *bytes; /* owned: the kind, then the payload */
 };
 
-/* Another rank, as rank 0 sees it, or the leader, as the others do. */
+/* A rank, as this rank knows it. Only rank 0 knows the clocks and states of all ranks. */
 struct peer {
     char machine[MACHINE_BYTES];
     uint64_t weight;
     struct plan_share share;
-    unsigned part;            /* of the sessions that were shared out last */
-    struct ranks_clock clock; /* the latest; drift against the first */
+    unsigned part;            /* of the sessions that `share` divided last */
+    struct ranks_clock clock; /* the latest measurement */
     int64_t first_offset_ns, first_error_ns;
     int64_t trip_ns;   /* shortest round trip of this measurement */
     unsigned pings;    /* answered in this measurement */
-    int64_t pinged_ns; /* 0: no answer is due */
-    int64_t heard_ns;  /* on the clock of looking, */
-    int64_t lost_ns;   /* … where it is lost */
-    bool has_come;     /* to what rank 0 waits for */
+    int64_t pinged_ns; /* when the ping in flight was sent; 0: no ping in flight */
+    int64_t heard_ns;  /* when its latest message arrived, on the poll clock */
+    int64_t lost_ns;   /* when it became lost, on the poll clock */
+    bool has_answered; /* it has sent the message that this rank waits for */
     bool has_result, is_lost;
-    bool is_refused; /* its result came damaged */
-    bool is_behind;  /* it was not told the latest orders */
-    unsigned levels; /* of a search, whose results it gave */
+    bool is_refused;   /* its result was damaged */
+    bool lacks_orders; /* it lacks the latest orders */
+    unsigned levels;   /* of a search: how many packed levels it has sent */
     struct ranks_state state;
 };
 
 struct ranks {
     const struct ranks_module *module;
     unsigned number, count;
-    struct peer *peers; /* by rank */
-    struct message *first, **last;
-    bool has_ended; /* rank 0 let go, or there is no point in waiting for it */
+    struct peer *peers;            /* by rank */
+    struct message *first, **last; /* received messages that await a waiter */
+    bool has_ended;                /* rank 0 has ended the ranks, or is lost */
     bool is_merged;
-    bool is_broken;  /* some rank cannot take part in the end */
-    bool is_of_runs; /* each a program of its own */
-    bool does_claim, is_claimed;
-    int lines;         /* descriptor; -1: none are offered */
-    off_t lines_given; /* bytes */
-    int64_t alert_ns;
-    int64_t limit_ns;              /* of waits; 0: none */
-    int64_t signal_ns;             /* on the clock of looking; 0: no signal has come */
-    int64_t looked_ns, patient_ns; /* latest look for messages; time spent looking, all in all */
-    struct ranks_orders orders;    /* the latest */
-    struct ranks_orders told;      /* the same as rank 0 told them last */
-    int64_t told_ns;               /* when they, or the own state, were sent last */
-    pthread_mutex_t lock;          /* guards the counters */
+    bool is_broken;     /* some rank cannot take part in the end */
+    bool runs_programs; /* each run is a program of its own */
+    bool is_tracing, is_any_tracing;
+    int lines;                        /* descriptor; -1: no lines are offered */
+    off_t lines_given;                /* bytes */
+    int64_t alert_ns;                 /* a wait yields instead of sleeping until this moment */
+    int64_t limit_ns;                 /* the end of all waits; 0: without limit */
+    int64_t signal_ns;                /* when a signal was seen, on the poll clock; 0: no signal */
+    int64_t polled_ns, poll_clock_ns; /* moment of the latest poll; the poll clock */
+    struct ranks_orders orders;       /* the latest */
+    struct ranks_orders sent_orders;  /* the orders that rank 0 sent last */
+    int64_t sent_ns;      /* when the orders, or the state of this rank, were sent last */
+    pthread_mutex_t lock; /* guards the counters */
     uint64_t others[RECORDER_COUNTERS], shown[RECORDER_COUNTERS];
 };
 
-/* A wait for messages. */
+/* A wait for messages. Begins zeroed. */
 struct wait {
-    int64_t sleep_ns;
-    int64_t limit_ns; /* from a signal on; 0: none came */
+    int64_t sleep_ns; /* the latest sleep */
+    int64_t limit_ns; /* the end of the wait after a signal; 0: no signal */
 };
 
-/* Sends to one rank, or to all that are alive; a rank that cannot be reached is lost. */
+/* Send a copy of the payload to one rank, or to all ranks that are alive. A rank that cannot be
+ * reached is lost. */
 void ranks_post(struct ranks *ranks, unsigned to, enum kind kind, const void *payload, size_t size);
 void ranks_post_all(struct ranks *ranks, enum kind kind, const void *payload, size_t size);
 
-/* Takes all messages that have come, and answers those that need no waiter. */
-void ranks_look(struct ranks *ranks);
+/* Receives all messages that have arrived, handles the messages that need no waiter, and queues the
+ * others. */
+void ranks_poll(struct ranks *ranks);
 
-/* Takes the first message of a kind that waits; NULL: there is none. Freed by the caller. */
+/* Takes the first message of a kind from the queue; the caller frees it. NULL: not in the queue. */
 struct message *ranks_find_message(struct ranks *ranks, enum kind kind);
 
-/* Waits for such a message. NULL: rank 0 has let go, a rank that it waits for is lost, or nobody
- * answers for too long. */
+/* Waits for a message of a kind; the caller frees it. NULL: rank 0 has ended the ranks, a rank is
+ * lost, or the wait has reached its limit. */
 struct message *ranks_wait_for(struct ranks *ranks, enum kind kind);
 
-/* Sleeps for a moment, and looks. False: there was a signal long ago. */
+/* Sleeps for a moment, then polls. False: the wait has reached its limit, which a signal sets. */
 bool ranks_wait_on(struct ranks *ranks, struct wait *wait);
 
 enum kind ranks_kind_of(const struct message *message);
 
-/* Copies a payload of a known size. */
+/* Copies the payload to `payload`, of `size` bytes; missing bytes are zeroed. */
 void ranks_open_message(const struct message *message, void *payload, size_t size);
 void ranks_free_message(struct message *message); /* takes NULL */
 
-/* Counts a rank as lost; rank 0: the run is over. */
+/* Counts a rank as lost, unless its result has arrived. The loss of rank 0 ends the ranks. */
 void ranks_lose(struct ranks *ranks, unsigned rank);
 
-/* False: the rank is lost, or was not heard of since a signal. To write to a dead rank may end this
- * one, as Open MPI has it, and a signal can be what mpirun does when a rank has died. */
+/* Returns whether messages may be sent to the rank. False: the rank is lost, or silent since a
+ * signal. With Open MPI a message to a dead rank may end this rank, and a signal may come from
+ * mpirun because a rank has died. */
 bool ranks_is_alive(const struct ranks *ranks, unsigned rank);
 
-/* The same while sessions live, when every rank beats: what is not sent now is sent later. */
+/* Returns the same while sessions live, when every rank beats: false also for a rank that has
+ * missed beats. A message that is not sent now is sent later. */
 bool ranks_is_beating(const struct ranks *ranks, unsigned rank);
 
-/* Nothing was heard of the rank for too long. */
+/* Returns whether the rank has been silent for too long while sessions live. */
 bool ranks_is_silent(const struct ranks *ranks, unsigned rank);
 
-/* Before the run: it does not beat. */
+/* Returns whether the rank has been silent for too long before the run. */
 bool ranks_is_mute(const struct ranks *ranks, unsigned rank);
 
-/* How often a rank beats while sessions live. */
+/* Returns the time between the beats of a rank while sessions live. */
 int64_t ranks_beat_ns(const struct ranks *ranks);
 
 #endif

@@ -1,11 +1,12 @@
 /*
- * Programs that are ranks without MPI: where each run is a program of its own, the one that starts
- * it speaks to the other machines for it, for one run after the other. What they say to each other
- * goes through a socket, which is the program's standard input.
+ * Ranks without MPI of their own. When each run is a program of its own (a sweep), the parent
+ * process that starts the programs, one after the other, exchanges messages with the other machines
+ * for them. Parent and program communicate through a socket, which is the program's standard input.
  *
- * Between machines a message ends in the number of its run, so that none reaches the program of
- * another run; 0 is of those that start the programs. Where that is all of it, the program of the
- * rank that it is from has ended, which is an empty message for the one that gets it.
+ * Between machines each message ends with the number of its run, so that it cannot reach the
+ * program of another run. The number 0 marks messages between the parents themselves. A message
+ * that consists of the number only means that the sender's program has ended; the receiving program
+ * gets it as an empty message.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,37 +23,37 @@
 #include "base/process.h"
 #include "ranks/module.h"
 
-/* After a message as short as a question about a clock, or its answer, there is no sleep for so
- * long: the next one is on its way, and the time that it takes is an error of the clock. */
+/* The parent does not sleep for this long after a message as short as a ping or its answer: the
+ * next ping is on its way, and its delay is an error of the measured clock. */
 #define ALERT_NS (20 * MONO_NS_PER_MS)
 
 enum {
     SHORT_BYTES = 24,
 };
 
-/* What a program finds in its socket when it starts: who it is. */
+/* The first bytes in the socket of a program: its rank, and how many ranks there are. */
 struct greeting {
     char text[24];
     unsigned number, count;
 };
 static const char greeting_text[sizeof((struct greeting *)0)->text] = "append: a rank of a run";
 
-/* Before the bytes of each message. */
+/* The head of each message in the socket. */
 struct head {
     uint64_t size;
-    uint32_t rank; /* to the program: from whom; from it: to whom */
+    uint32_t rank; /* to the program: the sender; from the program: the receiver */
     uint32_t is_bulk;
 };
 
-/* An end of the socket, with what has come of the next message. */
+/* An end of the socket, with the received part of the next message. */
 struct end {
-    int fd; /* -1: closed, by the other side too */
+    int fd; /* -1: closed by this side or by the other */
     struct head head;
-    char *bytes; /* with room for the number of the run */
-    uint64_t done;
+    char *bytes;   /* with room for the number of the run; NULL: the head is incomplete */
+    uint64_t done; /* received bytes of the head, or of `bytes` */
 };
 
-/* As it is with MPI: who sent it would wait for ever. */
+/* Ends this process, as mpi.c ends all ranks: the sender of a lost message would wait forever. */
 static void give_up(void)
 {
     static const char why[] = "append: a message of another rank is lost: out of memory\n";
@@ -69,7 +70,7 @@ static void shut(struct end *end)
     *end = (struct end){.fd = -1};
 }
 
-/* The next message that is whole, to be freed; NULL: there is none. */
+/* Returns the next complete message, which the caller frees; NULL: no complete message yet. */
 static char *take_from(struct end *end, struct head *head)
 {
     while (end->fd >= 0) {
@@ -109,8 +110,8 @@ static char *take_from(struct end *end, struct head *head)
 /* The program of a run. */
 
 static struct end parent = {.fd = -1};
-static struct greeting own; /* also of who starts programs */
-static unsigned next_lost;
+static struct greeting own; /* in the program: received; in the parent: sent */
+static unsigned next_lost;  /* rank that is reported as lost next, after the parent has gone */
 
 static bool program_start(unsigned *number, unsigned *count, char *why, size_t size)
 {
@@ -156,7 +157,7 @@ static void *program_take(unsigned *from, size_t *size)
     *from = head.rank;
     *size = head.size;
     if (parent.fd < 0 && next_lost < (own.number == 0 ? own.count : 1)) {
-        bytes = calloc(1, 1); /* who started it is gone: nobody can be reached */
+        bytes = calloc(1, 1); /* the parent is gone: reports the other ranks as lost, one by one */
         *from = next_lost++;
     }
     return bytes;
@@ -189,9 +190,9 @@ const struct ranks_module *relay_of_program(void)
     return is_program ? &module : NULL;
 }
 
-/* Who starts the programs. */
+/* The parent. */
 
-/* A message that the program has not taken yet. */
+/* A message that the program has not read yet. */
 struct piece {
     struct piece *next;
     size_t size, done; /* of the head and the bytes */
@@ -200,8 +201,8 @@ struct piece {
 };
 
 static const struct ranks_module *carrier; /* MPI */
-static uint32_t run;                       /* the latest */
-static uint32_t lost_run;                  /* latest whose program at rank 0 has ended early */
+static uint32_t run;                       /* number of the current run */
+static uint32_t lost_run;                  /* the latest run whose program at rank 0 ended early */
 static struct end program = {.fd = -1};
 static struct piece *first, **last = &first;
 static int64_t alert_ns, sleep_ns;
@@ -215,7 +216,7 @@ static bool carrier_start(unsigned *number, unsigned *count, char *why, size_t s
     return is_started;
 }
 
-/* `bytes` have room for the number of a run. */
+/* Sends a message of the run `of_run`. `bytes` must have room for the number of the run. */
 static bool send_of(uint32_t of_run, struct head head, char *bytes)
 {
     memcpy(bytes + head.size, &of_run, sizeof of_run);
@@ -240,8 +241,8 @@ static void note_message(size_t size)
     }
 }
 
-/* Never waits for the program, which may have other things to do. */
-static void give_waiting(void)
+/* Writes queued messages to the program, as far as it does not block: the program may be busy. */
+static void write_queued(void)
 {
     while (first != NULL && program.fd >= 0) {
         struct piece *piece = first;
@@ -249,7 +250,7 @@ static void give_waiting(void)
         const ssize_t sent = send(program.fd, bytes + piece->done, piece->size - piece->done,
                                   MSG_DONTWAIT | MSG_NOSIGNAL);
         if (sent < 0 && errno != EINTR) {
-            return; /* there is no room, or no program: then its end is found by reading */
+            return; /* no room; if the program has ended, take_from finds that */
         }
         piece->done += sent > 0 ? (size_t)sent : 0;
         if (piece->done == piece->size) {
@@ -260,11 +261,12 @@ static void give_waiting(void)
     }
 }
 
+/* Queues a message of rank `from` for the program, and writes what it can. */
 static void give(unsigned from, const void *bytes, size_t size)
 {
     struct piece *piece = program.fd < 0 ? NULL : malloc(sizeof *piece + size);
     if (program.fd < 0) {
-        return; /* it has ended */
+        return; /* the program has ended */
     }
     if (piece == NULL) {
         give_up();
@@ -277,7 +279,7 @@ static void give(unsigned from, const void *bytes, size_t size)
     }
     *last = piece;
     last = &piece->next;
-    give_waiting();
+    write_queued();
 }
 
 static void take_from_program(void)
@@ -292,7 +294,7 @@ static void take_from_program(void)
     }
 }
 
-/* What is for the caller; all else goes its way. */
+/* Returns the next message for the parent itself. Passes all messages of the program on. */
 static void *carrier_take(unsigned *from, size_t *size)
 {
     char *bytes;
@@ -315,7 +317,7 @@ static void *carrier_take(unsigned *from, size_t *size)
         }
         free(bytes);
     }
-    give_waiting();
+    write_queued();
     return NULL;
 }
 
@@ -324,7 +326,8 @@ static bool carrier_is_idle(void)
     return carrier->is_idle();
 }
 
-/* After a signal mpirun ends all, and answers nobody who would leave in good order. */
+/* Ends the transport. After a signal mpirun kills all processes and does not answer a process that
+ * wants to leave in order. */
 static void carrier_end(bool are_all_there)
 {
     if (!interrupt_requested()) {

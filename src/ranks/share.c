@@ -19,7 +19,7 @@ static bool has_machine(const struct ranks *ranks, const char *name)
     return i < ranks->count;
 }
 
-/* The weight of every rank. */
+/* Sets the weight of every rank. */
 static enum exit_code weigh(struct ranks *ranks, const struct plan *plan, struct error *error)
 {
     const char *text = plan->weights;
@@ -61,9 +61,10 @@ static enum exit_code weigh(struct ranks *ranks, const struct plan *plan, struct
                                          "--sample-only");
 }
 
-/* Each further session goes to the rank that has the most weight for each of its sessions and that
- * one (V. D'Hondt, 1882): nobody's part gets smaller when there are more sessions. Nobody has less
- * than its weight's share without the remainder, where this begins. */
+/* Sets the part of each rank of `sessions`. Begins with each rank's share by weight, rounded down,
+ * which the method never goes below. Each further session goes to the rank with the highest
+ * quotient of its weight and its sessions plus one (V. D'Hondt, 1882). So more sessions never make
+ * a part smaller. */
 static void share(struct ranks *ranks, unsigned sessions)
 {
     uint64_t all = 0;

@@ -169,7 +169,7 @@ class Null(Ranks, Searching):
                              self.out(), ":", "-n", 1, other, "4", "400", "null:",
                              program="mpirun")
         ended = self.end_ranks(process, 2)
-        self.assertRegex(ended.reason, r"machine \S+ has another version: append 0.1.9.* there, "
+        self.assertRegex(ended.reason, r"machine \S+ has a different version: append 0.1.9.* there, "
                                        r"append 0.1.0.* here")
 
     def test_the_program_itself_has_no_mpi(self):

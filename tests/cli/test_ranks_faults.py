@@ -53,7 +53,7 @@ class Faults(Ranks):
         err = self.ended(self.start_faulty(4, "2000", "20000", "null:", "--out", out, rank=1,
                                            bytes=20_000, signal=0, damage=1))
         run = self.check_lost(out, err, "VALID")
-        self.assertIn("the result of rank 1 is not whole", err)
+        self.assertIn("the result of rank 1 is damaged or incomplete", err)
         self.assertEqual(run.rows["acknowledged"], 20_000)
         self.assertEqual(run.sessions["finished"], 1500)
         self.append("report", f"{out}.rank1")

@@ -466,7 +466,7 @@ TEST(test_servers)
         {1,
          {0, 0},
          true,
-         "no rank that is left is on the server's machine; CPU is that of "
+         "no remaining rank is on the server's machine; CPU is that of "
          "machine m0"},
         {1, {0, 1}, false, "of machine m0, rank 1"},
         {2, {1, 1}, false, "of machine m0, rank 0; other servers: ranks.csv"},
@@ -478,7 +478,7 @@ TEST(test_servers)
         {2,
          {1, 1},
          true,
-         "of machine m0, rank 0; 1 of 2 servers have no rank that is left on "
+         "of machine m0, rank 0; 1 of 2 servers have no remaining rank on "
          "their machine"},
     };
     const struct operation_list operations = operation_list_all();
