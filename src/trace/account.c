@@ -12,16 +12,17 @@ const char *const trace_layer_names[TRACE_LAYERS] = {"total", "vfs", "queue", "d
 
 static const char *mode_name(enum io_trace level, size_t mode)
 {
-    return mode == IO_READ              ? "read"
-           : mode == IO_WRITE           ? "write"
-           : level == IO_TRACE_REQUESTS ? "flush"
-                                        : "fsync";
+    if (mode == IO_SYNC) {
+        return level == IO_TRACE_REQUESTS ? "flush" : "fsync";
+    }
+    return mode == IO_READ ? "read" : "write";
 }
 
 #define HEX_4 "[0-9A-F][0-9A-F][0-9A-F][0-9A-F]"
 
-/* Of a path's last parts; the first that fits counts. They end at the root of a file system, which
- * may be the logs' folder: logs are known by their own names where these say it. */
+/* Patterns for the last parts of a path; the first match counts. A path begins at the root of its
+ * file system, which may be the folder of the logs, so log files are recognized by their own names
+ * where possible. */
 static const struct {
     const char *pattern;
     enum trace_file file;
@@ -31,7 +32,7 @@ static const struct {
     {"*/ibtmp*", TRACE_TEMPORARY},
     {"*/etilqs_*", TRACE_TEMPORARY},
     {"*/tmp_*", TRACE_TEMPORARY},
-    /* a segment that is being made: its syncs are none of PostgreSQL's wal_sync */
+    /* a new segment under construction: PostgreSQL's wal_sync does not count its syncs */
     {"*/xlogtemp.*", TRACE_OTHER},
     {"*/" HEX_4 HEX_4 HEX_4 HEX_4 HEX_4 HEX_4, TRACE_WAL},
     {"*/pg_wal/*", TRACE_WAL},
@@ -107,13 +108,13 @@ static void add_times(struct trace_times *times, const struct io_event *event)
     record(&times->layers[TRACE_DEVICE], event->device_ns);
 }
 
-/* How much of a layer is over after a part of the call: all of it at the end. */
+/* Returns the time of a layer in the first part_ns of the call. */
 static uint64_t share(uint64_t layer_ns, int64_t part_ns, int64_t total_ns)
 {
     return (uint64_t)((double)layer_ns * ((double)part_ns / (double)total_ns));
 }
 
-/* Two slots become one. */
+/* Halves the number of slots: each two slots become one. */
 static void halve_slots(struct trace_sum *sum)
 {
     for (size_t i = 0; i < TRACE_SLOTS; i++) {
@@ -282,7 +283,7 @@ size_t trace_write_header(char row[TRACE_ROW_BYTES], const char *place)
                             place[0] == '\0' ? "" : "rank,machine,");
 }
 
-/* By hand: there are up to some hundred thousand rows a second. */
+/* Does not use snprintf, because there may be several hundred thousand rows per second. */
 size_t trace_write_row(char row[TRACE_ROW_BYTES], const char *place, const struct io_event *event,
                        enum trace_file file, int64_t gate_ns)
 {
@@ -336,10 +337,12 @@ const struct trace_times *trace_times_at(const struct trace_sum *sum, size_t i, 
     const size_t modes = IO_MODES - IO_READ;
     *file = i < modes ? "" : trace_file_names[(i - modes) % TRACE_FILES];
     *mode = mode_name(sum->level, i < modes ? IO_READ + i : IO_SYNC);
-    /* a flush is of no file */
-    return i < modes                                                    ? &sum->modes[IO_READ + i]
-           : i < modes + TRACE_FILES && sum->level != IO_TRACE_REQUESTS ? &sum->syncs[i - modes]
-                                                                        : NULL;
+    if (i < modes) {
+        return &sum->modes[IO_READ + i];
+    }
+    /* a flush request does not belong to a file */
+    const bool has_files = sum->level != IO_TRACE_REQUESTS;
+    return has_files && i < modes + TRACE_FILES ? &sum->syncs[i - modes] : NULL;
 }
 
 bool trace_compare(const struct trace_sum *sum, size_t i, uint64_t *counted, uint64_t *traced)
@@ -369,7 +372,7 @@ bool trace_compare(const struct trace_sum *sum, size_t i, uint64_t *counted, uin
         for (unsigned file = 0; file < TRACE_FILES; file++) {
             *traced += (known[k].files & 1U << file) != 0 ? sum->between[known[k].mode][file] : 0;
         }
-        /* less: the server was restarted */
+        /* a smaller value means that the server was restarted */
         *counted = after->entries[i].value - before->entries[i].value;
         return after->entries[i].value >= before->entries[i].value;
     }

@@ -1,19 +1,20 @@
 /*
- * The part of the tracer that runs in the kernel: what the server's processes read, write and sync,
- * and where the time of each such call goes.
+ * The part of the tracer that runs in the kernel. It records what the server's processes read,
+ * write and sync, and in which layer the time of each call goes.
  *
- * The time of a call is cut into slices at every moment at which one of its requests begins, is
- * handed to the device, or is completed. A slice counts as device while a request is there, else as
- * queue while one waits, else as vfs. So the three add up to the call's time, however many requests
- * are under way at once. A request belongs to the call that its thread is in when it begins.
+ * The time of a call is divided into slices: a slice ends whenever a request of the call begins, is
+ * handed to the device, or is completed. A slice counts as device while a request is at the device,
+ * else as queue while a request waits, else as vfs. So the three layers add up to the call's time,
+ * however many requests are in flight at once. A request belongs to the call that its thread is in
+ * when the request begins.
  *
- * A flush has no moment of its own at which it is handed to the device: the kernel serves all that
- * wait by one request of its own. What of a waiting request's time that one was at the device is
- * moved from queue to device.
+ * A flush is not handed to the device itself: the kernel serves all waiting flushes with one flush
+ * request of its own. The time in which this flush request is at the device, while another request
+ * waits for it, is moved from queue to device.
  *
- * Only tracepoints of the kernel's type information (tp_btf) are used, and of its structs only the
- * members below, whose places are looked up when the programs are loaded: this file needs neither
- * the headers of a kernel nor one for each.
+ * The programs use only BTF tracepoints (tp_btf), and only the members of the kernel's structs that
+ * are declared below. Their offsets are resolved when the programs are loaded, so this file needs
+ * neither kernel headers nor a build for each kernel.
  */
 typedef unsigned char __u8;
 typedef unsigned short __u16;
@@ -140,9 +141,9 @@ enum req_flag_bits {
 };
 
 enum {
-    REQUEST_OPERATION = 0xff, /* of cmd_flags; an odd one writes */
-    REQUEST_FLUSH = 2,        /* the kernel's own, for all that wait */
-    MAPPING_FLAGS = 3,        /* of page.mapping: no file's page */
+    REQUEST_OPERATION = 0xff, /* mask of the operation in cmd_flags; odd operations write */
+    REQUEST_FLUSH = 2,        /* the kernel's own flush request, for all waiting flushes */
+    MAPPING_FLAGS = 3,        /* in page.mapping: if set, the page does not belong to a file */
     FILE_TYPE = 0170000,
     FILE_REGULAR = 0100000,
     FILE_BLOCK = 0060000,
@@ -153,8 +154,8 @@ enum {
     MAGIC_TMPFS = 0x01021994,
 };
 
-/* Makes a pointer of any origin one whose members can be read: where it points to nothing they are
- * 0. That costs less than bpf_probe_read_kernel. */
+/* Makes the members of any pointer readable. An invalid pointer reads as 0. Costs less than
+ * bpf_probe_read_kernel. */
 extern void *bpf_rdonly_cast(const void *object, __u32 type) __ksym;
 #define AS(name, address)                                                                          \
     ((struct name *)bpf_rdonly_cast((const void *)(address), bpf_core_type_id_kernel(struct name)))
@@ -164,19 +165,19 @@ char licence[] SEC("license") = "Dual MIT/GPL";
 /* Set before the programs are loaded. */
 const volatile unsigned char call_modes[IO_CALLS] = {0}; /* enum io_mode */
 
-/* Set before they are attached: the server is the tracing program, see `excluded`. */
+/* Set before the programs are attached. True: the server is the tracing program; see `excluded`. */
 unsigned char is_embedded = 0;
 
 /* Read at the end. */
 unsigned long long lost = 0; /* records for which the ring had no room */
-unsigned int files = 0;      /* numbers that were given to files */
+unsigned int files = 0;      /* the highest number of a file so far */
 
 struct {
     __uint(type, BPF_MAP_TYPE_RINGBUF);
     __uint(max_entries, IO_RING_BYTES);
 } ring SEC(".maps");
 
-/* By process: it is traced. */
+/* The traced processes. */
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(max_entries, 65536);
@@ -185,7 +186,7 @@ struct {
     __type(value, __u8);
 } processes SEC(".maps");
 
-/* Threads of a traced process that are not. */
+/* Threads of a traced process that are not traced. */
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(max_entries, 1024);
@@ -194,17 +195,17 @@ struct {
     __type(value, __u8);
 } excluded SEC(".maps");
 
-/* The call that a thread is in, or its latest one. A request keeps the start, by which it finds out
- * whether the call that it belongs to is still the one that is there. */
+/* The present or latest call of a thread. A request keeps the start of its call, which shows
+ * whether the thread is still in that call. */
 struct operation {
     struct bpf_spin_lock lock;
     __u32 file;
-    __u64 start_ns; /* 0: it has ended */
-    __u64 mark_ns;  /* up to here its time is counted */
+    __u64 start_ns; /* 0: the call has ended */
+    __u64 mark_ns;  /* the end of the latest slice */
     __u64 queue_ns;
     __u64 device_ns;
-    __u32 queued; /* requests that wait, and that are at a device */
-    __u32 at_device;
+    __u32 queued;    /* requests that wait */
+    __u32 at_device; /* requests at a device */
     __u32 mode;
 };
 struct {
@@ -215,13 +216,13 @@ struct {
     __type(value, struct operation);
 } operations SEC(".maps");
 
-/* By address, until it is completed. One whose end was missed is replaced when the kernel uses it
- * for the next. */
+/* The state of a request, by the request's address, until it is completed. If its end is missed,
+ * the state is replaced when the kernel uses the same address again. */
 struct state {
     __u64 start_ns;
-    __u64 issue_ns;     /* 0: it waits */
-    __u64 flush_ns;     /* of the time before, at the device in a flush that it waited for */
-    __u64 operation_ns; /* start of the operation; 0: none */
+    __u64 issue_ns; /* 0: the request waits */
+    __u64 flush_ns; /* part of the wait in which the flush that it waits for was at the device */
+    __u64 operation_ns; /* start of its call; 0: without a call */
     __u64 bytes;
     __u32 pid;
     __u32 tid;
@@ -238,10 +239,10 @@ struct {
     __type(value, struct state);
 } requests SEC(".maps");
 
-/* The latest flush by the queue in which it was. */
+/* The latest flush request of each queue. */
 struct flush {
     __u64 issue_ns;
-    __u64 end_ns; /* 0: not yet */
+    __u64 end_ns; /* 0: not completed */
 };
 struct {
     __uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -250,7 +251,7 @@ struct {
     __type(value, struct flush);
 } flushes SEC(".maps");
 
-/* Which files have numbers. The name is part of the key: one that was renamed is another. */
+/* The numbers of files. The name is part of the key, so a renamed file gets a new number. */
 struct identity {
     __u64 inode;
     __u32 device;
@@ -263,7 +264,7 @@ struct {
     __type(value, __u32);
 } numbers SEC(".maps");
 
-/* Who dirtied a file last; name_hash is 0. */
+/* The thread that dirtied a file last. In the key name_hash is 0. */
 struct writer {
     __u32 pid;
     __u32 tid;
@@ -275,7 +276,7 @@ struct {
     __type(value, struct writer);
 } writers SEC(".maps");
 
-/* Devices of file systems that have traced files. */
+/* Devices of file systems with traced files. */
 struct {
     __uint(type, BPF_MAP_TYPE_LRU_HASH);
     __uint(max_entries, 64);
@@ -289,7 +290,7 @@ static __always_inline int is_traced(__u32 pid, __u32 tid)
            (!is_embedded || bpf_map_lookup_elem(&excluded, &tid) == NULL);
 }
 
-/* The number of a file; 0: there is none, or it could not be told to the reader. */
+/* Returns the number of a file. 0: not a file, or the ring had no room for its names. */
 static __noinline __u32 number_of(struct inode *inode, struct dentry *dentry)
 {
     struct identity identity = {
@@ -298,45 +299,47 @@ static __noinline __u32 number_of(struct inode *inode, struct dentry *dentry)
     if (known != NULL || identity.inode == 0) {
         return known == NULL ? 0 : *known;
     }
-    struct io_file *told = bpf_ringbuf_reserve(&ring, sizeof *told, 0);
-    if (told == NULL) {
+    struct io_file *record = bpf_ringbuf_reserve(&ring, sizeof *record, 0);
+    if (record == NULL) {
         __sync_fetch_and_add(&lost, 1);
         return 0;
     }
     const __u32 number = __sync_fetch_and_add(&files, 1) + 1;
     const __u8 is_there = 1;
-    told->file = number;
+    record->file = number;
     for (int i = 0; i < IO_NAMES; i++) {
-        told->names[i][0] = '\0';
-        bpf_probe_read_kernel_str(told->names[i], IO_NAME_BYTES, dentry->d_name.name);
-        dentry = dentry->d_parent; /* of the root: itself */
+        record->names[i][0] = '\0';
+        bpf_probe_read_kernel_str(record->names[i], IO_NAME_BYTES, dentry->d_name.name);
+        dentry = dentry->d_parent; /* the parent of the root is the root */
     }
-    bpf_ringbuf_submit(told, BPF_RB_NO_WAKEUP);
+    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
     bpf_map_update_elem(&numbers, &identity, &number, BPF_ANY);
     bpf_map_update_elem(&devices, &identity.device, &is_there, BPF_ANY);
     return number;
 }
 
-/* Any name of the file. */
+/* Returns one of the names of a file. */
 static __always_inline struct dentry *dentry_of(struct inode *inode)
 {
     const __u64 node = (__u64)inode->i_dentry.first;
     return AS(dentry, node == 0 ? 0 : node - bpf_core_field_offset(struct dentry, d_u.d_alias));
 }
 
-/* The file whose page a request begins with; one without a number: none. */
+/* Returns the file of the first page of a request. An inode with i_ino 0 means that it has no file.
+ */
 static __always_inline struct inode *inode_of(struct request *rq)
 {
     struct page *page = rq->bio->bi_io_vec->bv_page;
-    const unsigned long head = BPF_CORE_READ(page, compound_head); /* with flags, so is the next */
+    const unsigned long head = BPF_CORE_READ(page, compound_head); /* contains flags, as mapping */
     page = (head & 1) != 0 ? AS(page, head - 1) : AS(page, page);
     const __u64 mapping = (__u64)BPF_CORE_READ(page, mapping);
     struct inode *inode = AS(address_space, (mapping & MAPPING_FLAGS) != 0 ? 0 : mapping)->host;
-    /* shared memory from which a file is read or written directly */
+    /* tmpfs: the page is shared memory, used as the buffer of direct I/O */
     return AS(inode, inode->i_sb->s_magic == MAGIC_TMPFS ? NULL : inode);
 }
 
-/* Under the operation's lock. */
+/* Ends a slice: adds the time since the previous slice to the present layer. Called under the lock
+ * of the operation. */
 static __always_inline void advance(struct operation *operation, __u64 now_ns)
 {
     if (now_ns > operation->mark_ns) {
@@ -352,13 +355,13 @@ static __always_inline void advance(struct operation *operation, __u64 now_ns)
 
 static __always_inline void emit(const struct io_event *event)
 {
-    struct io_event *told = bpf_ringbuf_reserve(&ring, sizeof *told, 0);
-    if (told == NULL) {
+    struct io_event *record = bpf_ringbuf_reserve(&ring, sizeof *record, 0);
+    if (record == NULL) {
         __sync_fetch_and_add(&lost, 1);
         return;
     }
-    *told = *event;
-    bpf_ringbuf_submit(told, BPF_RB_NO_WAKEUP);
+    *record = *event;
+    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
 
 SEC("tp_btf/sys_enter")
@@ -454,7 +457,10 @@ int BPF_PROG(request_begins, struct request *rq)
     const __u64 ids = bpf_get_current_pid_tgid(), key = (__u64)rq;
     const __u32 flags = rq->cmd_flags, bytes = rq->__data_len;
     struct state state = {.pid = ids >> 32, .tid = (__u32)ids};
-    state.mode = bytes == 0 ? IO_SYNC : (flags & 1) != 0 ? IO_WRITE : IO_READ;
+    state.mode = (flags & 1) != 0 ? IO_WRITE : IO_READ;
+    if (bytes == 0) {
+        state.mode = IO_SYNC;
+    }
     state.bytes = bytes;
     state.has_preflush =
         (flags >> bpf_core_enum_value(enum req_flag_bits, __REQ_PREFLUSH)) & 1 ? 1 : 0;
@@ -478,7 +484,7 @@ int BPF_PROG(request_begins, struct request *rq)
         struct task_struct *task = bpf_get_current_task_btf();
         struct inode *inode = inode_of(rq);
         struct identity identity = {.inode = inode->i_ino, .device = inode->i_sb->s_dev};
-        /* who else reads a file of the server does it for himself */
+        /* a read by another process is not on behalf of the server */
         const struct writer *writer =
             state.mode == IO_READ ? NULL : bpf_map_lookup_elem(&writers, &identity);
         const __u32 device = rq->bio->bi_bdev->bd_dev;
@@ -502,8 +508,8 @@ int BPF_PROG(request_begins, struct request *rq)
     return 0;
 }
 
-/* How long the latest flush of a request's queue was at the device since the request began; that
- * much of its operation's queue becomes device. */
+/* Returns how long the latest flush of the request's queue was at the device since the request
+ * began. Moves this time from queue to device in the operation, which may be NULL. */
 static __always_inline __u64 share_flush(struct request *rq, const struct state *state,
                                          struct operation *operation, __u64 now_ns)
 {
@@ -543,7 +549,7 @@ int BPF_PROG(request_is_issued, struct request *rq)
         return 0;
     }
     state->issue_ns = now_ns;
-    state->bytes = rq->__data_len; /* others may have been merged into it */
+    state->bytes = rq->__data_len; /* again, because other requests may have been merged into it */
     struct operation *operation =
         state->operation_ns == 0 ? NULL : bpf_map_lookup_elem(&operations, &state->tid);
     if (operation != NULL) {
@@ -561,7 +567,7 @@ int BPF_PROG(request_is_issued, struct request *rq)
     return 0;
 }
 
-/* The request is no more: completed, or merged into another one. */
+/* Ends a request, which is completed or merged into another request. */
 static __always_inline void end_request(struct request *rq, struct state *state, __u64 now_ns,
                                         int is_completed)
 {
@@ -616,7 +622,7 @@ int BPF_PROG(request_is_completed, struct request *rq, int error, unsigned int b
         return 0;
     }
     struct state *state = bpf_map_lookup_elem(&requests, &key);
-    if (state != NULL && bytes >= rq->__data_len) { /* else a part of it */
+    if (state != NULL && bytes >= rq->__data_len) { /* smaller: only a part is completed */
         end_request(rq, state, now_ns, 1);
     }
     return 0;
@@ -661,7 +667,7 @@ SEC("tp_btf/sched_process_exit")
 int BPF_PROG(thread_exits, struct task_struct *task)
 {
     const __u32 pid = task->tgid, tid = task->pid;
-    /* of the process the first thread may be the first to end */
+    /* the process is removed with its first thread, even if other threads are still running */
     bpf_map_delete_elem(&operations, &tid);
     if (pid == tid) {
         bpf_map_delete_elem(&processes, &pid);

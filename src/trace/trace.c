@@ -30,27 +30,27 @@ static enum status refuse(struct error *error, int number, const char *text)
 
 #include "trace/io.skel.h"
 
-/* How often the ring is read, which holds 65,000 records: the longest of these pauses leaves room
- * for a million in a second. */
+/* Pause between two reads of the ring. The ring holds 65,000 records, enough for over a million
+ * records per second. */
 #define READ_NS (20 * MONO_NS_PER_MS)
 
-/* How long records are held back at least, until it is known whether the gate was open then, and
- * the work done. */
+/* The shortest time for which records are held back, until it is known whether the gate was open
+ * and the work was done when they began. */
 #define HOLD_NS (100 * MONO_NS_PER_MS)
 
-/* How often it is looked whether the server was restarted, and how often a cgroup is walked. */
-#define LOOK_NS (250 * MONO_NS_PER_MS)
+/* Time between two checks whether the server was restarted; a cgroup is checked at every fourth. */
+#define CHECK_NS (250 * MONO_NS_PER_MS)
 
-/* The kernel measures its programs in a part of each period: it makes them slower by as much as
- * they take themselves. */
+/* The kernel measures the programs only for MEASURED_NS of each period, because measuring doubles
+ * their time. */
 #define MEASURED_NS (200 * MONO_NS_PER_MS)
 #define MEASURE_PERIOD_NS (2 * MONO_NS_PER_S)
 
 enum {
-    READER_NICE = -10, /* a reader that comes too late loses records */
+    READER_NICE = -10, /* a reader that is late loses records */
     ROWS_BYTES = 256 << 10,
     ROOTS_MAX = 64,
-    FILES_MAX = 1 << 20, /* of which the class is kept */
+    FILES_MAX = 1 << 20, /* files with a known class */
     LOG_BYTES = 256,
     HELD_MAX = 1 << 16,
 };
@@ -68,7 +68,8 @@ static const struct {
     {SYS_fdatasync, IO_SYNC},
 };
 
-/* A file may be another one's, or have another name, when the event is looked at. */
+/* An event that is held back. The class of its file is kept with it, because the file may have
+ * another name later. */
 struct held {
     struct io_event event;
     enum trace_file file;
@@ -79,45 +80,45 @@ struct tracer {
     struct ring_buffer *ring;
     struct server_process *server; /* NULL: embedded */
     bool is_of_cgroup;
-    pid_t roots[ROOTS_MAX]; /* of the processes that were found; traced ones are in a map */
+    pid_t roots[ROOTS_MAX]; /* root processes of the server; all traced processes are in a map */
     size_t root_count;
-    bool has_processes, is_added; /* the latest walk has met some; some that were not traced */
-    int64_t next_look_ns;
-    int statistics; /* descriptor that makes the kernel measure its programs; -1: it does not now */
+    bool has_processes, is_added; /* the latest scan found processes; found untraced processes */
+    int64_t next_check_ns;
+    int statistics; /* descriptor that makes the kernel measure the programs; -1: not measuring */
     int64_t begin_ns, measured_since_ns, measured_ns;
-    uint64_t run_ns; /* of the programs, in measured_ns */
+    uint64_t run_ns; /* run time of the programs in measured_ns */
     int64_t clock_offset_ns;
     pthread_t thread;
     bool has_thread;
     atomic_bool is_over;
     atomic_llong counters_ns, start_ns, gate_ns, done_ns; /* 0: not yet */
 
-    /* Of the thread, until it has ended. */
+    /* The members below belong to the reading thread until it has ended. */
     struct trace_sum *sum;
     unsigned char *classes; /* by number of the file */
     size_t class_count;
     struct held *held;
-    size_t held_count, old_count; /* these have been there for HOLD_NS */
-    int64_t next_settle_ns;
-    FILE *early; /* events from before the gate; NULL: there were none, or they are written */
+    size_t held_count, old_count; /* the first old_count have been held for HOLD_NS */
+    int64_t next_process_ns;
+    FILE *early; /* events from before the gate; NULL: no such events, or they are written */
     int csv;
-    char place[TRACE_PLACE_BYTES]; /* in front of each row */
+    char place[TRACE_PLACE_BYTES]; /* at the beginning of each row */
     char *rows;
     size_t row_bytes;
-    off_t whole_bytes; /* of the file, at the end of a row */
+    off_t whole_bytes; /* size of the file up to the last complete row */
 };
 
-/* The last warning of libbpf, whose callback has no context to keep it in. */
-static char last_words[LOG_BYTES];
+/* The last warning of libbpf. Kept here, because libbpf does not pass a context to the callback. */
+static char last_warning[LOG_BYTES];
 
-static int keep_words(enum libbpf_print_level level, const char *format, va_list arguments)
+static int keep_warning(enum libbpf_print_level level, const char *format, va_list arguments)
     __attribute__((format(printf, 2, 0)));
-static int keep_words(enum libbpf_print_level level, const char *format, va_list arguments)
+static int keep_warning(enum libbpf_print_level level, const char *format, va_list arguments)
 {
     if (level != LIBBPF_WARN) {
         return 0;
     }
-    return vsnprintf(last_words, sizeof last_words, format, arguments);
+    return vsnprintf(last_warning, sizeof last_warning, format, arguments);
 }
 
 static bool has_capabilities(void)
@@ -125,14 +126,15 @@ static bool has_capabilities(void)
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct data[2] = {{0}};
     if (syscall(SYS_capget, &header, data) != 0) {
-        return true; /* the kernel will say */
+        return true; /* unknown: loading the programs will show */
     }
     const uint64_t has = data[0].effective | (uint64_t)data[1].effective << 32;
     const uint64_t two = UINT64_C(1) << CAP_BPF | UINT64_C(1) << CAP_PERFMON;
     return (has & UINT64_C(1) << CAP_SYS_ADMIN) != 0 || (has & two) == two;
 }
 
-/* The pids that the kernel's programs see are those of the machine. */
+/* Returns whether this process has its own pid namespace. The programs in the kernel use the pids
+ * of the machine. */
 static bool is_own_pid_namespace(void)
 {
     char link[64] = "";
@@ -140,7 +142,7 @@ static bool is_own_pid_namespace(void)
            strcmp(link, "pid:[4026531836]") != 0;
 }
 
-/* In a time namespace of its own this program's clock is so far ahead of the kernel's. */
+/* Returns how far this program's clock is ahead of the kernel's; 0 outside of a time namespace. */
 static int64_t read_clock_offset_ns(void)
 {
     static const char name[] = "monotonic";
@@ -157,26 +159,27 @@ static int64_t read_clock_offset_ns(void)
     return seconds * MONO_NS_PER_S + strtoll(end, NULL, 10);
 }
 
-static enum status explain(struct error *error, int number)
+static enum status report_load_error(struct error *error, int number)
 {
     char text[ERROR_TEXT_BYTES];
     if (number == EPERM || number == EACCES) {
         return refuse(error, number,
-                      "the kernel refuses to load programs that trace (lockdown, or a container "
-                      "without CAP_BPF and CAP_PERFMON of the machine): run append on the machine "
-                      "itself, and see /sys/kernel/security/lockdown");
+                      "the kernel refuses to load tracing programs (lockdown, or a container "
+                      "without CAP_BPF and CAP_PERFMON on the machine): run append on the machine "
+                      "itself, and check /sys/kernel/security/lockdown");
     }
     if (number == ESRCH) {
         return refuse(error, number,
-                      "this kernel lacks a tracepoint that is needed (block_io_start: Linux 6.5 or "
-                      "later has it)");
+                      "this kernel does not have the tracepoint block_io_start: use Linux 6.5 or "
+                      "later");
     }
     if (number == ENOSYS) {
-        return refuse(error, number, "this kernel was built without BPF (CONFIG_BPF_SYSCALL)");
+        return refuse(error, number,
+                      "this kernel was built without BPF: it needs CONFIG_BPF_SYSCALL");
     }
-    last_words[strcspn(last_words, "\n")] = '\0';
-    snprintf(text, sizeof text, "the kernel does not take the programs: %s (%.100s)",
-             strerror(number), last_words);
+    last_warning[strcspn(last_warning, "\n")] = '\0';
+    snprintf(text, sizeof text, "the kernel does not accept the tracing programs: %s (%.100s)",
+             strerror(number), last_warning);
     return refuse(error, number, text);
 }
 
@@ -184,26 +187,28 @@ enum status trace_create(struct tracer **tracer, enum io_trace level, struct err
 {
     *tracer = NULL;
     if (!has_capabilities()) {
-        return refuse(error, EPERM,
-                      "not allowed: it needs root, or CAP_BPF and CAP_PERFMON (sudo setcap "
-                      "cap_bpf,cap_perfmon+ep on the program)");
+        return refuse(
+            error, EPERM,
+            "not allowed: run append as root, or with CAP_BPF and CAP_PERFMON (sudo setcap "
+            "cap_bpf,cap_perfmon+ep on the program)");
     }
     if (is_own_pid_namespace()) {
         return refuse(error, 0,
-                      "append runs in a container with processes of its own numbers: give it those "
-                      "of the machine (docker run --pid host --privileged)");
+                      "append runs in a container with its own pid namespace: use the machine's "
+                      "(docker run --pid host --privileged)");
     }
     if (access("/sys/kernel/btf/vmlinux", R_OK) != 0) {
-        return refuse(error, errno,
-                      "this kernel does not tell its types (/sys/kernel/btf/vmlinux: it has to be "
-                      "built with CONFIG_DEBUG_INFO_BTF)");
+        return refuse(
+            error, errno,
+            "this kernel does not have type information (/sys/kernel/btf/vmlinux): it must "
+            "be built with CONFIG_DEBUG_INFO_BTF");
     }
-    libbpf_set_print(keep_words);
+    libbpf_set_print(keep_warning);
     struct tracer *made = calloc(1, sizeof *made);
     struct io_bpf *programs = made == NULL ? NULL : io_bpf__open();
     if (programs == NULL) {
         free(made);
-        return explain(error, errno);
+        return report_load_error(error, errno);
     }
     *made = (struct tracer){.programs = programs,
                             .statistics = -1,
@@ -227,7 +232,7 @@ enum status trace_create(struct tracer **tracer, enum io_trace level, struct err
         return STATUS_OK;
     }
     trace_destroy(made);
-    return explain(error, number);
+    return report_load_error(error, number);
 }
 
 void trace_destroy(struct tracer *tracer)
@@ -255,7 +260,8 @@ void trace_destroy(struct tracer *tracer)
     free(tracer);
 }
 
-/* Writes the rows that are whole. What the disk has no room for is left out, from then on. */
+/* Writes the rows to the file. After an error the file is cut at the last complete row, and later
+ * rows are left out. */
 static void flush_rows(struct tracer *tracer)
 {
     size_t done = 0;
@@ -267,7 +273,7 @@ static void flush_rows(struct tracer *tracer)
             tracer->sum->csv_errno = written == 0 ? EIO : errno;
             done = 0;
             if (ftruncate(tracer->csv, tracer->whole_bytes) != 0) {
-                break; /* the errno stands all the same */
+                break; /* csv_errno already has the first error */
             }
         }
     }
@@ -289,8 +295,9 @@ static void write_row(struct tracer *tracer, const struct held *held, int64_t ga
                                          &held->event, held->file, gate_ns);
 }
 
-/* Adds up and writes the oldest events; rows wait in a file for the gate, or until `is_over`. */
-static void settle(struct tracer *tracer, size_t count, bool is_over)
+/* Adds up the oldest `count` events and writes their rows. Until the gate opens or the trace ends
+ * (`is_over`), the events are kept in a temporary file instead. */
+static void process_events(struct tracer *tracer, size_t count, bool is_over)
 {
     struct trace_sum *sum = tracer->sum;
     const int64_t done_ns = atomic_load(&tracer->done_ns);
@@ -299,7 +306,10 @@ static void settle(struct tracer *tracer, size_t count, bool is_over)
     sum->before.taken_ns = atomic_load(&tracer->counters_ns);
     sum->start_ns = atomic_load(&tracer->start_ns);
     sum->gate_ns = gate_ns;
-    sum->done_ns = gate_ns == 0 ? 0 : done_ns == 0 ? INT64_MAX : done_ns;
+    sum->done_ns = done_ns == 0 ? INT64_MAX : done_ns;
+    if (gate_ns == 0) {
+        sum->done_ns = 0;
+    }
     const bool is_early = gate_ns == 0 && !is_over;
     const int64_t zero_ns = gate_ns == 0 ? sum->start_ns : gate_ns;
     if (!is_early && tracer->early != NULL) {
@@ -334,7 +344,7 @@ static void keep_class(struct tracer *tracer, const struct io_file *file)
         const size_t count = MIN(2 * (size_t)file->file + 1024, FILES_MAX);
         unsigned char *classes = file->file < FILES_MAX ? realloc(tracer->classes, count) : NULL;
         if (classes == NULL) {
-            return; /* its class stays unknown */
+            return; /* the class stays TRACE_UNKNOWN */
         }
         memset(classes + tracer->class_count, TRACE_UNKNOWN, count - tracer->class_count);
         tracer->classes = classes;
@@ -344,7 +354,7 @@ static void keep_class(struct tracer *tracer, const struct io_file *file)
         (unsigned char)trace_classify(file->names, tracer->sum->is_embedded);
 }
 
-static int take(void *context, void *data, size_t bytes)
+static int on_record(void *context, void *data, size_t bytes)
 {
     struct tracer *tracer = context;
     if (bytes == sizeof(struct io_file)) {
@@ -353,7 +363,7 @@ static int take(void *context, void *data, size_t bytes)
     }
     const struct io_event *event = data;
     if (tracer->held_count == HELD_MAX) {
-        settle(tracer, HELD_MAX / 2, false); /* so many records that they cannot be held longer */
+        process_events(tracer, HELD_MAX / 2, false); /* too many records to hold them for HOLD_NS */
     }
     struct held *held = &tracer->held[tracer->held_count++];
     *held = (struct held){.event = *event, .file = class_of(tracer, event->file)};
@@ -361,7 +371,8 @@ static int take(void *context, void *data, size_t bytes)
     return 0;
 }
 
-static void see(void *context, pid_t pid, bool is_root)
+/* Adds a process of the server to the map of traced processes. */
+static void add_process(void *context, pid_t pid, bool is_root)
 {
     struct tracer *tracer = context;
     const struct bpf_map *map = tracer->programs->maps.processes;
@@ -374,8 +385,8 @@ static void see(void *context, pid_t pid, bool is_root)
     if (bpf_map__update_elem(map, &key, sizeof key, &is_there, sizeof is_there, BPF_NOEXIST) != 0) {
         return;
     }
-    /* The kernel takes a process out of the map when it begins to end it, which may have been
-     * before it was put in. A root that stays in would hide that the server was restarted. */
+    /* The kernel's program removes a process from the map when it exits, which may have been before
+     * it was added here. A dead root process in the map would hide a restart of the server. */
     if (server_process_runs(tracer->server, pid)) {
         tracer->is_added = true;
     } else {
@@ -383,20 +394,20 @@ static void see(void *context, pid_t pid, bool is_root)
     }
 }
 
-/* Fills the map of processes. Again as long as it finds some: a process that was put in may have
- * begun others between the walk and that moment, and only those that it begins later are seen by
- * the kernel. */
-static void walk(struct tracer *tracer)
+/* Fills the map of traced processes. Repeats while a scan adds processes: between the scan and its
+ * addition a process may have forked, and the kernel's program only sees its later forks. */
+static void scan_processes(struct tracer *tracer)
 {
     do {
         tracer->root_count = 0;
         tracer->has_processes = tracer->is_added = false;
-        server_process_walk(tracer->server, see, tracer);
+        server_process_walk(tracer->server, add_process, tracer);
     } while (tracer->is_added);
 }
 
-/* Looks for a server that was restarted. */
-static void look(struct tracer *tracer)
+/* Scans the processes again if a root process has ended, because the server may have been
+ * restarted. A cgroup is always scanned. */
+static void check_server(struct tracer *tracer)
 {
     const struct bpf_map *map = tracer->programs->maps.processes;
     bool is_gone = tracer->is_of_cgroup || tracer->root_count == 0;
@@ -406,11 +417,11 @@ static void look(struct tracer *tracer)
         is_gone = bpf_map__lookup_elem(map, &key, sizeof key, &is_there, sizeof is_there, 0) != 0;
     }
     if (is_gone) {
-        walk(tracer);
+        scan_processes(tracer);
     }
 }
 
-/* A thread of this program that is not the database's. */
+/* Excludes a thread of this program that does not belong to the embedded database. */
 static bool exclude(const struct tracer *tracer, uint32_t tid)
 {
     const unsigned char is_there = 1;
@@ -418,7 +429,7 @@ static bool exclude(const struct tracer *tracer, uint32_t tid)
                                 sizeof is_there, BPF_ANY) == 0;
 }
 
-/* What the programs took on all CPUs while the kernel measured them. */
+/* Returns the run time of the programs on all CPUs while the kernel measured them. */
 static uint64_t read_run_ns(const struct tracer *tracer)
 {
     struct bpf_program *program;
@@ -435,7 +446,8 @@ static uint64_t read_run_ns(const struct tracer *tracer)
     return ns;
 }
 
-/* Lets the kernel measure its programs, or no more. Others may let it do so at other times. */
+/* Starts or stops the kernel's measurement of the programs. Other processes may also start it, at
+ * other times. */
 static void measure(struct tracer *tracer, int64_t now_ns, bool is_over)
 {
     const bool is_due = !is_over && (now_ns - tracer->begin_ns) % MEASURE_PERIOD_NS < MEASURED_NS;
@@ -465,18 +477,18 @@ static void *run_reader(void *argument)
         }
         ring_buffer__consume(tracer->ring);
         const int64_t now_ns = mono_now_ns();
-        if (is_over || now_ns >= tracer->next_settle_ns) {
-            settle(tracer, is_over ? tracer->held_count : tracer->old_count, is_over);
-            tracer->next_settle_ns = now_ns + HOLD_NS;
+        if (is_over || now_ns >= tracer->next_process_ns) {
+            process_events(tracer, is_over ? tracer->held_count : tracer->old_count, is_over);
+            tracer->next_process_ns = now_ns + HOLD_NS;
         }
         measure(tracer, now_ns, is_over);
         if (is_over || now_ns >= flushed_ns + MONO_NS_PER_S) {
             flush_rows(tracer);
             flushed_ns = now_ns;
         }
-        if (!is_over && tracer->server != NULL && now_ns >= tracer->next_look_ns) {
-            tracer->next_look_ns = now_ns + LOOK_NS * (tracer->is_of_cgroup ? 4 : 1);
-            look(tracer);
+        if (!is_over && tracer->server != NULL && now_ns >= tracer->next_check_ns) {
+            tracer->next_check_ns = now_ns + CHECK_NS * (tracer->is_of_cgroup ? 4 : 1);
+            check_server(tracer);
         }
         if (!is_over) {
             mono_sleep(READ_NS);
@@ -488,7 +500,7 @@ static void *run_reader(void *argument)
     return NULL;
 }
 
-/* This program is the server, but for its threads that are there already. */
+/* Traces this program, which contains the database, except for its present threads. */
 static bool trace_own(const struct tracer *tracer)
 {
     const unsigned char is_there = 1;
@@ -512,13 +524,15 @@ static enum status find_processes(struct tracer *tracer, const struct server_sel
 {
     struct resource_summary found = {0};
     if (selector->is_embedded) {
-        return trace_own(tracer) ? STATUS_OK : refuse(error, errno, "/proc/self/task: no threads");
+        return trace_own(tracer)
+                   ? STATUS_OK
+                   : refuse(error, errno, "the threads of append cannot be read (/proc/self/task)");
     }
     tracer->server = server_process_create(selector);
     if (tracer->server == NULL) {
         return refuse(error, ENOMEM, "out of memory");
     }
-    walk(tracer);
+    scan_processes(tracer);
     if (tracer->has_processes) {
         return STATUS_OK;
     }
@@ -537,7 +551,7 @@ enum status trace_begin(struct tracer *tracer, const struct server_selector *sel
     snprintf(tracer->place, sizeof tracer->place, "%s", place);
     tracer->row_bytes = trace_write_header(tracer->rows, place);
     flush_rows(tracer);
-    tracer->ring = ring_buffer__new(bpf_map__fd(programs->maps.ring), take, tracer, NULL);
+    tracer->ring = ring_buffer__new(bpf_map__fd(programs->maps.ring), on_record, tracer, NULL);
     if (tracer->ring == NULL) {
         return refuse(error, ENOMEM, "out of memory");
     }
@@ -545,15 +559,15 @@ enum status trace_begin(struct tracer *tracer, const struct server_selector *sel
     measure(tracer, tracer->begin_ns, false);
     int number = -io_bpf__attach(programs);
     if (number != 0) {
-        return explain(error, number);
+        return report_load_error(error, number);
     }
     if (find_processes(tracer, selector, error) != STATUS_OK) {
         return STATUS_REJECTED;
     }
     number = thread_start(&tracer->thread, 0, run_reader, tracer);
     if (number != 0) {
-        error_set(error, ERROR_LIMIT, number, NULL, "--io-trace: no thread for its reader: %s",
-                  strerror(number));
+        error_set(error, ERROR_LIMIT, number, NULL,
+                  "--io-trace: cannot start the reading thread: %s", strerror(number));
         return STATUS_REJECTED;
     }
     tracer->has_thread = true;
@@ -604,8 +618,8 @@ enum status trace_create(struct tracer **tracer, enum io_trace level, struct err
     (void)level;
     *tracer = NULL;
     return refuse(error, 0,
-                  "this append was built without it (" APPEND_IO_TRACE_LACKS
-                  " was missing): scripts/setup.sh run installs what it needs");
+                  "append was built without tracing, because " APPEND_IO_TRACE_LACKS
+                  " was missing: install it with scripts/setup.sh run and build append again");
 }
 
 void trace_destroy(struct tracer *tracer)

@@ -105,8 +105,8 @@ class Refused(harness.Case):
                           ["check", "2", "postgresql://a@127.0.0.1:1/a"]):
             result = self.run_without(*arguments, "--io-trace")
             self.assertEqual(result.returncode, 3, result)
-            self.assertRegex(result.stderr, r"^append: --io-trace: (not allowed: it needs root, or "
-                                            r"CAP_BPF and CAP_PERFMON|this append was built without)")
+            self.assertRegex(result.stderr, r"^append: --io-trace: (not allowed: run append as root, or "
+                                            r"with CAP_BPF and CAP_PERFMON|append was built without)")
             self.assertEqual(result.stderr.count("\n"), 1)
             self.assertEqual(list(self.folder.iterdir()), [])
 
