@@ -1,22 +1,27 @@
 #!/bin/bash
-# Compares append with other load generators, on servers of its own.
+# Compares append with other load generators, on private servers.
 #
 #   scripts/bench.sh [quick|full] [part …]
 #
-# Parts, all of them when none is named:
+# Parts (default: all):
 #   postgresql   against pgbench
 #   mariadb      against mysqlslap and sysbench
 #   odbc         append through ODBC against append's own adapters
 #   null         the generator alone
-#   workloads    scripts against sysbench and pgbench
+#   workloads    workload scripts against sysbench and pgbench
 #   http         ClickHouse and InfluxDB: against k6, wrk and clickhouse-client
-# full (the default) takes about 60 minutes, quick about 8; its figures are rough.
+# full (the default) takes about 60 minutes; quick takes about 8 minutes and gives rough figures.
 #
-# Environment: BENCH_ROUNDS (of each comparison); rows of PostgreSQL without count(*) at 10, 100 and
-# 1,000 sessions: BENCH_ROWS_10, BENCH_ROWS_100, BENCH_ROWS_1000, with it: BENCH_COUNT_ROWS; of
-# MariaDB: BENCH_MYISAM_ROWS, BENCH_INNODB_ROWS; BENCH_ODBC_ROWS, BENCH_ODBC_COUNT_ROWS, BENCH_NULL_ROWS;
-# seconds of each run of a workload and of HTTP requests: BENCH_SECONDS; connections of these:
-# BENCH_SESSIONS ("10 100 1000"); rows against clickhouse-client: BENCH_HTTP_ROWS.
+# Environment:
+#   BENCH_ROUNDS             rounds of each comparison
+#   BENCH_ROWS_10, BENCH_ROWS_100, BENCH_ROWS_1000
+#                            rows for PostgreSQL without count(*) at 10, 100 and 1,000 sessions
+#   BENCH_COUNT_ROWS         rows for PostgreSQL with count(*)
+#   BENCH_MYISAM_ROWS, BENCH_INNODB_ROWS                      rows for MariaDB
+#   BENCH_ODBC_ROWS, BENCH_ODBC_COUNT_ROWS, BENCH_NULL_ROWS   rows for the parts odbc and null
+#   BENCH_SECONDS            seconds of each run of a workload or of HTTP requests
+#   BENCH_SESSIONS           connections for HTTP requests ("10 100 1000")
+#   BENCH_HTTP_ROWS          rows against clickhouse-client
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -62,8 +67,8 @@ case " $* " in
 esac
 case " $* " in
 *' mariadb '* | *' odbc '* | *' workloads '*)
-    # mysqlslap and sysbench connect all their clients at once; one that the queue has no room for
-    # waits for the greeting for ever.
+    # mysqlslap and sysbench connect all their clients at once. A client for which the queue has no room
+    # would wait for the greeting forever.
     scripts/mariadb.sh start "$temp" max_connections=2100 back_log=2100 innodb_buffer_pool_size=256M \
         max_prepared_stmt_count=200000
     arguments+=(--mariadb-port "$(cat "$temp/mariadb/port")")
@@ -71,7 +76,7 @@ case " $* " in
 esac
 case " $* " in
 *' http '*)
-    # Thousands of small parts are what is asked for; 1,000 queries at once, too.
+    # The requests make thousands of small parts, with 1,000 queries at once.
     scripts/clickhouse.sh start "$temp" max_concurrent_queries=1200 \
         merge_tree/parts_to_throw_insert=1000000 merge_tree/parts_to_delay_insert=1000000
     arguments+=(--clickhouse-ports "$(cat "$temp/clickhouse/port")" "$(cat "$temp/clickhouse/tcp_port")")

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Static checks: clang-format, clang-tidy, cppcheck. Prints what is wrong and fails; prints one line
-# when all is well. BUILD = a configured build folder (default build/check, made when missing).
+# Static checks: clang-format, clang-tidy, cppcheck. Prints the findings and fails if there are any.
+# BUILD = a configured build folder (default build/check, created when missing).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -9,7 +9,7 @@ build=${BUILD:-build/check}
 cmake --build "$build" --target generated_sources >/dev/null
 
 mapfile -t sources < <(find src tests include -name '*.[ch]' | sort)
-# Adapters outside the tree are built against what is installed: their compiler looks at them.
+# tests/outside is built against the installed headers, so only its own build checks it.
 mapfile -t units < <(printf '%s\n' "${sources[@]}" | grep '\.c$' | grep -vE '\.bpf\.c$|^tests/outside/')
 failed=0
 

@@ -1,25 +1,28 @@
 #!/bin/bash
-# A small run in CI: waits until a database lets sessions in, loads it, and fails when it did not do
-# what was expected of it.
+# A small run for CI: waits until a database accepts sessions, loads it, and fails when an expectation
+# is missed.
 #
 #   ci-smoke.sh TARGET [option of append …]
 #
-# Environment: APPEND (the program; default: ./append, the one installed with this script, or the one
-# in PATH), SESSIONS (20), RECORDS (20000), WAIT (seconds that the server may take to be ready, 60;
-# what waiting cannot help, such as a wrong password, ends the run at once), OUT (folder for what is
-# kept, append-smoke; must not have a run yet), EXPECT (bounds of --expect,
-# 'lost==0, sessions_connected==' and SESSIONS; empty: none).
+# Environment, with defaults:
+#   APPEND     the program (./append, else the program installed with this script, else from PATH)
+#   SESSIONS   sessions (20)
+#   RECORDS    rows (20000)
+#   WAIT       seconds until the server must be ready (60); an error that waiting cannot cure, for
+#              example a wrong password, ends the run immediately
+#   OUT        folder for the results (append-smoke); must not contain a run
+#   EXPECT     bounds of --expect ('lost==0, sessions_connected==' and SESSIONS); empty: no bounds
 #
-# In OUT stay: run/ with all files of the run and report.html in it, run.txt (what the run printed)
-# and junit.xml, which is there however this script ends.
-# The exit code is that of append: 0 when all is as expected, 5 when a bound was missed, 4 when the
-# server was not ready in time or refused; 2 for wrong usage.
+# Results in OUT: run/, all files of the run with report.html; run.txt, the output of the run; and
+# junit.xml, which is written however this script ends.
+# The exit code is append's: 0 as expected, 5 a bound was missed, 4 the server was not ready in time or
+# refused, 2 wrong usage.
 set -euo pipefail
 
 out=${OUT:-append-smoke}
 junit=$out/junit.xml
 
-# A JUnit file with one error, for what append itself did not live to tell.
+# Writes a JUnit file with one error, when append could not write it itself.
 write_junit() {
     local text
     text=$(printf %s "$1" | tr '[:cntrl:]' ' ' | sed 's/&/\&amp;/g; s/</\&lt;/g; s/>/\&gt;/g; s/"/\&quot;/g')
@@ -47,8 +50,8 @@ append=${APPEND:-}
 for program in ./append "${BASH_SOURCE[0]%/*}/../../bin/append" append; do
     [ -n "$append" ] || append=$(command -v "$program") || true
 done
-[ -n "$append" ] || fail 'there is no ./append, and none in PATH: set APPEND'
-command -v "$append" >/dev/null || fail "APPEND '$append' is no program"
+[ -n "$append" ] || fail 'append is neither here (./append) nor in PATH: set APPEND'
+command -v "$append" >/dev/null || fail "APPEND '$append' is not a program"
 [ ! -e "$out/run" ] || fail "$out/run exists already: set OUT"
 mkdir -p "$out"
 rm -f "$junit"
@@ -61,5 +64,5 @@ code=0
 cat "$out/run.txt"
 note=$(sed -n 's/.*"note": "\(.* rows were there before, .*\)".*/\1/p' "$out/run/run.json" 2>/dev/null) || true
 [ -z "$note" ] || echo "ci-smoke.sh: NOTE: $note" >&2
-[ -s "$junit" ] || write_junit "append ended with $code and did not say more than the log of this job has" "$code"
+[ -s "$junit" ] || write_junit "append ended with exit code $code: see the log of this job" "$code"
 exit "$code"

@@ -1,18 +1,18 @@
 #!/bin/bash
 # A private ClickHouse server for tests and measurements.
 #
-#   clickhouse.sh start DIR [option=value …]  makes and starts a server in DIR/clickhouse, whose files
-#                                             are owned by a user who is not root; an option is an
-#                                             element of its configuration ("max_connections=8"), or
-#                                             of one within it ("merge_tree/parts_to_throw_insert=9")
-#   clickhouse.sh stop DIR [fast|immediate]   stops it: in good order, or at once (SIGKILL)
-#   clickhouse.sh kill DIR                    SIGKILL: a crash
-#   clickhouse.sh restart DIR                 starts a stopped or killed server again, same port
+#   clickhouse.sh start DIR [option=value …]  creates and starts a server in DIR/clickhouse; its files
+#                                             belong to a user who is not root; an option is an element
+#                                             of its configuration ("max_connections=8") or an element
+#                                             within one ("merge_tree/parts_to_throw_insert=9")
+#   clickhouse.sh stop DIR [fast|immediate]   stops it: in order, or immediately (SIGKILL)
+#   clickhouse.sh kill DIR                    kills it with SIGKILL, like a crash
+#   clickhouse.sh restart DIR                 starts a stopped or killed server on its old port
 #
-# After `start`: DIR/clickhouse/port has its HTTP port on 127.0.0.1 (below 32,768: not in the range
-# that the client's own connections use), DIR/clickhouse/tcp_port that of its own protocol,
-# DIR/clickhouse/pid its process, DIR/clickhouse/log what it said. Users: append (no password),
-# append_pw (password "append secret"), default (no password). Database: append.
+# After `start` DIR/clickhouse contains: port, the HTTP port on 127.0.0.1 (below 32,768, outside the
+# range of client ports); tcp_port, the port of its own protocol; pid, the process; log, the server's
+# log. Users: append (no password), append_pw (password "append secret"), default (no password).
+# Database: append.
 set -euo pipefail
 
 name=clickhouse account=clickhouse ports=3 taken='Address already in use'
@@ -21,7 +21,7 @@ name=clickhouse account=clickhouse ports=3 taken='Address already in use'
 
 mark() { echo "--config-file=$home/config.xml"; }
 
-# Runs one statement; its answer goes to stdout, a server that does not answer to the exit status.
+# Runs one statement at port $1. Fails when the server does not answer with success.
 ask() {
     local answer
     exec 3<>"/dev/tcp/127.0.0.1/$1" || return 1
@@ -33,7 +33,7 @@ ask() {
 
 is_up() { ask "$1" 'select 1'; }
 
-# One element of the configuration: "a/b=c" is <a><b>c</b></a>.
+# Prints an element of the configuration: <a><b>c</b></a> for "a/b=c".
 write_option() {
     local path=${1%%=*} value=${1#*=} part tail=
     [[ $1 == *=* ]] || fail "$1 is not option=value"
@@ -82,14 +82,14 @@ END
 }
 
 launch() {
-    # setsid: Ctrl-C on the terminal is for the program that measures, not for the server.
+    # setsid: Ctrl-C on the terminal must reach only the measuring program, not the server.
     echo "$BASHPID" >"$home/pid"
     cd "$home" && exec "${as_user[@]}" env TMPDIR="$home/tmp" setsid clickhouse-server \
         --config-file="$home/config.xml" </dev/null >>"$home/output" 2>&1
 }
 
 set_up() {
-    ask "$1" 'create database append' || { stop immediate; fail 'the database could not be made'; }
+    ask "$1" 'create database append' || { stop immediate; fail 'cannot create the database'; }
     echo $(($1 + 1)) >"$home/tcp_port"
 }
 

@@ -2,12 +2,12 @@
 # Fuzzes the parsers of tests/fuzz with libFuzzer, AddressSanitizer and UndefinedBehaviorSanitizer.
 #
 #   scripts/fuzz.sh [NAME|all] [SECONDS]    for example: scripts/fuzz.sh url 300 (default: all 60)
-#   scripts/fuzz.sh merge [NAME|all]        adds the inputs found so far that reach new code to
+#   scripts/fuzz.sh merge [NAME|all]        adds the found inputs that reach new code to
 #                                           tests/fuzz/corpus/NAME, which fuzz.NAME replays
 #
-# Environment: BUILD (build folder, default build/fuzz; what is found is below it: found/NAME, the
-# inputs that fail: crashes/NAME-*), CC (default clang), JOBS (fuzzers at a time, default 1).
-# Fails when an input fails, and prints it in hex.
+# Environment: BUILD (build folder, default build/fuzz; found inputs are in its folder found/NAME,
+# failing inputs in crashes/NAME-*), CC (default clang), JOBS (fuzzers at a time, default 1).
+# Fails when an input makes the target fail, and prints that input in hex.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -23,13 +23,13 @@ mapfile -t names < <(find tests/fuzz -name 'fuzz_*.c' | sed 's|.*/fuzz_||; s|\.c
 [ "$wanted" = all ] || case " ${names[*]} " in
 *" $wanted "*) names=("$wanted") ;;
 *)
-    echo "fuzz.sh: no target '$wanted': there are ${names[*]}" >&2
+    echo "fuzz.sh: unknown target '$wanted': use one of ${names[*]}" >&2
     exit 2
     ;;
 esac
 case $seconds in
 '' | 0 | *[!0-9]*)
-    echo "fuzz.sh: '$seconds' is not a number of seconds from 1" >&2
+    echo "fuzz.sh: '$seconds' is not a number of seconds, 1 or more" >&2
     exit 2
     ;;
 esac
@@ -40,7 +40,7 @@ cmake --build "$build" --target fuzzers >/dev/null || cmake --build "$build" --t
 mkdir -p "$build/crashes" "$build/found"
 export ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1
 
-# What libFuzzer says in the end, in one line.
+# Prints libFuzzer's last line.
 summary() {
     local done_line
     done_line=$(grep -E '^#[0-9]+[[:space:]]+DONE' "$1" | tail -n 1 | tr '\t' ' ')
@@ -50,7 +50,7 @@ summary() {
 fuzz() {
     local name=$1 program=$build/tests/fuzz/fuzz_$1 found=$build/found/$1 log=$build/found/$1.log
     local corpus=tests/fuzz/corpus/$1 status=0 crash
-    # An adapter that is not built has no target.
+    # The target of an adapter is missing if the adapter is not built.
     [ -x "$program" ] || { echo "$name: not built"; return 0; }
     mkdir -p "$found"
     if [ "$is_merge" = 1 ]; then
@@ -59,7 +59,7 @@ fuzz() {
         return "$status"
     fi
     rm -f "$build/crashes/$name"-*
-    # A fuzzer that does not end by itself is ended, which counts as failed.
+    # A fuzzer that does not end by itself is killed, which counts as a failure.
     timeout -k 10 $((seconds + 120)) "$program" -max_total_time="$seconds" \
         -timeout=60 -rss_limit_mb=2048 -artifact_prefix="$build/crashes/$name-" \
         "$found" "$corpus" </dev/null >"$log" 2>&1 || status=$?
@@ -81,7 +81,7 @@ export -f fuzz summary
 export build seconds is_merge
 
 printf '%s\n' "${names[@]}" | xargs -P "${JOBS:-1}" -I NAME bash -c 'fuzz NAME' || {
-    echo 'fuzz.sh: FAILED, see above; mend it and add the input to tests/fuzz/corpus' >&2
+    echo 'fuzz.sh: FAILED, see above; fix the defect and add the input to tests/fuzz/corpus' >&2
     exit 1
 }
-[ "$is_merge" = 1 ] || echo "fuzz.sh: ${#names[@]} targets, nothing found in $seconds s each"
+[ "$is_merge" = 1 ] || echo "fuzz.sh: no failures in ${#names[@]} targets, $seconds s each"

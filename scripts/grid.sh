@@ -1,31 +1,31 @@
 #!/bin/bash
-# A grid of runs on a private MariaDB: sessions down, records across, count(*) after every batch.
+# Runs a grid of sessions and records on a private MariaDB, with count(*) after every batch.
 #
 #   scripts/grid.sh RECORDS …        for example: scripts/grid.sh 10M 50M 100M
 #
-# Every cell is one run of append on a new server, with a folder of its own below the grid's folder.
-# The tables max_cpu.csv, max_memory.csv, elapsed.csv, throughput.csv and exit_codes.csv there grow
-# cell by cell. A cell whose run did not end with 0 stays empty. Ctrl-C keeps what is there.
+# Each cell is one run of append on a new server, with its own folder in the grid's folder. After each
+# cell the tables max_cpu.csv, max_memory.csv, elapsed.csv, throughput.csv and exit_codes.csv there are
+# written again. A cell stays empty when its run did not end with 0. Ctrl-C keeps the results so far.
 #
 # Environment: GRID_SESSIONS (default "1000 2000 4000 6000 8000 10000 12000 14000"), GRID_OUT (folder,
-# must not exist; default append-runs/grid-<UTC>), GRID_ENGINE (default myisam, which knows how many
-# rows it has), BUILD (build folder, default build/grid). The server's files are below TMPDIR: 10
-# million rows take about 2 GB there.
+# must not exist; default append-runs/grid-<UTC>), GRID_ENGINE (default myisam, which stores its number
+# of rows), BUILD (build folder, default build/grid). The server's files are in TMPDIR: 10 million rows
+# take about 2 GB there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 [ $# -gt 0 ] || { echo 'usage: scripts/grid.sh RECORDS …' >&2; exit 2; }
 for records in "$@"; do
-    [[ $records =~ ^[1-9][0-9]*[kMG]?$ ]] || { echo "grid.sh: '$records' is no count" >&2; exit 2; }
+    [[ $records =~ ^[1-9][0-9]*[kMG]?$ ]] || { echo "grid.sh: '$records' is not a number of records (10M)" >&2; exit 2; }
 done
 read -r -a sessions_list <<<"${GRID_SESSIONS:-1000 2000 4000 6000 8000 10000 12000 14000}"
 most=0
 for sessions in "${sessions_list[@]}"; do
-    [[ $sessions =~ ^[1-9][0-9]*$ ]] || { echo "grid.sh: '$sessions' is no count" >&2; exit 2; }
+    [[ $sessions =~ ^[1-9][0-9]*$ ]] || { echo "grid.sh: '$sessions' in GRID_SESSIONS is not a number" >&2; exit 2; }
     [ "$sessions" -le "$most" ] || most=$sessions
 done
 out=${GRID_OUT:-append-runs/grid-$(date -u +%Y%m%dT%H%M%SZ)}
-[ ! -e "$out" ] || { echo "grid.sh: $out exists" >&2; exit 2; }
+[ ! -e "$out" ] || { echo "grid.sh: $out exists already: set GRID_OUT" >&2; exit 2; }
 
 scripts/setup.sh test
 build=${BUILD:-build/grid}
@@ -43,13 +43,13 @@ finish() {
     exit "$status"
 }
 trap finish EXIT
-# Ctrl-C reaches append, too, which writes its files and ends with 130; then the grid ends.
+# Ctrl-C also reaches append, which writes its files and ends with 130; then the grid ends.
 signal=0
 trap 'signal=130' INT
 trap 'signal=143' TERM HUP
 
-# Every cell has a new server: one that has held thousands of sessions keeps their memory. A pool of
-# threads holds them; with a small table cache enough open files are left for the connections.
+# Each cell gets a new server, because a server keeps the memory of thousands of earlier sessions. It
+# uses a thread pool for the sessions, and a small table cache to leave open files for connections.
 start_server() {
     scripts/mariadb.sh start "$temp" "max_connections=$((most + 50))" back_log=2000 \
         thread_handling=pool-of-threads thread_pool_max_threads=300 table_open_cache=1000

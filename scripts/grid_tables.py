@@ -1,7 +1,8 @@
-"""Puts the summary.csv files of a grid of runs into tables: sessions down, records across.
+"""Collects the summary.csv files of a grid of runs in tables: a row for each number of sessions, a
+column for each number of records.
 
     grid_tables.py FOLDER     reads FOLDER/cells.csv and FOLDER/<sessions>x<records>/summary.csv,
-                              writes FOLDER/max_cpu.csv … and prints a line about the last cell
+                              writes FOLDER/max_cpu.csv and so on, prints a line about the last cell
 """
 
 import csv
@@ -25,7 +26,8 @@ def number(text):
 
 
 def read_cells(folder):
-    """The cells in the order of their runs: sessions, records, exit code, summary of a good one."""
+    """The cells in the order of their runs: (sessions, records, exit code, summary); the summary is
+    None unless the exit code is 0."""
     cells = []
     with open(folder / "cells.csv", newline="") as file:
         for cell in csv.DictReader(file):

@@ -1,17 +1,17 @@
 #!/bin/bash
 # A private InfluxDB 1.x server for tests and measurements.
 #
-#   influxdb.sh start DIR [section.setting=value …]   makes and starts a server in DIR/influxdb, whose
-#                                                     files are owned by a user who is not root
-#   influxdb.sh stop DIR [fast|immediate]             stops it: in good order, or at once (SIGKILL)
-#   influxdb.sh kill DIR                              SIGKILL: a crash
-#   influxdb.sh restart DIR                           starts a stopped or killed server again, same port
+#   influxdb.sh start DIR [section.setting=value …]   creates and starts a server in DIR/influxdb; its
+#                                                     files belong to a user who is not root
+#   influxdb.sh stop DIR [fast|immediate]             stops it: in order, or immediately (SIGKILL)
+#   influxdb.sh kill DIR                              kills it with SIGKILL, like a crash
+#   influxdb.sh restart DIR                           starts a stopped or killed server on its old port
 #
-# After `start`: DIR/influxdb/port has its port on 127.0.0.1 (below 32,768: not in the range that the
-# client's own connections use), DIR/influxdb/pid its process, DIR/influxdb/log what it said. Database:
-# append. Users: root (superuser) and append_pw, both with the password "append secret";
-# they are asked for it only after `start DIR http.auth-enabled=true`. append_pw may read and write the
-# database append, and no more. Settings are those of influxd's configuration file.
+# After `start` DIR/influxdb contains: port, the port on 127.0.0.1 (below 32,768, outside the range of
+# client ports); pid, the process; log, the server's log. Database: append. Users: root (superuser) and
+# append_pw, both with the password "append secret", which the server asks for only after
+# `start DIR http.auth-enabled=true`. append_pw can only read and write the database append. Settings
+# are the settings of influxd's configuration file.
 set -euo pipefail
 
 name=influxdb account=influxdb ports=2 taken='address already in use'
@@ -55,13 +55,13 @@ END
 launch() {
     local environment
     mapfile -t environment <"$home/environment"
-    # setsid: Ctrl-C on the terminal is for the program that measures, not for the server.
+    # setsid: Ctrl-C on the terminal must reach only the measuring program, not the server.
     echo "$BASHPID" >"$home/pid"
     cd "$home" && exec env "${environment[@]}" "${as_user[@]}" setsid influxd -config "$home/conf" \
         </dev/null >>"$home/log" 2>&1
 }
 
-# The first user needs no password: there is nobody yet who could have one.
+# Creates the users and the database. The first user can be created without a password.
 set_up() {
     local statement
     for statement in "create user root with password 'append secret' with all privileges" \
@@ -69,7 +69,7 @@ set_up() {
         'grant all on append to append_pw'; do
         curl -sf --noproxy '*' -u 'root:append secret' --data-urlencode "q=$statement" \
             "http://127.0.0.1:$1/query" | grep -q '"results":\[{"statement_id":0}\]' ||
-            { stop immediate; fail "the server refused: $statement"; }
+            { stop immediate; fail "the server refused this statement: $statement"; }
     done
 }
 

@@ -1,10 +1,10 @@
 #!/bin/sh
-# bin/append of the tarball: starts the program, or says which libraries it lacks, all at once. The
-# dynamic linker would name the first alone, and not where it comes from.
+# bin/append of the tarball: starts the program, or lists all missing libraries with their packages. The
+# dynamic linker would only name the first library, without its package.
 program=$(dirname "$(readlink -f "$0")")/../lib/append/append
 missing=$(LD_TRACE_LOADED_OBJECTS=1 "$program" 2>/dev/null | sed -n 's/^[[:space:]]*\(.*\) => not found$/\1/p')
 [ -n "$missing" ] || exec "$program" "$@"
-# libNAME.so.4 is of libNAME4, where NAME ends in a digit of libNAME-4: Debian Policy, 8.1
+# libNAME.so.4 is in the package libNAME4, or in libNAME-4 if NAME ends in a digit (Debian Policy 8.1)
 packages=$(echo "$missing" | sed 's/\([0-9]\)\.so\./\1-/; s/\.so\.//')
 echo "append: these libraries are not installed:" $missing "(on Debian or Ubuntu: apt-get install" $packages")" >&2
 exit 3

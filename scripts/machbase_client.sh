@@ -1,10 +1,10 @@
 #!/bin/bash
-# Fetches Machbase's client library for the tests, and prints the folder it is in.
+# Downloads Machbase's client library for the tests if necessary, and prints its folder.
 #
 #   scripts/machbase_client.sh [FOLDER]     default: $XDG_CACHE_HOME/append or ~/.cache/append
 #
-# The library is the vendor's, part of a Python package that anyone may download; it is no part of
-# append and is not passed on with it. Fails when there is neither the library nor a way to get it.
+# The library belongs to the vendor and is part of a Python package that anyone may download. It is not
+# part of append and is not distributed with append. Fails when the library cannot be downloaded.
 set -euo pipefail
 
 name=machbaseAPI
@@ -13,7 +13,7 @@ sha256=630771b7b75e991009486110c33d13526e28b1befa5728d68d0d80a70e09d5a8
 wheel=$name-$version-py3-none-any.whl
 folder=${1:-${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/append}/$name-$version
 
-[ "$(uname -s)" = Linux ] || { echo "machbase_client.sh: not Linux: $(uname -s)" >&2; exit 1; }
+[ "$(uname -s)" = Linux ] || { echo "machbase_client.sh: needs Linux, not $(uname -s)" >&2; exit 1; }
 case $(uname -m) in
 x86_64) library=libmachbaseAPI_x64.so ;;
 aarch64) library=libmachbaseAPI_arm64.so ;;
@@ -26,9 +26,9 @@ if [ ! -f "$folder/$library" ]; then
     trap 'rm -rf "$temp"' EXIT
     timeout 120 python3 -m pip --disable-pip-version-check download --quiet --no-deps \
         --no-cache-dir --retries 1 --dest "$temp" "$name==$version" </dev/null >&2 ||
-        { echo "machbase_client.sh: pip cannot fetch $name==$version" >&2; exit 1; }
+        { echo "machbase_client.sh: pip cannot download $name==$version" >&2; exit 1; }
     echo "$sha256  $temp/$wheel" | sha256sum --check --status ||
-        { echo "machbase_client.sh: $wheel is not the file that it was" >&2; exit 1; }
+        { echo "machbase_client.sh: the SHA-256 of the downloaded $wheel is wrong" >&2; exit 1; }
     python3 -m zipfile -e "$temp/$wheel" "$temp/x"
     mkdir -p "$folder"
     mv "$temp/x/$name/lib/$library" "$folder/$library"

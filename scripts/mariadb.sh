@@ -1,20 +1,19 @@
 #!/bin/bash
 # A private MariaDB server for tests and measurements.
 #
-#   mariadb.sh start DIR [option=value …]    makes and starts a server in DIR/mariadb, whose files
-#                                            are owned by a user who is not root
-#   mariadb.sh stop DIR [fast|immediate]     stops it: in good order, or at once (SIGKILL)
-#   mariadb.sh kill DIR                      SIGKILL: a crash
-#   mariadb.sh restart DIR                   starts a stopped or killed server again, same port
+#   mariadb.sh start DIR [option=value …]    creates and starts a server in DIR/mariadb; its files
+#                                            belong to a user who is not root
+#   mariadb.sh stop DIR [fast|immediate]     stops it: in order, or immediately (SIGKILL)
+#   mariadb.sh kill DIR                      kills it with SIGKILL, like a crash
+#   mariadb.sh restart DIR                   starts a stopped or killed server on its old port
 #
-# Environment: APPEND_TEST_TEMPLATES (a folder in which the first start keeps a data directory with the
-# users and the database, of which later ones take a copy).
+# Environment: APPEND_TEST_TEMPLATES (a folder; the first start keeps a data directory with the users
+# and the database in it, and later starts copy that directory).
 #
-# After `start`: DIR/mariadb/port has its port on 127.0.0.1 (below 32,768: not in the range that the
-# client's own connections use), DIR/mariadb/sock is its socket, DIR/mariadb/pid its process,
-# DIR/mariadb/log what it said. Users: append (no password), append_pw (password "append secret"),
-# root (superuser, no password). Database: append. Both ordinary users may do everything in the
-# databases whose names begin with append or cli.
+# After `start` DIR/mariadb contains: port, the port on 127.0.0.1 (below 32,768, outside the range of
+# client ports); sock, the socket; pid, the process; log, the server's log. Users: append (no
+# password), append_pw (password "append secret"), root (superuser, no password). Database: append.
+# Both ordinary users have all privileges on databases with names that begin with append or cli.
 set -euo pipefail
 
 name=mariadb account=mysql ports=1 taken='Bind on TCP/IP port'
@@ -23,7 +22,7 @@ name=mariadb account=mysql ports=1 taken='Bind on TCP/IP port'
 
 mark() { echo "--datadir=$home/data"; }
 
-# TMPDIR may be a folder into which this user must not write.
+# The server's user may not be allowed to write to the present TMPDIR.
 clean_env=(env -u MYSQL_HOST -u MYSQL_TCP_PORT -u MYSQL_UNIX_PORT -u MYSQL_HOME -u MYSQL_PWD
     TMPDIR="$home/tmp")
 run() { (cd "$home" && exec "${clean_env[@]}" "${as_user[@]}" "$@" </dev/null); }
@@ -43,11 +42,11 @@ prepare() {
     mkdir "$home" "$home/tmp"
     chown "$user" "$home" "$home/tmp"
     [ "$(id -u)" -ne 0 ] || chmod a+x "$dir"
-    if [ -r "${template:-/nowhere}" ]; then # not for another user than its own
+    if [ -r "${template:-/nowhere}" ]; then # not readable for other users than the template's owner
         cp -a --sparse=always "$template" "$home/data"
         is_copy=1
     else
-        # Nothing of the files made here has to survive a power cut.
+        # These files need not survive a power failure, so nothing is synced.
         run mariadb-install-db --no-defaults --datadir="$home/data" --skip-test-db --skip-name-resolve \
             --auth-root-authentication-method=normal --innodb-flush-method=nosync --sync-frm=0 \
             >"$home/install.log" 2>&1 ||
@@ -64,7 +63,7 @@ configure() { :; }
 launch() {
     local options
     mapfile -t options <"$home/options"
-    # setsid: Ctrl-C on the terminal is for the program that measures, not for the server.
+    # setsid: Ctrl-C on the terminal must reach only the measuring program, not the server.
     cd "$home" && exec "${clean_env[@]}" "${as_user[@]}" setsid mariadbd --no-defaults \
         --datadir="$home/data" --socket="$home/sock" --pid-file="$home/pid" \
         --bind-address=127.0.0.1 --port="$1" --skip-name-resolve \
@@ -80,7 +79,7 @@ set_up() {
         GRANT ALL ON \`append%\`.* TO append@'%', append_pw@'%';
         GRANT ALL ON \`cli%\`.* TO append@'%', append_pw@'%';
         GRANT ALL ON *.* TO root@'127.0.0.1' WITH GRANT OPTION" ||
-        { stop immediate; fail 'the users could not be made'; }
+        { stop immediate; fail 'cannot create the users'; }
     [ -n "$template" ] && [ ! -d "$template" ] || return 0
     stop fast
     cp -a --sparse=always "$home/data" "$template"

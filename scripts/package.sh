@@ -1,10 +1,10 @@
 #!/bin/bash
-# Builds the packages of append: a .deb and a tarball, in build/package (or $BUILD), and looks at them.
+# Builds the packages of append, a .deb and a tarball, in build/package (or $BUILD), and checks them.
 #
-#   scripts/package.sh                 builds, and checks with lintian where it is installed
+#   scripts/package.sh                 builds, and checks with lintian if it is installed
 #   scripts/package.sh try [SUITE]     also installs the .deb with apt-get in a new system made by
-#                                      debootstrap (root, network; SUITE: that of this machine) and
-#                                      runs append there, from the tarball too
+#                                      debootstrap (needs root and network; default SUITE: of this
+#                                      machine), and runs append there, also from the tarball
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -32,7 +32,7 @@ echo "package.sh: $deb" "$build"/append-*.tar.gz
 
 [ "$(id -u)" -eq 0 ] || fail 'try needs root'
 command -v debootstrap >/dev/null || fail 'try needs debootstrap'
-# shellcheck disable=SC1091 # a file of the system
+# shellcheck disable=SC1091 # a system file
 suite=${2:-$(. /etc/os-release && echo "$VERSION_CODENAME")}
 root=$(mktemp -d)
 finish() {

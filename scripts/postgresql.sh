@@ -1,18 +1,18 @@
 #!/bin/bash
 # A private PostgreSQL server for tests and measurements.
 #
-#   postgresql.sh start DIR [setting=value …]   makes and starts a server in DIR/postgresql, whose
-#                                               files are owned by a user who is not root
+#   postgresql.sh start DIR [setting=value …]   creates and starts a server in DIR/postgresql; its
+#                                               files belong to a user who is not root
 #   postgresql.sh stop DIR [fast|immediate]     stops it
-#   postgresql.sh kill DIR                      SIGKILL to the postmaster: a crash
-#   postgresql.sh restart DIR                   starts a stopped or killed server again, same port
+#   postgresql.sh kill DIR                      kills the postmaster with SIGKILL, like a crash
+#   postgresql.sh restart DIR                   starts a stopped or killed server on its old port
 #
-# Environment: APPEND_TEST_TEMPLATES (a folder in which the first start keeps a data directory with the
-# roles and the database, of which later ones take a copy).
+# Environment: APPEND_TEST_TEMPLATES (a folder; the first start keeps a data directory with the roles
+# and the database in it, and later starts copy that directory).
 #
-# After `start`: DIR/postgresql/port has its port on 127.0.0.1 (below 32,768: not in the range that
-# the client's own connections use), DIR/postgresql/log what it said. Roles: append (no password),
-# append_pw (password "append secret"), postgres (superuser, no password). Database: append.
+# After `start` DIR/postgresql contains: port, the port on 127.0.0.1 (below 32,768, outside the range
+# of client ports); log, the server's log. Roles: append (no password), append_pw (password "append
+# secret"), postgres (superuser, no password). Database: append.
 set -euo pipefail
 
 fail() { echo "postgresql.sh: $*" >&2; exit 1; }
@@ -38,7 +38,8 @@ if [ "$(id -u)" -eq 0 ]; then
 fi
 run() { (cd "$home" && exec env -u PGHOST -u PGPORT -u PGUSER -u PGDATABASE "${as_user[@]}" "$@" </dev/null); }
 
-# A server that is killed and started again finds its port: no other one of the same tests takes it.
+# Reserves the port among the servers of the same tests, so that a server that is killed and started
+# again still finds its port free.
 port_is_free() {
     [ -z "${APPEND_TEST_SERVERS:-}" ] || mkdir "$APPEND_TEST_SERVERS/port-$1" 2>/dev/null || return 1
     ! (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null
@@ -47,7 +48,7 @@ port_is_free() {
 start() {
     mkdir "$home"
     chown "$user" "$home"
-    # The user must be able to walk to the folder, as mktemp -d makes folders for one user only.
+    # The server's user must be able to enter the folder, which mktemp -d makes for one user only.
     [ "$(id -u)" -ne 0 ] || chmod a+x "$dir"
     make_data
     printf '%s\n' >"$home/pg_hba.conf" \
@@ -80,7 +81,7 @@ logging_collector = off
     fail 'the server did not start'
 }
 
-# Copying a data directory takes a tenth of the time that initdb does.
+# Makes the data directory. Copying a template takes a tenth of the time of initdb.
 make_data() {
     local template=${APPEND_TEST_TEMPLATES:-/nowhere}/postgresql
     if [ -d "$template" ]; then
@@ -93,13 +94,13 @@ make_data() {
     [ -z "${APPEND_TEST_TEMPLATES:-}" ] || cp -a "$home/data" "$template"
 }
 
-# Runs the lines of stdin, each a statement, in a database of a server that is not started.
+# Runs the statements on stdin, one in each line, in a database of a server that is not running.
 run_single() {
     local text
     text=$(cat)
     (cd "$home" && exec "${as_user[@]}" "$bin/postgres" --single -j -D data -c exit_on_error=on \
         -c password_encryption=scram-sha-256 -c fsync=off "$1" <<<"$text" >"$home/roles.log" 2>&1) ||
-        { cat "$home/roles.log" >&2; fail 'the roles could not be made'; }
+        { cat "$home/roles.log" >&2; fail 'cannot create the roles'; }
 }
 
 make_roles() {
@@ -114,12 +115,12 @@ END
     run_single append <<<'GRANT ALL ON SCHEMA public TO append, append_pw;'
 }
 
-# The process of the pid file, if that is still this server: the number may be another's by now.
+# Prints the pid in the pid file, if that process is still this server: the pid may have been reused.
 server_pid() {
     local pid
     pid=$(head -n 1 "$home/data/postmaster.pid" 2>/dev/null) && [ -n "$pid" ] || return 1
     [ "$(readlink "/proc/$pid/cwd" 2>/dev/null)" = "$home/data" ] || return 1
-    # A killed process that nobody has waited for yet still has a number.
+    # A killed process keeps its pid until its parent has waited for it.
     ! grep -q '^State:[[:space:]]*Z' "/proc/$pid/status" 2>/dev/null || return 1
     echo "$pid"
 }
@@ -135,8 +136,8 @@ crash() {
     fail "the server in $home does not die"
 }
 
-# The sessions of a killed server hold its shared memory for a moment longer, and no new server
-# starts as long as one of them is left.
+# The sessions of a killed server hold its shared memory a moment longer. Until the last of them has
+# ended, no new server can start.
 restart() {
     local port try
     port=$(cat "$home/port")
@@ -150,7 +151,7 @@ restart() {
 
 stop() {
     server_pid >/dev/null || return 0
-    # pg_ctl signals the process of the pid file, nothing else.
+    # pg_ctl signals only the process in the pid file.
     run "$bin/pg_ctl" -D data -m "${1:-fast}" -w -t 30 stop >/dev/null 2>&1 ||
         run "$bin/pg_ctl" -D data -m immediate -w -t 30 stop >/dev/null 2>&1 ||
         [ ! -f "$home/data/postmaster.pid" ] || fail "the server in $home does not stop"

@@ -1,15 +1,18 @@
-# shellcheck shell=bash disable=SC2034,SC2154 # sourced: names are set here for there, and there for here
-# What scripts of private servers share. They set name (of the script and of the folder in DIR) and
-# account (under which root starts the server, if there is one, else nobody), source this with their
-# arguments, which sets command, home, user, as_user and options, and define
-#   mark              prints a whole argument of the server's command line, by which it is known
-#   prepare           makes the folder "$home" and what is in it
-#   configure PORT    writes what the server reads
-#   launch PORT       becomes the server; "$home/pid" has its process
-#   is_up PORT        whether it answers
-#   set_up PORT       makes users and databases
-# set ports (how many it listens on, one behind the other) and taken (what "$home/log" or
-# "$home/output" says where one of them is taken), and call private_server.
+# shellcheck shell=bash disable=SC2034,SC2154 # sourced: each side sets variables that the other uses
+# Shared code of the scripts for private servers. Such a script sets
+#   name      of the script and of the folder in DIR
+#   account   under which root starts the server, if the account exists, else nobody
+#   ports     how many consecutive ports the server listens on
+#   taken     text in "$home/log" or "$home/output" when one of the ports is taken
+# then sources this file with its arguments, which sets command, home, user, as_user and options,
+# defines
+#   mark              prints an argument of the server's command line that identifies the server
+#   prepare           creates the folder "$home" with its contents
+#   configure PORT    writes the server's configuration
+#   launch PORT       becomes the server; "$home/pid" gets its process
+#   is_up PORT        succeeds when the server answers
+#   set_up PORT       creates users and databases
+# and calls private_server.
 fail() { echo "$name.sh: $*" >&2; exit 1; }
 
 [ $# -ge 2 ] || fail "usage: $name.sh start|stop|kill|restart DIR [option=value …]"
@@ -33,21 +36,22 @@ fi
 needs() {
     local program
     for program in "$@"; do
-        command -v "$program" >/dev/null || fail "no program $program found (scripts/setup.sh test)"
+        command -v "$program" >/dev/null || fail "$program is not installed: run scripts/setup.sh test"
     done
 }
 
-# The process of the pid file, if that is still this server: the number may be another's by now.
+# Prints the pid in the pid file, if that process is still this server: the pid may have been reused.
 server_pid() {
     local pid
     pid=$(cat "$home/pid" 2>/dev/null) && [ -n "$pid" ] || return 1
     { tr '\0' '\n' <"/proc/$pid/cmdline"; } 2>/dev/null | grep -qxF -- "$(mark)" || return 1
-    # A killed process that nobody has waited for yet still has a number.
+    # A killed process keeps its pid until its parent has waited for it.
     ! grep -q '^State:[[:space:]]*Z' "/proc/$pid/status" 2>/dev/null || return 1
     echo "$pid"
 }
 
-# A server that is killed and started again finds its ports: no other one of the same tests takes them.
+# Reserves the ports among the servers of the same tests, so that a server that is killed and started
+# again still finds its ports free.
 ports_are_free() {
     local port
     for ((port = $1; port < $1 + ports; port++)); do
@@ -62,7 +66,7 @@ start() {
     local port
     prepare
     chmod 755 "$home"
-    # The user must be able to walk to the folder, as mktemp -d makes folders for one user only.
+    # The server's user must be able to enter the folder, which mktemp -d makes for one user only.
     [ "$(id -u)" -ne 0 ] || chmod a+x "$dir"
     for _ in {1..20}; do
         port=$((20000 + (RANDOM * 7 + $$) % 12000))
@@ -74,7 +78,7 @@ start() {
             echo "$port" >"$home/port"
             return
         fi
-        # A port may have been taken since.
+        # Tries other ports if one was taken in the meantime.
         cat "$home"/{output,log} 2>/dev/null | grep -q "$taken" || break
     done
     say_log

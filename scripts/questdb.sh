@@ -1,18 +1,19 @@
 #!/bin/bash
-# A private QuestDB server for tests and measurements. Java 17 runs it; its program is fetched from Maven
-# Central once, and kept.
+# A private QuestDB server for tests and measurements. It needs Java 17. The program is downloaded from
+# Maven Central once and kept.
 #
-#   questdb.sh fetch [FOLDER]                   prints where the program is, fetched if it is not there;
-#                                               default: $XDG_CACHE_HOME/append or ~/.cache/append
-#   questdb.sh start DIR [setting=value …]      makes and starts a server in DIR/questdb, whose files are
-#                                               owned by a user who is not root
-#   questdb.sh stop DIR [fast|immediate]        stops it: in good order, or at once (SIGKILL)
-#   questdb.sh kill DIR                         SIGKILL: a crash
-#   questdb.sh restart DIR                      starts a stopped or killed server again, same port
+#   questdb.sh fetch [FOLDER]                   prints the path of the program, and downloads it first if
+#                                               necessary; default folder: $XDG_CACHE_HOME/append or
+#                                               ~/.cache/append
+#   questdb.sh start DIR [setting=value …]      creates and starts a server in DIR/questdb; its files
+#                                               belong to a user who is not root
+#   questdb.sh stop DIR [fast|immediate]        stops it: in order, or immediately (SIGKILL)
+#   questdb.sh kill DIR                         kills it with SIGKILL, like a crash
+#   questdb.sh restart DIR                      starts a stopped or killed server on its old port
 #
-# After `start`: DIR/questdb/port has the port of HTTP on 127.0.0.1 (below 32,768: not in the range that
-# the client's own connections use), DIR/questdb/pid its process, DIR/questdb/log what it said. Settings
-# are those of QuestDB's server.conf.
+# After `start` DIR/questdb contains: port, the HTTP port on 127.0.0.1 (below 32,768, outside the range
+# of client ports); pid, the process; log, the server's log. Settings are the settings of QuestDB's
+# server.conf.
 set -euo pipefail
 
 name=questdb account=nobody ports=2 taken='[Cc]ould not bind'
@@ -26,14 +27,14 @@ url=https://repo1.maven.org/maven2/org/questdb/questdb/$version/$jar
 
 fetch() {
     local folder=${1:-${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/append} temp
-    command -v java >/dev/null || fail 'there is no Java here: install default-jre-headless (17 or later)'
+    command -v java >/dev/null || fail 'java is not installed: install default-jre-headless (17 or later)'
     if [ ! -f "$folder/$jar" ]; then
         mkdir -p "$folder"
         temp=$(mktemp "$folder/$jar.XXXXXX")
-        # shellcheck disable=SC2064 # the name of now
+        # shellcheck disable=SC2064 # expands now on purpose
         trap "rm -f '$temp'" EXIT
         curl -sSf --max-time 300 -o "$temp" "$url" || fail "cannot fetch $url"
-        echo "$sha256  $temp" | sha256sum --check --status || fail "$jar is not the file that it was"
+        echo "$sha256  $temp" | sha256sum --check --status || fail "the SHA-256 of the downloaded $jar is wrong"
         chmod a+r "$temp"
         mv "$temp" "$folder/$jar"
     fi
@@ -54,7 +55,7 @@ is_up() { curl -sf --noproxy '*' -o /dev/null "http://127.0.0.1:$1/exec?query=se
 prepare() {
     needs curl
     mkdir "$home" "$home/root" "$home/root/conf" "$home/tmp"
-    # The user may not read the folder that the program is kept in.
+    # The server's user may not be allowed to read the folder of the program.
     cp "$(fetch)" "$home/$jar"
     printf '%s\n' "${options[@]}" >"$home/settings"
     chown -R "$user" "$home"
@@ -71,7 +72,7 @@ END
 }
 
 launch() {
-    # setsid: Ctrl-C on the terminal is for the program that measures, not for the server.
+    # setsid: Ctrl-C on the terminal must reach only the measuring program, not the server.
     echo "$BASHPID" >"$home/pid"
     cd "$home" && exec env TMPDIR="$home/tmp" "${as_user[@]}" setsid java -Xms128m -Xmx512m \
         -XX:+UseParallelGC -Djava.io.tmpdir="$home/tmp" -p "$home/$jar" -m io.questdb/io.questdb.ServerMain \

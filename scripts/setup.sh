@@ -1,7 +1,7 @@
 #!/bin/sh
-# Installs what the build ("run"), also the tests ("test"), or also the comparisons ("bench") need.
-# Debian 12, Ubuntu 22.04 and 24.04; does nothing when all is there. It never removes a package.
-# "bench" also builds k6, into ~/.cache/append-bench.
+# Installs the packages for the build ("run"), for the build and the tests ("test"), or also for the
+# comparisons ("bench"), on Debian 12, Ubuntu 22.04 and 24.04. Does nothing when all packages are
+# installed, and never removes a package. "bench" also builds k6 into ~/.cache/append-bench.
 set -eu
 
 PATH=$PATH:/usr/sbin:/usr/local/go/bin
@@ -16,7 +16,7 @@ test_packages='git gnuplot-nox postgresql postgresql-client pgbouncer mariadb-se
     podman runc'
 bench_packages='sysbench wrk golang-go clickhouse-server clickhouse-client'
 k6=v1.8.1
-k6_go=go1.25.12 # what k6 needs; an older Go fetches it
+k6_go=go1.25.12 # the version that k6 needs; an older Go downloads it
 
 case "${1:-run}" in
 run) packages=$run_packages ;;
@@ -25,14 +25,14 @@ bench) packages="$run_packages $test_packages $bench_packages" ;;
 *) echo "$usage" >&2; exit 2 ;;
 esac
 
-# Where clang's own runtime lies differs; a program that needs it is built, or not.
+# Checks for clang's runtime library by building a program with it, because its place differs.
 can_fuzz() {
     echo 'int LLVMFuzzerTestOneInput(const char *d, unsigned long n); int LLVMFuzzerTestOneInput(
         const char *d, unsigned long n) { return (int)(d == 0 && n > 0); }' |
         clang -fsanitize=fuzzer,address,undefined -x c - -o /dev/null 2>/dev/null
 }
 
-# Some packages go by other names, too; then what they are for tells whether they are there.
+# Checks for the contents of packages that may be installed under another name.
 is_there_by_another_name() {
     case $1 in
     pkg-config) command -v pkg-config >/dev/null ;;
@@ -54,7 +54,7 @@ is_there_by_another_name() {
 
 build_k6() {
     go=go
-    if [ -z "$(go env GOTOOLCHAIN)" ]; then # before Go 1.21, which fetches a newer one by itself
+    if [ -z "$(go env GOTOOLCHAIN)" ]; then # Go before 1.21 does not download a newer Go itself
         module=golang.org/toolchain@v0.0.1-$k6_go.linux-$(go env GOARCH)
         root=$(cd / && go mod download -json "$module" | sed -n 's/.*"Dir": "\(.*\)".*/\1/p')
         [ -d "$root" ] && chmod -R u+x "$root/bin" "$root/pkg/tool" || return 1
@@ -63,12 +63,12 @@ build_k6() {
     GOBIN=$1 GOTOOLCHAIN=auto "$go" install "go.k6.io/k6@$k6" >&2
 }
 
-# What no package has. Where it cannot be built, a measurement says that it is not there.
+# Builds k6, which is not packaged. Without k6 the measurements that need it are left out.
 finish() {
     cache=${XDG_CACHE_HOME:-$HOME/.cache}/append-bench
     if [ "$1" = bench ] && ! "$cache/k6" version 2>/dev/null | grep -q "^k6 $k6 "; then
         echo "setup.sh: building k6 $k6 into $cache" >&2
-        build_k6 "$cache" || echo "setup.sh: k6 $k6 could not be built" >&2
+        build_k6 "$cache" || echo "setup.sh: cannot build k6 $k6" >&2
     fi
     exit 0
 }
@@ -82,7 +82,7 @@ if command -v dpkg-query >/dev/null 2>&1; then
         esac
     done
 else
-    # Not Debian: the programs and libraries themselves may still be there.
+    # Not Debian: checks for the programs and libraries themselves.
     programs='cc cmake make ninja pkg-config python3'
     libraries='jansson libmicrohttpd libcurl lua5.4 libpq sqlite3 libmariadb odbc'
     case "${1:-run}" in
@@ -99,7 +99,7 @@ else
     for library in $libraries; do
         pkg-config --exists "$library" 2>/dev/null || missing="$missing $library"
     done
-    [ -z "$missing" ] || { echo "setup.sh: no dpkg here; please install:$missing" >&2; exit 1; }
+    [ -z "$missing" ] || { echo "setup.sh: this system does not use dpkg; please install:$missing" >&2; exit 1; }
 fi
 [ -n "$missing" ] || finish "${1:-run}"
 
@@ -108,14 +108,14 @@ if [ "$(id -u)" -ne 0 ]; then
     if command -v sudo >/dev/null 2>&1 && { sudo -n true 2>/dev/null || [ -t 0 ]; }; then
         as_root=sudo
     else
-        echo "setup.sh: packages are missing and I am neither root nor able to use sudo; as root:" >&2
+        echo "setup.sh: packages are missing, and installing them needs root or sudo; run as root:" >&2
         echo "    apt-get install --no-install-recommends$missing" >&2
         exit 1
     fi
 fi
 apt_get() { $as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq "$@" </dev/null; }
 
-# The tests start servers of their own: packages are not to make and start servers of the system.
+# The tests start their own servers, so packages must not create and start servers of the system.
 no_cluster=/etc/postgresql-common/createcluster.d/append-setup.conf
 no_start=/usr/sbin/policy-rc.d
 made=
@@ -135,7 +135,8 @@ esac
 echo "setup.sh: installing$missing" >&2
 apt_get update
 
-# Not packages of their own everywhere; without them --io-trace is not built, the page's script not tried.
+# Not every distribution has these packages. Without bpftool --io-trace is not built; without chromium
+# the page's script is not tested.
 for package in bpftool chromium; do
     apt-cache show "$package" 2>/dev/null | grep -q '^Package' ||
         missing=$(echo "$missing " | sed "s/ $package / /")
@@ -144,7 +145,7 @@ done
 case " $missing " in
 *' mariadb-server '*)
     if apt-cache show mariadb-server-core >/dev/null 2>&1; then
-        # The programs alone, without a service. (Ubuntu 22.04 has no package of this name.)
+        # Only the programs, without a service. (Ubuntu 22.04 does not have this package.)
         missing=$(echo "$missing " | sed 's/ mariadb-server / mariadb-server-core /')
     fi
     ;;
@@ -154,7 +155,7 @@ case " $missing " in
 *' mariadb-server '* | *' clickhouse-server '* | *' influxdb '* | *' docker.io '* | *' podman '*)
     if [ ! -e "$no_start" ] && [ ! -L "$no_start" ]; then
         made="$made $no_start"
-        # shellcheck disable=SC2016 # its own $1
+        # shellcheck disable=SC2016 # $1 of the written script
         printf '%s\n' '#!/bin/sh' \
             'case $1 in mariadb | mysql | clickhouse-server | influxdb | docker | containerd | podman*) exit 101 ;; esac' |
             $as_root tee "$no_start" >/dev/null
@@ -165,7 +166,7 @@ esac
 
 case " $missing " in
 *' libclang-rt-dev '*)
-    # Named by clang's version; where there is no such package, clang brings it along.
+    # The package's name has clang's version. If there is no such package, clang contains the library.
     version=$(apt-cache depends clang | sed -n 's/^ *Depends: clang-\([0-9]*\)$/\1/p' | head -n 1)
     runtime=libclang-rt-$version-dev
     apt-cache show "$runtime" >/dev/null 2>&1 || runtime=

@@ -1,14 +1,14 @@
 #!/bin/bash
-# Prints what a user can rely on: commands and their options, targets and methods, exit codes,
-# environment variables, the files of the folders of runs, searches and sweeps, the columns of their
-# CSV files, the keys of every JSON, the metrics, the elements of the JUnit file. One fact a line,
-# sorted; after a colon stands all that it is true of.
+# Prints the interface that users can rely on: commands and their options, targets and methods, exit
+# codes, environment variables, the files in the folders of runs, searches and sweeps, the columns of
+# their CSV files, the keys of all JSON, the metrics, the elements of the JUnit file. One fact in each
+# line, sorted. After a colon follows what the fact is true for.
 #
 #   scripts/surface.sh [PROGRAM]      default: $APPEND_BINARY, else build/append
 #
-# All of it is read off the running program: its help, and what short runs on null and sqlite leave.
-# tests/surface.txt has the facts as they are meant to be, tests/cli/test_surface.py compares them.
-# Ends with 77 where this program or machine cannot show them all: no SQLite, no gnuplot.
+# All facts come from the program itself: from its help and from the files of short runs on null and
+# sqlite. tests/cli/test_surface.py compares them with the expected facts in tests/surface.txt.
+# The exit code is 77 if this program or machine cannot show all facts: without SQLite or gnuplot.
 set -euo pipefail
 export LC_ALL=C
 here=$(cd "$(dirname "$0")/.." && pwd)
@@ -16,7 +16,7 @@ program=$(realpath "${1:-${APPEND_BINARY:-$here/build/append}}")
 unset APPEND_PASSWORD
 
 lacks() {
-    echo "surface: $1: not every fact can be shown" >&2
+    echo "surface: not all facts can be shown: $1" >&2
     exit 77
 }
 "$program" --version | grep -q '^  sqlite  *SQLite' || lacks "$program is built without sqlite"
@@ -26,7 +26,8 @@ temp=$(mktemp -d)
 trap 'rm -rf "$temp"' EXIT
 cd "$temp"
 
-# run NAME EXPECTED_CODES ARGUMENT…: standard output goes into NAME.out. 6: a loaded machine.
+# run NAME EXPECTED_CODES ARGUMENT…: runs append and writes its output to NAME.out. Exit code 6 is always
+# accepted, because the machine may be loaded.
 run() {
     local name=$1 codes=$2 code=0
     shift 2
@@ -59,7 +60,7 @@ run find-max 0 find-max null: --first 1 --max-sessions 2 --hold 500ms --p99 1 --
 run sweep '0 5' sweep --sessions 1,2 --records 200,400 --repeat 2 --rate 4k null: --report --out sweep \
     --json --metrics-file sweep.prom --expect 'throughput>1G'
 run check 0 check 2 sqlite:checked.db --json
-# A limit that is met: findings, and the causes of a level that failed.
+# Runs that meet a limit: they have findings, and the causes of a failed level.
 (
     ulimit -v 600000
     run limit 3 40 4000 null: --no-check --stack-size 64M --out limit --json
@@ -84,7 +85,7 @@ import xml.etree.ElementTree as xml
 here = pathlib.Path(".")
 
 
-facts = {}  # text of a fact: of whom it is true, in the order of their names
+facts = {}  # text of a fact: the set of what it is true for
 
 
 def fact(*words, of=None):
@@ -113,7 +114,7 @@ def read_help(command, text):
 
 
 def keys(value, path):
-    """Key paths. Arrays fold to []; an array of pairs is what it is."""
+    """The paths of all keys; an element of an array is []."""
     if isinstance(value, dict):
         for key, inner in value.items():
             yield f"{path}.{key}" if path else key

@@ -1,20 +1,21 @@
 #!/bin/bash
-# Builds and runs every test, with private servers of PostgreSQL, MariaDB, ClickHouse, InfluxDB
-# and QuestDB.
+# Builds and runs all tests, with private servers of PostgreSQL, MariaDB, ClickHouse, InfluxDB and
+# QuestDB.
 #
 #   scripts/test.sh [ctest arguments …]     for example: scripts/test.sh -R cli.null
 #
-# The tests of Machbase need its vendor's client library: scripts/machbase_client.sh fetches it, unless
-# APPEND_TEST_MACHBASE_LIB names its folder. Those of QuestDB need Java 17 and its program, which
-# scripts/questdb.sh fetches.
+# The tests of Machbase need the vendor's client library: scripts/machbase_client.sh downloads it, unless
+# APPEND_TEST_MACHBASE_LIB names its folder. The tests of QuestDB need Java 17 and the server's program,
+# which scripts/questdb.sh downloads.
 #
-# Environment: BUILD (build folder, default build/test), CMAKE_ARGS (configure arguments), TARGETS (what
-# is built, default all), JOBS (parallel tests, default 4 a CPU: most of them wait), SERVER=0 (no servers: leave out the tests that need one; with
-# arguments of your own, add -LE 'valgrind|postgresql|mariadb|clickhouse|influxdb').
-# Fails when a test fails, when one was skipped, and when none ran. Only where nobody may mount a file
-# system (not root, or a container) may the tests of full disks be skipped, those of limits only
-# where nobody may make cgroups and network namespaces, and those of Machbase only where its client
-# library cannot be fetched, those of QuestDB only where there is no Java or its program cannot be fetched.
+# Environment: BUILD (build folder, default build/test), CMAKE_ARGS (arguments for configuring), TARGETS
+# (targets to build, default all), JOBS (parallel tests; default 4 for each CPU, because most tests
+# wait), SERVER=0 (without servers: leaves out the tests that need one; if you give arguments, add
+# -LE 'valgrind|postgresql|mariadb|clickhouse|influxdb').
+# Fails when a test fails, when a test is skipped, and when no test runs. Tests may be skipped only as
+# follows: the tests of full disks where mounting is not allowed (not root, or a container); the tests
+# of limits where cgroups and network namespaces cannot be created; the tests of Machbase where its
+# client library cannot be downloaded; the tests of QuestDB without Java or without its program.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -25,20 +26,20 @@ cmake -S . -B "$build" -G Ninja -D APPEND_TESTS=ON "${cmake_args[@]}"
 read -r -a targets <<<"${TARGETS:-all}"
 cmake --build "$build" --target "${targets[@]}"
 
-# All that the tests leave behind when they are cut short is below one folder: servers, mounts, files.
+# Everything that the tests leave when they are interrupted is in one folder: servers, mounts, files.
 temp=$(mktemp -d)
 mkdir "$temp/tests"
 chmod a+x "$temp" "$temp/tests"
 export TMPDIR=$temp/tests
-# Servers of single tests are in memory where it can be had: what they wait for is not the disk. (In
-# /dev/shm itself MariaDB takes its log for persistent memory.) One data directory of PostgreSQL and one of
-# MariaDB are made, all others are copies of it.
+# The servers of single tests use files in memory if possible, so that tests do not wait for the disk.
+# (Not in /dev/shm, where MariaDB takes its log for persistent memory.) One data directory each of
+# PostgreSQL and MariaDB is created; all others are copies of it.
 export APPEND_TEST_SERVERS=$temp/servers APPEND_TEST_TEMPLATES=$temp/servers/templates
 mkdir "$APPEND_TEST_SERVERS"
 if [ "$(sed -n 's/^MemAvailable: *\([0-9]*\) kB/\1/p' /proc/meminfo)" -ge $((6 << 20)) ]; then
     mount -t tmpfs -o size=4g append-servers "$APPEND_TEST_SERVERS" 2>/dev/null || true
 fi
-chmod 1777 "$APPEND_TEST_SERVERS" # some are started by another user
+chmod 1777 "$APPEND_TEST_SERVERS" # some servers are started by another user
 mkdir "$APPEND_TEST_TEMPLATES"
 # shellcheck disable=SC2317 # called by the trap
 finish() {
@@ -106,37 +107,37 @@ mkdir "$temp/probe"
 if mount -t tmpfs append-probe "$temp/probe" 2>/dev/null; then
     umount -l "$temp/probe"
 elif grep -q ' cli\.disk ' <<<"$skips"; then
-    echo 'test.sh: NOTE: no file system may be mounted here, so cli.disk ran only in part' >&2
+    echo 'test.sh: NOTE: file systems cannot be mounted here, so only a part of cli.disk ran' >&2
     skips=$(grep -v ' cli\.disk ' <<<"$skips" || true)
 fi
 confined=' cli\.(limits|postgresql_limits|mariadb_limits|postgresql_identity) '
 if ! can_confine 2>/dev/null && grep -qE "$confined" <<<"$skips"; then
-    echo 'test.sh: NOTE: no cgroups or network namespaces may be made here, so these ran only in part:' >&2
+    echo 'test.sh: NOTE: cgroups or network namespaces cannot be created here, so only a part of these ran:' >&2
     grep -E "$confined" <<<"$skips" >&2
     skips=$(grep -vE "$confined" <<<"$skips" || true)
 fi
 for engine in docker podman; do
     if grep -q " cli\.postgresql_$engine " <<<"$skips" &&
         ! reason=$(python3 tests/cli/containers.py "Probe.test_$engine" 2>&1); then
-        echo "test.sh: NOTE: $engine can run no container here, so cli.postgresql_$engine did not run:" >&2
+        echo "test.sh: NOTE: $engine cannot run containers here, so cli.postgresql_$engine did not run:" >&2
         grep -oE '(no Docker daemon|podman can start no).*' <<<"$reason" >&2 || printf '%s\n' "$reason" >&2
         skips=$(grep -v " cli\.postgresql_$engine " <<<"$skips" || true)
     fi
 done
 machbase=' (cli|contract|valgrind)\.[a-z_.]*machbase'
 if [ -z "$APPEND_TEST_MACHBASE_LIB" ] && grep -qE "$machbase" <<<"$skips"; then
-    echo "test.sh: NOTE: no client library of Machbase, so these did not run:" >&2
+    echo "test.sh: NOTE: Machbase's client library is missing, so these did not run:" >&2
     grep -E "$machbase" <<<"$skips" >&2
     skips=$(grep -vE "$machbase" <<<"$skips" || true)
 fi
 if [ -z "$questdb" ] && grep -q ' cli\.influxdb_questdb ' <<<"$skips"; then
-    echo 'test.sh: NOTE: no Java 17 or no program of QuestDB, so cli.influxdb_questdb did not run' >&2
+    echo "test.sh: NOTE: Java 17 or QuestDB's program is missing, so cli.influxdb_questdb did not run" >&2
     skips=$(grep -v ' cli\.influxdb_questdb ' <<<"$skips" || true)
 fi
 skipped=$(grep -c . <<<"$skips" || true)
 passed=$(grep -cE ' Passed ' "$temp/ctest.log" || true)
 if [ "$status" -eq 0 ] && [ "$skipped" -gt 0 ]; then
-    echo "test.sh: $skipped tests were skipped, which counts as failed here:" >&2
+    echo "test.sh: $skipped tests were skipped, which counts as a failure:" >&2
     printf '%s\n' "$skips" >&2
     status=1
 fi

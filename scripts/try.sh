@@ -1,6 +1,6 @@
 #!/bin/sh
-# From a fresh clone to a first result: installs, builds, and appends 100,000 rows with 50 sessions
-# to an embedded database. Arguments, when given, replace "50 100000".
+# From a fresh clone to a first result: installs packages, builds append, and appends 100,000 rows with
+# 50 sessions to an embedded database. Arguments replace "50 100000".
 set -eu
 cd "$(dirname "$0")/.."
 

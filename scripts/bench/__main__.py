@@ -1,4 +1,4 @@
-"""The parts of scripts/bench.sh, in turn."""
+"""Runs the parts of scripts/bench.sh, one after the other."""
 
 import argparse
 import os
@@ -17,7 +17,7 @@ PARTS = ("postgresql", "mariadb", "odbc", "null", "workloads", "http")
 
 
 def measure_generator(append, number):
-    """The generator into the null adapter, on one core."""
+    """Measures the generator with the null adapter, on one core."""
     rows = number("BENCH_NULL_ROWS", 20_000_000, 5_000_000)
     rates = []
     for _ in range(3):

@@ -1,8 +1,7 @@
 """Interleaved rounds, medians and ratios.
 
-Every comparison runs its tools in turn (A B C A B C …), each on an empty table, and prints the
-medians. A run after which the table does not hold exactly the rows asked for is left out, and said
-so.
+Each comparison runs its tools in turn (A B C A B C …), each on an empty table, and prints the medians.
+A run is excluded, with a message, if the table does not contain exactly the wanted rows after it.
 """
 
 import statistics
@@ -10,21 +9,21 @@ import sys
 
 from measure import BATCH, Excluded
 
-# What two programs are compared by: attribute of Measured, and its words
+# The spans by which programs are compared: attribute of Measured, and its name in the output
 PHASE = ("phase_rate", "append phase")
 SESSIONS = ("sessions_rate", "connect to disconnect")
 
 
 class Peer:
-    """A tool that the first one is compared with: how it is run, the span whose rows/s both know,
-    and the target of the ratio first / peer (at_least, at_most), if there is one."""
+    """A tool that append is compared with: a function that runs it, the span for which both have
+    rows/s, and the target of the ratio append / peer (at_least, at_most) or None."""
 
     def __init__(self, name, run, span=PHASE, target=None):
         self.name, self.run, self.span, self.target = name, run, span, target
 
 
 def whole_batches(rows, sessions):
-    """At least these rows, and the same number of whole batches for each session."""
+    """Rounds the rows up, so that each session has the same number of whole batches."""
     return -(-rows // (sessions * BATCH)) * sessions * BATCH
 
 

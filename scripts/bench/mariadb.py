@@ -1,11 +1,11 @@
 """append, mysqlslap and sysbench with the same rows on MariaDB.
 
-With count(*) on a MyISAM table, which knows its number of rows: on InnoDB every count(*) reads the
-table, and the comparison would be one of the server with itself. InnoDB is measured without it.
+Comparisons with count(*) use a MyISAM table, which stores its number of rows. On InnoDB each count(*)
+reads the table, so only the server would be measured; InnoDB is measured without count(*).
 
-mysqlslap's seconds begin before its clients connect and end when they are gone, so they are held
-against append's time from the first connect to the last disconnect. sysbench connects first and
-takes the time then, as append does for its append phase.
+mysqlslap measures from before its clients connect until they are gone, so its time is compared with
+append's time from the first connect to the last disconnect. sysbench connects first and then measures,
+like append's append phase.
 """
 
 import pathlib
@@ -14,7 +14,7 @@ import compare
 from measure import BATCH, Measured, insert_of, run_text
 
 LUA = pathlib.Path(__file__).with_name("sysbench_append.lua")
-# mysqlslap takes one character between statements. No row contains this one.
+# mysqlslap needs one character between statements. No row contains this character.
 DELIMITER = "\x02"
 COUNT = "select count(*) from syslog_table"
 # append's rows/s against theirs, with count(*)
@@ -51,13 +51,13 @@ class Mariadb:
         return lambda sessions, rows: self.append.run(sessions, rows, self.url, "--read", read)
 
     def run_mysqlslap(self, sessions, rows, read):
-        # It counts statements, and every client has number / clients of them.
+        # number-of-queries is the total of all clients.
         statements = rows // BATCH * (2 if read == "count" else 1)
         measured = Measured(self.client(
             "mysqlslap", "--no-drop", "--create-schema=append", f"--delimiter={DELIMITER}",
             f"--concurrency={sessions}", f"--number-of-queries={statements}",
             f"--query={self.folder}/mysqlslap-{read}.sql", "--csv"), self.folder)
-        # engine, kind, mean, least, most seconds, clients, statements a client
+        # engine, kind, mean, least and most seconds, clients, statements per client
         measured.sessions_rate = rows / measured.find(r"^[^,]*,[^,]*,([\d.]+),")
         return measured
 
@@ -72,7 +72,7 @@ class Mariadb:
         return measured
 
     def make_table(self, engine):
-        """The table anew, with one batch that append wrote."""
+        """Creates the table again, with one batch that append wrote."""
         self.append.run(1, BATCH, self.url, "--read", "none", "--recreate", "--engine", engine)
         found = self.sql("select engine from information_schema.tables where table_schema ="
                          " 'append' and table_name = 'syslog_table'")
@@ -80,7 +80,7 @@ class Mariadb:
             raise SystemExit(f"bench: the table's engine is {found}, not {engine}")
 
     def write_scripts(self, engine):
-        """The peers' statement: one INSERT of 100 rows that append itself wrote."""
+        """Writes the peers' statement: one INSERT of 100 rows that append itself wrote."""
         self.make_table(engine)
         insert = insert_of(run_text(self.client(
             "mysqldump", "--no-tablespaces", "--no-create-info", "--compact", "--extended-insert",

@@ -1,4 +1,4 @@
-"""One run of one program, measured from outside, and of append with its own figures."""
+"""Measures a run of a program from outside; for append, also with its own figures."""
 
 import json
 import os
@@ -8,19 +8,19 @@ import subprocess
 import time
 
 BATCH = 100
-# A run that takes longer hangs: mysqlslap waits for ever when the server's queue was full.
+# A run that takes longer hangs: mysqlslap waits forever after the server's queue was full.
 GUARD_S = 900
 
 
 class Excluded(Exception):
-    """A run that cannot be compared, and why."""
+    """The reason why a run cannot be compared."""
 
 
 class Measured:
     """One run of one program: wall time, CPU, highest RSS, output."""
 
-    # Rows/s while the sessions append (all are connected), and from the first connect to the last
-    # disconnect; None where the program does not tell.
+    # Rows/s while all sessions are connected and append, and from the first connect to the last
+    # disconnect; None if the program does not report them.
     phase_rate = None
     sessions_rate = None
 
@@ -30,7 +30,7 @@ class Measured:
         with open(out, "wb") as stdout, open(err, "wb") as stderr:
             process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=stdout,
                                        stderr=stderr)
-            # The rusage of a child starts with this interpreter's own RSS; VmHWM does not.
+            # The maximum RSS in the rusage of a child includes this interpreter's RSS; VmHWM does not.
             self.rss_kib = 0
             while True:
                 if time.monotonic() - begin > GUARD_S:
@@ -53,10 +53,10 @@ class Measured:
         self.stderr = err.read_text(errors="replace")
 
     def find(self, pattern):
-        """The number that the pattern's group finds in the output of a run that went well."""
+        """The number that the group of the pattern matches in the output of a successful run."""
         found = re.search(pattern, self.stdout, flags=re.M)
         if self.wall_s > GUARD_S:
-            raise Excluded(f"killed, as it had not ended after {GUARD_S} s")
+            raise Excluded(f"killed after {GUARD_S} s")
         if self.code != 0 or not found:
             said = (self.stderr.strip() or self.stdout.strip())[-200:].replace("\n", " ")
             raise Excluded(f"exit {self.code}: {said}")
@@ -64,7 +64,7 @@ class Measured:
 
 
 class Append:
-    """The program to be compared; every run has a folder of its own."""
+    """Runs append; each run has its own folder."""
 
     def __init__(self, binary, folder):
         self.binary = binary
@@ -76,7 +76,7 @@ class Append:
         out = self.folder / f"run-{self.number}"
         measured = Measured([*prefix, self.binary, str(sessions), str(rows), target, "--batch",
                              str(BATCH), "--quiet", "--out", str(out), *options], self.folder)
-        # 6: all rows are in, but append took more of the CPUs than the server.
+        # 6: all rows were written, but append used more CPU than the server.
         if measured.code not in (0, 6):
             raise Excluded(measured.stderr.strip() or f"exit {measured.code}")
         if measured.code == 6:
@@ -88,7 +88,7 @@ class Append:
 
 
 def run_text(command):
-    """Output of a helper program; its own words when it fails."""
+    """The output of a helper program. Ends with its error message when it fails."""
     result = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     if result.returncode != 0:
         raise SystemExit(f"bench: {command[0]}: {result.stderr.strip()}")
@@ -96,7 +96,7 @@ def run_text(command):
 
 
 def insert_of(dump):
-    """The one INSERT of BATCH rows in the output of a dump program."""
+    """The only INSERT, of BATCH rows, in the output of a dump program."""
     inserts = re.findall(r"^INSERT INTO .*?;$", dump, flags=re.S | re.M)
     if len(inserts) != 1:
         raise SystemExit(f"bench: expected one INSERT of {BATCH} rows, found {len(inserts)}")

@@ -1,4 +1,4 @@
-"""append through ODBC against append's own adapter, on the same server and table."""
+"""Compares append through ODBC with append's own adapter, on the same server and table."""
 
 import compare
 from measure import run_text
@@ -7,11 +7,11 @@ SESSIONS = 100
 
 
 def driver(*words):
-    """Name of an installed ODBC driver that has all of the words."""
+    """The name of an installed ODBC driver that contains all of the words."""
     names = [line.strip("[]") for line in run_text(["odbcinst", "-q", "-d"]).splitlines()]
     found = [name for name in names if all(word in name.lower() for word in words)]
     if not found:
-        raise SystemExit(f"bench: no ODBC driver {' '.join(words)} among {names}")
+        raise SystemExit(f"bench: the ODBC driver {' '.join(words)} is not installed, only {names}")
     return found[0]
 
 

@@ -1,9 +1,9 @@
-"""append over HTTP against k6, wrk and clickhouse-client: the same requests to the same server.
+"""Compares append over HTTP with k6, wrk and clickhouse-client: the same requests to the same server.
 
-One request is one batch that append itself sent: it is recorded on its way to the server. k6 and wrk
-send that body again and again, as fast as the server answers, from as many connections as append has
-sessions; append makes each of its batches. What is compared is requests/s while the connections
-work, and the client's CPU time and memory for them.
+A request is one batch that append itself sent; it is recorded on its way to the server. k6 and wrk send
+this body again and again, as fast as the server answers, from as many connections as append has
+sessions, while append generates each of its batches. The comparison is about requests/s while the
+connections work, and about the client's CPU time and memory.
 """
 
 import json
@@ -24,7 +24,7 @@ SIZES = (10, 100, 1000)
 BATCHES = (100, 1_000, 10_000)
 K6 = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache",
                   "append-bench", "k6")
-KIB_MAX = 80  # of append's memory a session, of the most sessions
+KIB_MAX = 80  # target for append's memory per session, at the most sessions
 
 K6_SCRIPT = """
 import http from 'k6/http';
@@ -46,7 +46,7 @@ wrk.body = io.open("%(body)s", "rb"):read("*a")
 
 
 class Recorder:
-    """Passes connections on to a server, and keeps what the clients sent: a list for each."""
+    """Forwards connections to a server and keeps what the clients sent, in a list for each client."""
 
     def __init__(self, port):
         self.server = ("127.0.0.1", port)
@@ -102,7 +102,7 @@ class Recorder:
 
 
 class Run:
-    """Requests/s, microseconds of client CPU for each, KiB for each session."""
+    """Requests/s, microseconds of client CPU per request, KiB per session."""
 
     def __init__(self, measured, requests, rate, sessions):
         if requests == 0:
@@ -113,8 +113,8 @@ class Run:
 
 
 class Database:
-    """One server: how append reaches it, what tells an append from other requests, and how many
-    rows are there (None: that says nothing, as equal rows are one)."""
+    """A server: its port, a function that recognizes the requests of an append by their path, append's
+    options, and a function that counts rows (None if the server stores equal rows only once)."""
 
     def __init__(self, name, port, is_append, options=(), count=None):
         self.name, self.port, self.is_append = name, port, is_append
@@ -130,7 +130,7 @@ class Http:
         self.seconds, self.rounds = seconds, rounds
 
     def run_append(self, sessions, *options, rows=None, port=None):
-        """One run into a new table; its figures too."""
+        """Runs append with a new table. Returns the measurement and append's own figures."""
         out = pathlib.Path(tempfile.mkdtemp(dir=self.folder)) / "run"
         measured = Measured([self.append.binary, str(sessions), *([str(rows)] if rows else []),
                              self.database.url(port), "--read", "none", "--recreate", "--quiet", "--out", str(out),
@@ -142,7 +142,7 @@ class Http:
         return measured, json.loads((out / "run.json").read_text())
 
     def record(self, rows, batch, *options):
-        """The bodies of a run of append with one session, path and headers of the first."""
+        """Runs append with one session and returns (path, headers, body) of its appends."""
         recorder = Recorder(self.database.port)
         try:
             self.run_append(1, "--batch", str(batch), *options, rows=rows, port=recorder.port)
@@ -161,8 +161,8 @@ class Http:
         return Run(measured, requests, requests / found["times"]["append_s"], sessions)
 
     def peer(self, sessions, command, patterns):
-        """A tool that sends the body; `patterns` find requests, requests/s and failed ones."""
-        self.run_append(1, rows=BATCH)  # the table anew
+        """Runs a tool that sends the body. `patterns` match its requests, requests/s and failures."""
+        self.run_append(1, rows=BATCH)  # creates the table again
         measured = Measured(command, self.folder)
         requests, rate = (measured.find(pattern) for pattern in patterns[:2])
         failed = re.search(patterns[2], measured.stdout)
@@ -174,7 +174,7 @@ class Http:
 
     def k6(self, sessions):
         if not K6.exists():
-            raise Excluded(f"{K6} is not there (scripts/setup.sh bench)")
+            raise Excluded(f"{K6} is missing: run scripts/setup.sh bench")
         script = self.folder / "k6.js"
         script.write_text(K6_SCRIPT % {"body": self.body_file, "sessions": sessions, "url": self.post,
                                        "seconds": self.seconds, "headers": json.dumps(self.headers)})
@@ -228,7 +228,7 @@ class Http:
         self.body_file = self.folder / "body"
         self.body_file.write_bytes(body)
         self.post = f"http://127.0.0.1:{self.database.port}{path}"
-        # those that the tools write themselves would be there twice
+        # without the headers that the tools add themselves
         self.headers = {name: value for name, value in headers.items() if name.lower() not in
                         ("host", "content-length", "accept", "user-agent", "connection")}
         print(f"\n{self.database.name}: POST {path}, {len(body):,} bytes for {BATCH} rows")
@@ -248,10 +248,10 @@ def ask_clickhouse(port, query, tcp=None):
 
 
 def compare_with_client(http, tcp_port, rows):
-    """Rows/s of one session against clickhouse-client, which reads the same rows from a file and
+    """Compares rows/s of one session with clickhouse-client, which reads the same rows from a file and
     sends them in blocks of the same size without waiting for each; the server stores each block."""
     if shutil.which("clickhouse-client") is None:
-        print("  EXCLUDED clickhouse-client: it is not there (scripts/setup.sh bench)")
+        print("  EXCLUDED clickhouse-client: not installed, run scripts/setup.sh bench")
         return
     count = http.database.count
     some = min(rows, 100_000)
@@ -267,7 +267,7 @@ def compare_with_client(http, tcp_port, rows):
         return rows / found["times"]["append_s"]
 
     def client(batch):
-        http.run_append(1, rows=BATCH)  # the table anew
+        http.run_append(1, rows=BATCH)  # creates the table again
         measured = Measured(
             ["sh", "-c", 'exec "$@" <"$0"', str(data), "clickhouse-client", "--host", "127.0.0.1",
              "--port", str(tcp_port), "--database", "append", "--time",
@@ -297,7 +297,7 @@ def compare_with_client(http, tcp_port, rows):
 
 
 def measure(append, clickhouse, influxdb, folder, number):
-    """clickhouse: ports of HTTP and of its own protocol; influxdb: its port. None: not there."""
+    """clickhouse: its ports for HTTP and for its own protocol; influxdb: its port. None: no server."""
     seconds, rounds = number("BENCH_SECONDS", 10, 2), number("BENCH_ROUNDS", 3, 1)
     sizes = [int(size) for size in os.environ.get("BENCH_SESSIONS", "").split()] or SIZES
     if clickhouse:
@@ -307,7 +307,7 @@ def measure(append, clickhouse, influxdb, folder, number):
             return int(ask_clickhouse(port, "select count() from syslog_table"))
 
         print(f"\nClickHouse {ask_clickhouse(port, 'select version()')}")
-        # Memory: what a MergeTree does with thousands of small parts is no client's doing
+        # The engine Memory, because merging thousands of small parts does not depend on the client.
         database = Database("ClickHouse", port, lambda path: "INSERT" in path,
                             ("--engine", "Memory"), count)
         Http(append, database, folder, seconds, rounds).measure(sizes)

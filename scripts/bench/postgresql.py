@@ -1,4 +1,4 @@
-"""append and pgbench with the same rows on PostgreSQL."""
+"""Compares append and pgbench with the same rows on PostgreSQL."""
 
 import pathlib
 import re
@@ -56,16 +56,16 @@ class Postgresql:
         return run
 
     def make_table(self):
-        """The table anew, with one batch that append wrote."""
+        """Creates the table again, with one batch that append wrote."""
         self.append.run(1, BATCH, self.url, "--read", "none", "--recreate")
 
     def write_scripts(self):
-        """pgbench's scripts: one INSERT of 100 rows that append itself wrote."""
+        """Writes pgbench's scripts: one INSERT of 100 rows that append itself wrote."""
         self.make_table()
         simple = insert_of(run_text(
             ["pg_dump", "--data-only", "--inserts", f"--rows-per-insert={BATCH}", "-t",
              "syslog_table", self.url])) + "\n"
-        # pgbench takes :name for a variable, in prepared statements even where there is none.
+        # pgbench takes :name for a variable; in prepared statements even if no variable has that name.
         prepared = re.sub(r"'((?:[^']|'')*)'", lambda match: match.group(0)
                           if not re.search(r":[A-Za-z_]", match.group(1)) else
                           "E'" + re.sub(r":(?=[A-Za-z_])", r"\\x3a",

@@ -1,4 +1,4 @@
--- What append does, for sysbench: the INSERT of a file, then count(*) unless --count=off.
+-- Makes sysbench do the same as append: the INSERT in a file, then count(*) unless --count=off.
 
 sysbench.cmdline.options = {
     insert_file = {"File with one INSERT"},

@@ -1,9 +1,9 @@
-"""Scripted workloads against sysbench and pgbench: the same statements on the same tables.
+"""Compares scripted workloads with sysbench and pgbench: the same statements on the same tables.
 
-append makes the tables; then the tools run in turn for some seconds each. What is compared is
-statements/s while the sessions work, the client's CPU time for each statement, and at 1,000 sessions,
-where what the program needs anyway does not count, its memory. select-insert and
-batch have no peer: their tables and the script alone are what they show.
+append creates the tables; then the tools run in turn for some seconds each. The comparison is about
+statements/s while the sessions work and the client's CPU time per statement; at 1,000 sessions, where
+the memory of the program itself hardly counts, also about memory. select-insert and batch are not
+compared with another tool: their figures are append's alone.
 """
 
 import json
@@ -17,7 +17,7 @@ OLTP = {"read_only": 14, "read_write": 18}
 
 
 class Run:
-    """Statements/s, microseconds of client CPU for each, KiB for each session; and transactions/s."""
+    """Statements/s, transactions/s, microseconds of client CPU per statement, KiB per session."""
 
     def __init__(self, measured, statements, seconds, transactions, sessions):
         self.rate = statements / seconds
@@ -43,7 +43,7 @@ class Workloads:
             print(f"  NOTE {measured.stderr.strip()}")
         found = json.loads((out / "run.json").read_text())
         committed = found["transactions"]["committed"]
-        # those of the script: neither tool's BEGIN and COMMIT are counted
+        # only statements of the script; BEGIN and COMMIT are not counted for either tool
         return Run(measured, committed * statements, committed / found["figures"]["transactions_per_s"],
                    committed, sessions)
 
@@ -76,7 +76,7 @@ class Workloads:
         return Run(measured, transactions * statements, transactions / tps, transactions, sessions)
 
     def compare(self, title, sessions, own, peer_name, peer, targets):
-        """targets: least ratio of statements/s, most of CPU and of memory (None: no target)."""
+        """targets: the least ratio of statements/s, the greatest of CPU and of memory; None: no target."""
         results = {"append": [], peer_name: []}
         print(f"\n{title}: {sessions:,} sessions")
         for turn in range(1, self.rounds + 1):
@@ -139,7 +139,7 @@ class Workloads:
         self.cleanup(url, "tpcb", *options)
 
     def show(self, title, url, workload, settings, sizes):
-        """Transactions/s of one tool alone, a row for each number of sessions."""
+        """Prints append's transactions/s, a row for each number of sessions."""
         names = [name for name, _ in settings]
         print(f"\n{title}, transactions/s\n  {'sessions':>10}"
               + "".join(f"{name:>22}" for name in names))

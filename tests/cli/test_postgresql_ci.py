@@ -129,7 +129,7 @@ class Smoke(harness.Postgresql):
                 ended = self.smoke(*words, code=2, **settings)
                 self.check_refused(2, *ended, ".")
         ended = self.smoke(self.url, code=2, WAIT="1", APPEND="/no/append<&>")
-        self.check_refused(2, *ended, "APPEND '/no/append<&>' is no program")
+        self.check_refused(2, *ended, "APPEND '/no/append<&>' is not a program")
 
     def test_an_append_that_dies(self):
         """It did not write the end of the JUnit file."""
