@@ -1,34 +1,34 @@
-# Which adapters there are, and which of them are built. One line each in CMakeLists.txt; their order
-# is that in which they are listed, and asked who listens on a port.
+# Declares adapters and decides which of them are built. CMakeLists.txt has a line for each adapter; the
+# order of the lines is the order in which adapters are listed and probe a port.
 #
 # append_adapter(<name>
 #                [LIBRARY <pkg-config module>]  client library, linked with the program
-#                [LOADS]                        or: loaded at run time
+#                [LOADS]                        instead: the adapter loads its library at run time
 #                [CHOICE <choice>]              one option for several adapters, which share the
 #                                               library and src/adapters/<choice>*.c
-#                [SOURCES <file>…]              beside src/adapters/<name>.c and <name>_*.c
-#                [LINKS <library>…]             beside LIBRARY, of the same package
-#                [CONTRACTS <fixture>…])        of tests/contract, each <name> or <name>-<adapter>;
-#                                               default: <name>
+#                [SOURCES <file>…]              sources besides src/adapters/<name>.c and <name>_*.c
+#                [LINKS <library>…]             further libraries of the same package
+#                [CONTRACTS <fixture>…])        fixtures of tests/contract, each <name> or
+#                                               <name>-<adapter>; default: <name>
 #
 # The option APPEND_ADAPTER_<NAME or CHOICE> of an adapter with a LIBRARY is
 #   AUTO  built when the library is found
 #   ON    built; a missing library is an error
 #   OFF   not built
-# and of one that LOADS its library ON or OFF: it needs nothing to build. Such libraries are for 64-bit
-# systems. An adapter with neither is always built. APPEND_HAVE_<NAME or CHOICE>, 0 or 1, tells the
-# sources.
+# For an adapter that LOADS its library the option is ON or OFF, because building needs no library; the
+# default is ON on 64-bit systems, for which these libraries exist. An adapter with neither is always
+# built. Sources see the result as APPEND_HAVE_<NAME or CHOICE>, 0 or 1.
 #
-# A line makes: the entry of the registry, of the contract tests and of their labels, and of the
-# goldens (adapters.txt beside the program).
+# A line adds an adapter to the registry, to the contract tests and their labels, and to the goldens
+# (adapters.txt next to the program).
 
 set(append_known_adapters "") # names, in order
-set(append_adapters "")       # of those that are built, and of their choices
-set(append_choices "")        # options that were looked at
-set(append_contracts "")      # fixtures, of adapters that are built
+set(append_adapters "")       # names of the adapters that are built, and of their choices
+set(append_choices "")        # options that append_choose has evaluated
+set(append_contracts "")      # fixtures of the adapters that are built
 set(append_adapter_summary "")
 
-# append_choose(<name> <pkg-config module or ""> <loads>): is_built and line.
+# append_choose(<name> <pkg-config module or ""> <loads>): sets is_built, and line for the summary.
 function(append_choose name module loads)
     string(TOUPPER ${name} upper)
     set(option APPEND_ADAPTER_${upper})
@@ -53,7 +53,7 @@ function(append_choose name module loads)
         set_property(CACHE ${option} PROPERTY STRINGS AUTO ON OFF)
         string(TOUPPER "${${option}}" choice)
         if(NOT choice MATCHES "^(AUTO|ON|OFF)$")
-            message(FATAL_ERROR "${option} is '${${option}}': it can be AUTO, ON or OFF")
+            message(FATAL_ERROR "${option} is '${${option}}': set it to AUTO, ON or OFF")
         elseif(choice STREQUAL OFF)
             set(text "not built (${option} is OFF)")
         else()
@@ -63,10 +63,10 @@ function(append_choose name module loads)
                 set(text "built (${${name}_client_MODULE_NAME} ${${name}_client_VERSION})")
                 set(append_${name}_version ${${name}_client_VERSION} PARENT_SCOPE)
             elseif(choice STREQUAL ON)
-                message(FATAL_ERROR "${option} is ON, but pkg-config finds no ${module}. Install the "
+                message(FATAL_ERROR "${option} is ON, but pkg-config does not find ${module}. Install the "
                                     "client library's development package (scripts/setup.sh run).")
             else()
-                set(text "not built (pkg-config finds no ${module})")
+                set(text "not built (pkg-config does not find ${module})")
             endif()
         endif()
     endif()
@@ -74,7 +74,7 @@ function(append_choose name module loads)
     set(line "${text}" PARENT_SCOPE)
 endfunction()
 
-# A macro: it adds to the lists of its caller.
+# A macro, because it appends to the lists of its caller.
 macro(append_adapter name)
     cmake_parse_arguments(adapter "LOADS" "LIBRARY;CHOICE" "SOURCES;LINKS;CONTRACTS"
                           ${ARGN})
@@ -83,7 +83,7 @@ macro(append_adapter name)
         set(choice ${adapter_CHOICE})
     endif()
     if(adapter_UNPARSED_ARGUMENTS)
-        message(FATAL_ERROR "append_adapter(${name}): unknown: ${adapter_UNPARSED_ARGUMENTS}")
+        message(FATAL_ERROR "append_adapter(${name}): unknown arguments: ${adapter_UNPARSED_ARGUMENTS}")
     endif()
     string(TOUPPER ${choice} upper)
     if(choice IN_LIST append_choices AND (adapter_LIBRARY OR adapter_LOADS))
@@ -116,7 +116,7 @@ macro(append_adapter name)
     endif()
 endmacro()
 
-# append_use_adapters(<target>): compiles them into it, with the registry.
+# append_use_adapters(<target>): compiles the adapters and their registry into the target.
 function(append_use_adapters target)
     set(externs "")
     set(entries "")
@@ -139,7 +139,7 @@ function(append_use_adapters target)
         string(APPEND entries "    &adapter_${name},\n")
         list(APPEND sources ${append_${name}_sources})
         target_link_libraries(${target} PUBLIC ${append_${name}_links})
-        # for libraries that do not tell their own
+        # for client libraries that do not report their own version
         set_source_files_properties(src/adapters/${name}.c PROPERTIES
             COMPILE_DEFINITIONS "APPEND_CLIENT_VERSION=\"${append_${append_${name}_choice}_version}\"")
     endforeach()
@@ -161,8 +161,9 @@ ${entries}    NULL,
     target_link_libraries(${target} PUBLIC ${CMAKE_DL_LIBS})
 endfunction()
 
-# append_export_api(<target>): programs that link it export to the libraries that they load what the
-# headers of include/append mark as APPEND_API, and the connect of src/base/client_socket.c.
+# append_export_api(<target>): makes programs that link the target export the functions that the headers
+# in include/append mark as APPEND_API, for the libraries that they load, and the function connect of
+# src/base/client_socket.c.
 function(append_export_api target)
     file(GLOB headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/append/*.h)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${headers})
@@ -181,7 +182,7 @@ function(append_export_api target)
     target_link_options(${target} PUBLIC "LINKER:--dynamic-list=${list}" ${wanted})
 endfunction()
 
-# append_print_summary(<what becomes of the tests>)
+# append_print_summary(<whether the tests are built>)
 function(append_print_summary tests)
     if(APPEND_SANITIZE)
         set(sanitize ${APPEND_SANITIZE})

@@ -19,15 +19,15 @@ endif()
 
 if(APPEND_SANITIZE)
     if(NOT APPEND_SANITIZE MATCHES "^(address|undefined|address,undefined|thread)$")
-        message(FATAL_ERROR "APPEND_SANITIZE is '${APPEND_SANITIZE}': it can be "
-                            "'address,undefined', 'thread' or empty")
+        message(FATAL_ERROR "APPEND_SANITIZE is '${APPEND_SANITIZE}': set it to "
+                            "'address,undefined', 'thread' or nothing")
     endif()
     set(sanitize_flags -fsanitize=${APPEND_SANITIZE} -fno-sanitize-recover=all
                        -fno-omit-frame-pointer)
-    # -g1: their traces need lines, not variables.
+    # -g1: the sanitizers' stack traces need line numbers, but not variables.
     target_compile_options(append_flags INTERFACE ${sanitize_flags} -O1 -g1)
     target_link_options(append_flags INTERFACE ${sanitize_flags})
-    if(APPEND_SANITIZE MATCHES "address|thread") # these make frames and memory several times as large
+    if(APPEND_SANITIZE MATCHES "address|thread") # these multiply the size of stack frames and memory
         target_compile_definitions(append_flags INTERFACE APPEND_IS_SANITIZED)
     endif()
 endif()

@@ -1,7 +1,7 @@
-# What is installed, and the packages: cmake --install, cpack (a .deb and a tarball).
+# Installation (cmake --install) and packages (cpack: a .deb and a tarball).
 #
-# The manual page and the completions of shells are made by a program of the build from the same
-# tables that --help prints.
+# The program append_docs, which is only used in the build, writes the manual page and the shell
+# completions from the same tables that --help prints.
 
 add_executable(append_docs ${append_docs_sources})
 target_link_libraries(append_docs PRIVATE append_core)
@@ -26,7 +26,7 @@ append_make_doc(${man_page} docs/append.1.in)
 append_make_doc(${bash_completion} docs/append.bash.in)
 append_make_doc(${zsh_completion} docs/append.zsh.in)
 
-# Debian wants these compressed, without a time in them.
+# Debian requires these files to be compressed, without a timestamp.
 find_program(GZIP gzip)
 set(news ${CMAKE_CURRENT_SOURCE_DIR}/CHANGELOG.md)
 set(changelog ${docs_dir}/changelog)
@@ -49,13 +49,14 @@ add_custom_target(docs ALL
 
 set(doc_dir ${CMAKE_INSTALL_DATAROOTDIR}/doc/append)
 install(TARGETS append RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT binary)
-# The tarball meets systems without the libraries: a script in front of the program names them.
+# The tarball may be used on systems without the libraries, so a script that starts the program names the
+# missing ones.
 install(TARGETS append RUNTIME DESTINATION lib/append COMPONENT launched EXCLUDE_FROM_ALL)
 install(PROGRAMS scripts/launcher.sh RENAME append DESTINATION ${CMAKE_INSTALL_BINDIR}
         COMPONENT launched EXCLUDE_FROM_ALL)
 install(PROGRAMS scripts/ci-smoke.sh DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/append
         COMPONENT program)
-# As they lie in the sources: they refer to each other.
+# In the same folders as in the sources, because the files link to each other.
 install(FILES README.md compose.yaml DESTINATION ${doc_dir} COMPONENT program)
 install(DIRECTORY docs DESTINATION ${doc_dir} COMPONENT program FILES_MATCHING PATTERN "*.md"
         PATTERN "grafana.json")
@@ -68,14 +69,14 @@ install(FILES ${installed_texts} DESTINATION ${doc_dir} COMPONENT program)
 install(FILES ${CMAKE_CURRENT_SOURCE_DIR}/docs/copyright DESTINATION ${doc_dir} COMPONENT program)
 install(DIRECTORY include/append DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT headers
         FILES_MATCHING PATTERN "*.h")
-# Relative to the file itself: the prefix may be another one than was configured.
+# Relative to the .pc file, because the prefix at installation may differ from the configured prefix.
 file(RELATIVE_PATH pc_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 string(REGEX REPLACE "/$" "" pc_prefix ${pc_prefix})
 configure_file(cmake/append.pc.in append.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/append.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
         COMPONENT headers)
 
-# The packages have the program, not the headers of the adapter contract.
+# The packages contain the program, but not the headers for adapters.
 set(CPACK_GENERATOR DEB TGZ)
 set(CPACK_PACKAGE_NAME append)
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})

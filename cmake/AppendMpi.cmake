@@ -1,15 +1,15 @@
-# What lets append run on several machines: a module that is loaded at run time, so that the program
-# needs no MPI. APPEND_MPI is AUTO (built where MPI is found), ON or OFF.
+# The module for runs on several machines. The program loads it at run time, and so does not itself need
+# MPI. APPEND_MPI is AUTO (built if MPI is found), ON or OFF.
 
 set(APPEND_MPI AUTO CACHE STRING "Build the module for MPI: AUTO, ON or OFF")
 set_property(CACHE APPEND_MPI PROPERTY STRINGS AUTO ON OFF)
 string(TOUPPER "${APPEND_MPI}" choice)
 set(append_mpi_summary "not built (APPEND_MPI is OFF)")
 if(NOT choice MATCHES "^(AUTO|ON|OFF)$")
-    message(FATAL_ERROR "APPEND_MPI is '${APPEND_MPI}': it can be AUTO, ON or OFF")
+    message(FATAL_ERROR "APPEND_MPI is '${APPEND_MPI}': set it to AUTO, ON or OFF")
 elseif(NOT choice STREQUAL OFF)
     find_package(MPI QUIET COMPONENTS C)
-    set(append_mpi_summary "not built (no MPI found: libopenmpi-dev)")
+    set(append_mpi_summary "not built (MPI is not found: install libopenmpi-dev)")
     if(MPI_C_FOUND)
         set(append_mpi_summary "built (MPI ${MPI_C_VERSION})")
         add_library(append-mpi MODULE src/ranks/mpi.c)
@@ -20,7 +20,7 @@ elseif(NOT choice STREQUAL OFF)
         add_dependencies(append append-mpi)
         install(TARGETS append-mpi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/append COMPONENT mpi)
     elseif(choice STREQUAL ON)
-        message(FATAL_ERROR "APPEND_MPI is ON, but CMake finds no MPI. Install libopenmpi-dev "
+        message(FATAL_ERROR "APPEND_MPI is ON, but CMake does not find MPI. Install libopenmpi-dev "
                             "(scripts/setup.sh test).")
     endif()
 endif()

@@ -1,15 +1,15 @@
-# --io-trace. APPEND_IO_TRACE is, as for an adapter (AppendAdapters.cmake),
+# Builds --io-trace. As for an adapter (AppendAdapters.cmake), APPEND_IO_TRACE is
 #   AUTO  built when libbpf, clang and bpftool are found
-#   ON    built; what is missing is an error
+#   ON    built; if one of them is missing, that is an error
 #   OFF   not built
-# src/trace/io.bpf.c is compiled for the kernel, and becomes a header that holds the programs.
+# src/trace/io.bpf.c is compiled for the kernel and converted to a header that contains the programs.
 
 set(APPEND_IO_TRACE AUTO CACHE STRING "Build --io-trace: AUTO, ON or OFF")
 set_property(CACHE APPEND_IO_TRACE PROPERTY STRINGS AUTO ON OFF)
 string(TOUPPER "${APPEND_IO_TRACE}" choice)
 set(io_trace_lacks "")
 if(NOT choice MATCHES "^(AUTO|ON|OFF)$")
-    message(FATAL_ERROR "APPEND_IO_TRACE is '${APPEND_IO_TRACE}': it can be AUTO, ON or OFF")
+    message(FATAL_ERROR "APPEND_IO_TRACE is '${APPEND_IO_TRACE}': set it to AUTO, ON or OFF")
 elseif(choice STREQUAL OFF)
     set(io_trace_lacks "APPEND_IO_TRACE=ON")
 else()
@@ -38,7 +38,7 @@ if(io_trace_lacks STREQUAL "")
     endif()
     set(bpf_folder ${CMAKE_CURRENT_BINARY_DIR}/bpf/trace)
     file(MAKE_DIRECTORY ${bpf_folder})
-    # v3: atomic operations that return a value
+    # -mcpu=v3: for atomic operations that return a value
     add_custom_command(
         OUTPUT ${bpf_folder}/io.skel.h
         COMMAND ${BPF_CLANG} -O2 -g -Wall -Werror -target bpf -mcpu=v3 -D__TARGET_ARCH_${bpf_machine}
@@ -56,7 +56,7 @@ else()
     set(append_io_trace_summary "not built (${io_trace_lacks} is missing)")
 endif()
 
-# append_use_io_trace(<target>)
+# append_use_io_trace(<target>): adds the tracer's kernel programs to the target if they are built.
 function(append_use_io_trace target)
     target_compile_definitions(${target} PRIVATE APPEND_HAVE_IO_TRACE=${APPEND_HAVE_IO_TRACE}
                                APPEND_IO_TRACE_LACKS="${io_trace_lacks}")

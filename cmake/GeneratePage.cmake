@@ -1,7 +1,7 @@
 # cmake -D ROOT=src/report -D OUTPUT=page_files.c -P GeneratePage.cmake
 #
-# Writes ROOT/page.css and ROOT/page.js into OUTPUT as texts (report/report.h), and the hash of the
-# script, by which the page's Content-Security-Policy allows it and no other.
+# Writes ROOT/page.css and ROOT/page.js to OUTPUT as texts (report/report.h), with the hash of the
+# script: the Content-Security-Policy of the page allows only the script with this hash.
 
 set(texts "")
 foreach(name IN ITEMS css js)
@@ -11,7 +11,8 @@ foreach(name IN ITEMS css js)
     string(APPEND texts "const char page_${name}[] = {\n    ${characters}'\\0'};\n\n")
 endforeach()
 
-# A hash is 32 bytes: ten times 3 bytes are 4 letters each, and the last 2 are 3 letters and a "=".
+# Base64 of the 32 bytes of a hash: ten groups of 3 bytes give 4 letters each, and the last 2 bytes give 3
+# letters and "=".
 set(alphabet ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/)
 file(SHA256 ${ROOT}/page.js hash)
 set(base64 "")

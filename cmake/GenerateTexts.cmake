@@ -1,16 +1,16 @@
 # cmake -D ROOT=schemas -D FILES=*/*.sql -D HEADER=plan/plan.h -D TYPE=schema_text -D TABLE=schema_texts
 #       -D OUTPUT=schemas.c -P GenerateTexts.cmake
 #
-# Writes the files of ROOT into OUTPUT as a table of texts, declared in HEADER: an entry has the parts
-# of a file's path without its ending, and its text; that of the end has NULL.
-# Texts are character lists, so that neither quoting nor the length of a literal matters.
+# Writes the files of ROOT to OUTPUT as a table of texts, declared in HEADER. An entry has the parts of a
+# file's path, without the ending, and the file's text. The last entry has NULL. Texts are written as lists
+# of characters, so that neither quoting nor the limit of string literals matters.
 
 get_filename_component(ROOT ${ROOT} ABSOLUTE)
 get_filename_component(folder ${ROOT} NAME)
 file(GLOB files RELATIVE ${ROOT} ${ROOT}/${FILES})
 list(SORT files)
 if(NOT files)
-    message(FATAL_ERROR "no ${FILES} in ${ROOT}")
+    message(FATAL_ERROR "${ROOT} does not contain ${FILES}")
 endif()
 set(texts "")
 set(entries "")

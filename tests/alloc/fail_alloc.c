@@ -1,7 +1,7 @@
 /*
- * Preloaded into a program: its allocation number FAIL_AT (from 1) fails, all others succeed. The
- * file named by FAIL_LOG gets one byte when that happened. With FAIL_FROM=1 all later ones fail
- * too.
+ * A library to preload into a program. Allocation number FAIL_AT (from 1) fails, and all others
+ * succeed; with FAIL_FROM=1 all later allocations also fail. A byte is then appended to the file
+ * named by FAIL_LOG.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /*
- * What the fuzz targets share. A target is one LLVMFuzzerTestOneInput: libFuzzer calls it with
- * inputs of its making, replay.c with those of the corpus. Its input is a heap block of exactly
- * `size` bytes, so that a sanitizer sees a byte that is read behind it. It keeps no state.
+ * Shared code of the fuzz targets. A target is one LLVMFuzzerTestOneInput. libFuzzer calls it with
+ * generated inputs, replay.c with the inputs of the corpus. The input is a heap block of exactly
+ * `size` bytes, so that a sanitizer detects a read after its end. A target does not keep state.
  */
 #ifndef FUZZ_FUZZ_H
 #define FUZZ_FUZZ_H
@@ -16,7 +16,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Ends the program when the claim does not hold. */
+/* Aborts the program unless the claim holds. */
 static inline void fuzz_require(bool holds, const char *claim)
 {
     if (!holds) {
@@ -25,7 +25,8 @@ static inline void fuzz_require(bool holds, const char *claim)
     }
 }
 
-/* The bytes up to the first NUL as a text in a heap block of its own size, the caller's to free. */
+/* Copies the bytes up to the first NUL to a text, in a heap block of exactly its size. The caller
+ * frees it. */
 static inline char *fuzz_text(const uint8_t *data, size_t size)
 {
     const size_t length = size == 0 ? 0 : strnlen((const char *)data, size);
@@ -38,15 +39,15 @@ static inline char *fuzz_text(const uint8_t *data, size_t size)
     return text;
 }
 
-/* A copy with other letters and digits in a part of it: what must not show, changed. The caller's
- * to free. */
+/* Copies a text with other letters and digits in the part from `at`: a secret, which must not
+ * change what is shown of the text. The caller frees the copy. */
 static inline char *fuzz_change(const char *text, size_t at, size_t length)
 {
     char *other = strdup(text);
     fuzz_require(other != NULL, "there is memory for another text");
     for (size_t i = at; i < at + length; i++) {
         if (other[i] == '%' && at + length - i > 2) {
-            i += 2; /* a percent-encoded character stays one */
+            i += 2; /* keeps percent-encoded characters */
         } else if (isalnum((unsigned char)other[i])) {
             other[i] = other[i] == 'q' ? 'r' : 'q';
         }

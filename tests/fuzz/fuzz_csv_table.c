@@ -1,5 +1,5 @@
-/* CSV files that are read back: a table is whole, and what is written of its cells is read as the
- * same table. */
+/* CSV files that the program reads: an accepted table is complete, and its cells, written again,
+ * are read as the same table. */
 #include "fuzz/fuzz.h"
 
 #include "base/text.h"
@@ -10,7 +10,7 @@ static size_t count_cells(const struct csv_table *table)
     return (table->rows + 1) * table->columns;
 }
 
-/* Every cell in quotes. The caller's. */
+/* Writes the table with every cell in quotes. The caller frees the text. */
 static char *write_table(const struct csv_table *table)
 {
     struct buffer text = {0};
@@ -38,7 +38,7 @@ static void check_cells(const struct csv_table *table, size_t size)
             const bool is_there = row < table->rows && column < table->columns;
             fuzz_require(is_there ? cell >= table->text && cell <= table->text + size
                                   : cell[0] == '\0',
-                         "a cell is of the file");
+                         "a cell is a part of the file");
             fuzz_require(!csv_table_number(table, row, column, &value) || cell[0] != '\0',
                          "a number is written");
         }
@@ -54,8 +54,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct csv_table table, again;
     struct error error = {0};
     if (csv_table_parse(&table, "a.csv", fuzz_text(data, size), &error) != STATUS_OK) {
-        fuzz_require(error.kind == ERROR_DATA && error.text[0] != '\0', "a refusal says why");
-        fuzz_require(table.text == NULL && table.cells == NULL, "nothing is kept of it");
+        fuzz_require(error.kind == ERROR_DATA && error.text[0] != '\0',
+                     "a refused table has an error");
+        fuzz_require(table.text == NULL && table.cells == NULL,
+                     "nothing of a refused table is kept");
         return 0;
     }
     check_cells(&table, size);

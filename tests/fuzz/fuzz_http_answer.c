@@ -1,27 +1,27 @@
-/* Answers of HTTP servers: however one is cut, it reads the same, and it never reads on behind its
- * end. */
+/* Answers of HTTP servers: an answer is read in the same way however it is divided into parts, and
+ * reading stops at its end. */
 #include "fuzz/fuzz.h"
 
 #include "adapters/http.h"
 
-/* What has been read. */
+/* The state of reading an answer. */
 struct reading {
     struct http_answer answer;
     struct buffer body;
     size_t used;
-    size_t enough; /* bytes of body; 0: all are wanted */
+    size_t enough; /* bytes of the body after which reading stops; 0: the whole body */
 };
 
 static bool collect(void *context, char *bytes, size_t length)
 {
     struct reading *reading = context;
     fuzz_require(length > 0, "a part is not empty");
-    bytes[0] = bytes[0]; /* it may be written to */
+    bytes[0] = bytes[0]; /* the part must be writable */
     buffer_add(&reading->body, bytes, length);
     return reading->enough == 0 || reading->body.length < reading->enough;
 }
 
-/* Reads parts of `step` bytes, each in a block of its own. */
+/* Reads the answer in parts of `step` bytes, each in its own block. */
 static void read_in_parts(struct reading *reading, const uint8_t *data, size_t size, size_t step)
 {
     reading->answer.take = collect;
@@ -48,7 +48,7 @@ static void check_headers(const struct http_answer *answer)
         const char *value = http_answer_header(answer, names[i], &length);
         fuzz_require(value == NULL ||
                          value + length + 2 <= answer->head.bytes + answer->head.length,
-                     "a value is within the headers, and a line break behind it");
+                     "a value is within the headers, followed by a line break");
         fuzz_require(value == NULL || memchr(value, '\n', length) == NULL, "a value is one line");
     }
 }
@@ -64,26 +64,29 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     read_in_parts(&cut, data + 2, size - 2, step);
     const struct http_answer *a = &whole.answer, *b = &cut.answer;
     fuzz_require(a->status == b->status, "the status does not depend on the cuts");
-    fuzz_require((a->fault == NULL) == (b->fault == NULL), "nor does whether it is an answer");
-    fuzz_require(a->fault == NULL || strcmp(a->fault, b->fault) == 0, "nor why not");
+    fuzz_require((a->fault == NULL) == (b->fault == NULL), "a fault does not depend on the cuts");
+    fuzz_require(a->fault == NULL || strcmp(a->fault, b->fault) == 0,
+                 "the text of a fault does not depend on the cuts");
     if (enough == 0) {
-        fuzz_require(a->phase == b->phase, "nor how far it comes");
+        fuzz_require(a->phase == b->phase, "the phase does not depend on the cuts");
         fuzz_require(strcmp(buffer_text(&whole.body), buffer_text(&cut.body)) == 0 &&
                          whole.body.length == cut.body.length,
-                     "nor the body");
-        fuzz_require(a->phase != HTTP_WHOLE || whole.used == cut.used, "nor its end");
+                     "the body does not depend on the cuts");
+        fuzz_require(a->phase != HTTP_WHOLE || whole.used == cut.used,
+                     "the end does not depend on the cuts");
     }
-    fuzz_require(a->fault == NULL || a->phase == HTTP_CUT, "what is no answer is given up");
+    fuzz_require(a->fault == NULL || a->phase == HTTP_CUT, "reading stops at a fault");
     fuzz_require(a->phase != HTTP_WHOLE || (a->status >= 200 && a->status <= 599),
                  "a whole answer has a status");
     if (a->status != 0) {
         check_headers(a);
     }
     const bool is_whole = a->phase == HTTP_WHOLE || a->phase == HTTP_TO_END;
-    fuzz_require(http_answer_end(&whole.answer) == is_whole, "the end makes whole what it can");
+    fuzz_require(http_answer_end(&whole.answer) == is_whole,
+                 "the end of the connection completes an answer without a length");
     http_answer_clear(&whole.answer);
     fuzz_require(a->phase == HTTP_HEAD && a->status == 0 && a->head.length == 0,
-                 "another one begins afresh");
+                 "a cleared answer is empty");
     http_answer_fini(&whole.answer);
     http_answer_fini(&cut.answer);
     buffer_fini(&whole.body);

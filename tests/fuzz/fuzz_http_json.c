@@ -1,4 +1,4 @@
-/* Rows in an answer's JSON, and values written as JSON. */
+/* Rows in the JSON of an answer, and values written as JSON. */
 #include "fuzz/fuzz.h"
 
 #include "adapters/http.h"
@@ -11,7 +11,7 @@ static bool check_row(void *context, const struct cell *cells, size_t count)
         fuzz_require(cell->type == COLUMN_INT64 || cell->type == COLUMN_TEXT,
                      "a value is a number or a text");
         if (cell->type == COLUMN_TEXT) {
-            /* a sanitizer sees where it ends */
+            /* reads the whole text, so that a sanitizer checks its end */
             fuzz_require(cell->as.text.length == 0 ||
                              memchr(cell->as.text.bytes, 0, cell->as.text.length) == NULL ||
                              !cell->is_null,
@@ -30,11 +30,11 @@ static void check_rows(const json_t *json)
     const enum status status = http_take_rows(json, &answer, &has_enough, &error);
     fuzz_require(status == (json_is_array(json) ? STATUS_OK : STATUS_REJECTED),
                  "rows are an array");
-    fuzz_require(answer.rows == rows, "all rows are handed out, up to the one that is enough");
-    fuzz_require(error_is_set(&error) == (status != STATUS_OK), "a failure says why");
+    fuzz_require(answer.rows == rows, "take gets each row until it returns false");
+    fuzz_require(error_is_set(&error) == (status != STATUS_OK), "a failure has an error");
 }
 
-/* Of JSON, elements are JSON, too, and so is what is around them. */
+/* The elements of an array in JSON are JSON, and so is the text without them. */
 static void check_elements(const char *text, size_t size)
 {
     struct http_splitter splitter = {.name = "rows"};
@@ -57,7 +57,7 @@ static void check_elements(const char *text, size_t size)
     }
     if (whole != NULL) {
         json_t *const json = http_parse(buffer_text(&around), around.length, &error);
-        fuzz_require(json != NULL, "what is around the elements is JSON");
+        fuzz_require(json != NULL, "the text without the elements is JSON");
         json_decref(json);
     }
     json_decref(whole);
@@ -65,7 +65,7 @@ static void check_elements(const char *text, size_t size)
     buffer_fini(&element);
 }
 
-/* A text comes back from JSON as it was. */
+/* A text that is written as JSON is read as the same text. */
 static void check_text(const char *text)
 {
     static const struct column column = {.type = COLUMN_TEXT};
@@ -79,7 +79,7 @@ static void check_text(const char *text)
     json_t *json = json_loadb(written.bytes, written.length, JSON_DECODE_ANY, NULL);
     if (strcmp(buffer_text(&utf8), text) == 0) {
         fuzz_require(json_is_string(json) && strcmp(json_string_value(json), text) == 0,
-                     "a text comes back as it was");
+                     "a text is read as it was written");
     }
     json_decref(json);
     buffer_fini(&utf8);
@@ -91,7 +91,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char *text = fuzz_text(data, size);
     struct error error = {0};
     json_t *json = http_parse(text, strlen(text), &error);
-    fuzz_require(error_is_set(&error) == (json == NULL), "what is no JSON is told");
+    fuzz_require(error_is_set(&error) == (json == NULL), "a text that is not JSON has an error");
     if (json != NULL) {
         check_rows(json);
     }

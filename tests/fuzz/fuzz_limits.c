@@ -1,5 +1,5 @@
-/* Files of /proc, /proc/sys and cgroups that say what the limits are: no limit comes from a file
- * that was cut, and none is absurd. */
+/* Files of /proc, /proc/sys and cgroups with limits: a truncated file is refused, and a limit is
+ * never absurd. */
 #include "fuzz/surface.h"
 
 #include "measure/procfs.h"
@@ -95,7 +95,7 @@ static bool parse_port_range(const char *text, size_t length)
     if (!procfs_parse_port_range(text, length, &out)) {
         return false;
     }
-    fuzz_require(out.low <= out.high, "a range goes upwards");
+    fuzz_require(out.low <= out.high, "a range is not reversed");
     return true;
 }
 

@@ -1,5 +1,5 @@
-/* Connection strings: the target's user and password reach the driver as they are, and are not
- * shown. */
+/* Connection strings: the target's user and password reach the driver unchanged, and passwords are
+ * not shown. */
 #include "fuzz/fuzz.h"
 
 #include "adapters/odbc.h"
@@ -35,12 +35,12 @@ static void check_find(const char *text, const char *key, const char *wanted)
     const bool is_found = odbc_string_find(text, keys, value, sizeof value);
     if (wanted != NULL && strlen(wanted) < sizeof value) {
         fuzz_require(is_found && strcmp(value, wanted) == 0,
-                     "a value that was put in is the one that a reader finds");
+                     "a reader finds the value that was written");
     }
     char small[3] = {1, 1, 1};
     fuzz_require(odbc_string_find(text, keys, small, sizeof small) == is_found,
-                 "a short buffer does not change whether a key is there");
-    fuzz_require(strncmp(small, value, sizeof small - 1) == 0, "a value is cut at its end");
+                 "a key is found also with a short buffer");
+    fuzz_require(strncmp(small, value, sizeof small - 1) == 0, "a long value is cut to the buffer");
 }
 
 static void check_build(const struct target *target)
@@ -54,11 +54,11 @@ static void check_build(const struct target *target)
     check_find(buffer_text(&text), "Database", target->database);
     fuzz_require(odbc_string_fault(buffer_text(&text)) == NULL ||
                      odbc_string_fault(target->path) != NULL,
-                 "a good text stays one");
+                 "a valid text stays valid");
     buffer_fini(&text);
 }
 
-/* What is shown of a text does not depend on the password in it. */
+/* The redacted text does not depend on the password. */
 static void check_redaction(const struct target *target)
 {
     static const char *const passwords[] = {"hidden", "a};UID=b", " x;y=z"};
@@ -76,8 +76,8 @@ static void check_redaction(const struct target *target)
     }
 }
 
-/* A password that stands in the text itself, however its driver may read it. */
-static void check_own_password(const char *text)
+/* A password in the text itself is not shown, however the driver may read the text. */
+static void check_password_in_text(const char *text)
 {
     static const char *const keys[] = {"PWD", "Password", NULL};
     char password[64];
@@ -85,8 +85,8 @@ static void check_own_password(const char *text)
     char tiny[7];
     url_redact_string(text, shown, sizeof shown);
     url_redact_string(text, tiny, sizeof tiny);
-    fuzz_require(strlen(tiny) < sizeof tiny, "a text that is shown is cut to its buffer");
-    /* where it stands, unless braces in it are doubled, or it could stand in several places */
+    fuzz_require(strlen(tiny) < sizeof tiny, "a redacted text is cut to the buffer");
+    /* changes the password, unless the text has it with doubled braces or in several places */
     const bool has_password =
         odbc_string_find(text, keys, password, sizeof password) && password[0] != '\0';
     const char *at = has_password ? strstr(text, password) : NULL;
@@ -108,7 +108,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                   .user = lines[USER],
                                   .password = lines[PASSWORD],
                                   .database = lines[DATABASE]};
-    check_own_password(target.path);
+    check_password_in_text(target.path);
     check_find(target.path, "UID", NULL);
     if (odbc_string_fault(target.path) == NULL) {
         check_build(&target);

@@ -1,5 +1,5 @@
-/* The command line: what is accepted is in range and points at what was given, what is refused says
- * why. Nothing but the password file is opened, and that one is a part of the input. */
+/* The command line: accepted values are in range and point to the given text; a refusal has an
+ * error. Only the password file is opened, and its content is a part of the input. */
 #include "fuzz/fuzz.h"
 
 #include <errno.h>
@@ -9,24 +9,24 @@
 #include "plan/options.h"
 #include "report/expectations.h"
 
-/* The first byte chooses the command; the lines up to the first NUL are the words; what follows it
- * is the content of every file, and without a NUL there is no file. With WAY_VALUE the first line
- * is the name of an option, and what follows it up to the first NUL its value. An 's' chooses
- * sweep. */
+/* The first byte of the input chooses the command; 's' chooses sweep. The lines up to the first NUL
+ * are the arguments. The bytes after the NUL are the content of every file; without a NUL no file
+ * exists. With WAY_VALUE the first line is the name of an option, and the text after it its value.
+ */
 enum {
     WAY_VALUE = 3,
     WAYS = 4,
-    SWEEP_BYTE = 's', /* beside the ways, which other inputs go by */
+    SWEEP_BYTE = 's', /* all other bytes count modulo WAYS */
     WORDS_MAX = 48
 };
 
-/* Of fopen below; NULL: there is no such file. */
+/* The content of every file for fopen below; NULL: no file exists. */
 static char *file_content;
 static size_t file_size;
 static bool is_parsing;
 
-/* The linker leads fopen here: a fuzzer that guesses paths would read what is there, or wait for
- * a pipe. */
+/* Replaces fopen by an option of the linker: a fuzzer that guesses paths would read real files or
+ * wait for a pipe. */
 FILE *__real_fopen(const char *path, const char *mode);
 FILE *__wrap_fopen(const char *path, const char *mode);
 FILE *__wrap_fopen(const char *path, const char *mode)
@@ -87,7 +87,7 @@ static void check_ranges(const struct plan *plan)
     check_range(plan->read_mode, READ_COUNT, READ_QUERY);
     fuzz_require((plan->read_mode == READ_QUERY) <= (plan->read_sql != NULL), "a query has a text");
     fuzz_require(plan->min_sessions == 0 || plan->min_percent == 0,
-                 "of --min-sessions the last one counts");
+                 "the last --min-sessions counts");
 }
 
 static void check_refusal(const struct error *error)
@@ -97,7 +97,7 @@ static void check_refusal(const struct error *error)
                  "a refusal is one line");
 }
 
-/* The password is the file's first line, all of it. */
+/* The password is the whole first line of the file. */
 static void check_password(const struct plan *plan)
 {
     const char *password = plan->password;
@@ -122,12 +122,12 @@ static void check_text(const char *text, int count, char *const *words)
     for (int i = 0; i < count && !is_given; i++) {
         is_given = text >= words[i] && text <= words[i] + strlen(words[i]);
     }
-    fuzz_require(is_given, "a text of the plan is one of the command line");
+    fuzz_require(is_given, "a text of the plan is from the command line");
 }
 
 static void check_list(const struct sweep_list *list, uint64_t most)
 {
-    fuzz_require(list->count <= SWEEP_LIST_MAX, "a list has its room");
+    fuzz_require(list->count <= SWEEP_LIST_MAX, "a list is within its limit");
     for (size_t i = 0; i < list->count; i++) {
         check_range(list->values[i], 1, most);
         for (size_t j = 0; j < i; j++) {
@@ -164,7 +164,7 @@ static void check_accepted(const struct plan *plan, int count, char *const *word
                  "a run has rows or a duration");
 }
 
-/* As the commands do it. */
+/* Parses the arguments in the same way as the commands do. */
 static enum status parse(struct plan *plan, enum command command, int count, char **words,
                          struct error *error)
 {
@@ -183,7 +183,7 @@ static void run_words(enum command command, int count, char **words)
 {
     static struct plan plan;
     enum status first = STATUS_OK;
-    for (int i = 0; i < 2; i++) { /* getopt keeps a state, and sorts the words */
+    for (int i = 0; i < 2; i++) { /* twice, because getopt keeps state and sorts the arguments */
         struct error error;
         error_clear(&error);
         is_parsing = true;
@@ -194,7 +194,7 @@ static void run_words(enum command command, int count, char **words)
         } else {
             check_refusal(&error);
         }
-        fuzz_require(i == 0 || status == first, "a second look finds the same");
+        fuzz_require(i == 0 || status == first, "parsing again gives the same result");
         first = status;
     }
 }

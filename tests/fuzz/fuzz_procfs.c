@@ -1,4 +1,4 @@
-/* Files of /proc and of cgroups: no figure comes from a file that was cut, and none is absurd. */
+/* Files of /proc and of cgroups: a truncated file is refused, and a figure is never absurd. */
 #include "fuzz/surface.h"
 
 #include "measure/procfs.h"
@@ -32,7 +32,7 @@ static bool parse_rollup(const char *text, size_t length)
     if (!procfs_parse_rollup(text, length, &out)) {
         return false;
     }
-    fuzz_require(out.has_pss_anon || out.pss_anon_bytes == 0, "what is missing is 0");
+    fuzz_require(out.has_pss_anon || out.pss_anon_bytes == 0, "a missing figure is 0");
     fuzz_require(out.pss_bytes % 1024 == 0 && out.private_huge_bytes % 1024 == 0,
                  "sizes are in KiB");
     return true;
@@ -96,7 +96,7 @@ static bool parse_cgroup(const char *text, size_t length)
         char path[PROCFS_PATH_BYTES];
         if (procfs_parse_cgroup(text, length, controllers[i], path)) {
             fuzz_require(path[0] == '/' && memchr(path, '\n', strlen(path)) == NULL,
-                         "a path is absolute, and of one line");
+                         "a path is absolute and does not have line breaks");
             is_any = true;
         }
     }

@@ -1,4 +1,4 @@
-/* What a server answers to the question who it is: one database at most claims it. */
+/* Answers of servers to probes: at most one database recognizes an answer. */
 #include "fuzz/fuzz.h"
 
 #if APPEND_HAVE_POSTGRESQL
@@ -14,7 +14,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     unsigned claims = 0;
-    (void)data; /* where neither is built */
+    (void)data; /* unused if none of these adapters is built */
 #if APPEND_HAVE_POSTGRESQL
     claims += dialect_postgresql_judge(data, size) == PROBE_YES ? 1 : 0;
 #endif
@@ -24,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 #if APPEND_HAVE_MACHBASE
     claims += machbase_judge(data, size) == PROBE_YES ? 1 : 0;
 #endif
-    fuzz_require(size > 0 || claims == 0, "silence is no answer");
-    fuzz_require(claims < 2, "one answer is of one database");
+    fuzz_require(size > 0 || claims == 0, "an empty answer is not recognized");
+    fuzz_require(claims < 2, "an answer belongs to one database");
     return 0;
 }

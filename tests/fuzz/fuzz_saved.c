@@ -1,5 +1,5 @@
-/* The folder of a run or sweep, read back: whatever is in its files, report makes a whole page of
- * it and compare compares it, or they say why not. */
+/* The folder of a run or sweep as input of report and compare: whatever its files contain, report
+ * writes a complete page and compare compares them, or they give an error. */
 #include "fuzz/fuzz.h"
 
 #include <unistd.h>
@@ -9,15 +9,15 @@
 #include "commands/command.h"
 #include "report/report.h"
 
-/* The parts of the input, in this order, which this byte separates. Parts that are not there are
- * no file, but for those that every run has. */
+/* The files in the folder, in the order of the parts of the input, which this byte separates. A
+ * missing part means a missing file, except for files with a default here, which every run has. */
 enum {
     SEPARATOR = 0x1e,
     PATH_BYTES = 256,
 };
 static const struct {
     const char *file;
-    const char *usual;
+    const char *default_text;
 } parts[] = {
     {"1x100/run.json", ""},
     {"1x100/summary.csv", "verdict\nVALID\n"},
@@ -48,8 +48,8 @@ static void write_parts(const char *root, const char *at, size_t size)
         const size_t length = end == NULL ? size : (size_t)(end - at);
         if (length > 0) {
             write_file(root, parts[i].file, at, length);
-        } else if (parts[i].usual != NULL) {
-            write_file(root, parts[i].file, parts[i].usual, strlen(parts[i].usual));
+        } else if (parts[i].default_text != NULL) {
+            write_file(root, parts[i].file, parts[i].default_text, strlen(parts[i].default_text));
         }
         size -= end == NULL ? length : length + 1;
         at += end == NULL ? length : length + 1;
@@ -57,7 +57,7 @@ static void write_parts(const char *root, const char *at, size_t size)
     char search[PATH_BYTES], run[PATH_BYTES];
     snprintf(search, sizeof search, "%s/1x100/find-max.json", root);
     snprintf(run, sizeof run, "%s/1x100", root);
-    if (saved_is_there(run, "levels.csv")) { /* that of a search is called otherwise */
+    if (saved_is_there(run, "levels.csv")) { /* a search has find-max.json instead of run.json */
         snprintf(run, sizeof run, "%s/1x100/run.json", root);
         fuzz_require(rename(run, search) == 0, "a file can be renamed");
     }
@@ -69,9 +69,9 @@ static void check_page(const char *page)
     const char *script = strstr(page, "<script>"), *end = strstr(page, "</html>\n");
     fuzz_require(strncmp(page, REPORT_PAGE_BEGIN, strlen(REPORT_PAGE_BEGIN)) == 0 && end != NULL &&
                      strlen(end) == strlen("</html>\n"),
-                 "a page is whole");
+                 "a page is complete");
     fuzz_require(script != NULL && strstr(script + 1, "<script") == NULL,
-                 "a page has no script but its own");
+                 "a page has only its own script");
     for (const char *at = page; (at = strstr(at, data)) != NULL && at < script;) {
         at += strlen(data);
         at += strspn(at, "MHVLh0123456789 .e+-");
@@ -85,7 +85,7 @@ static void check_report(const char *folder, bool is_over_rows)
     struct error error = {0};
     struct buffer page = {0};
     if (report_read(&report, &folder, 1, true, is_over_rows, &error) != STATUS_OK) {
-        fuzz_require(error.text[0] != '\0', "what is refused is told");
+        fuzz_require(error.text[0] != '\0', "a refused folder has an error");
         return;
     }
     page_add(&page, &report);
@@ -95,20 +95,21 @@ static void check_report(const char *folder, bool is_over_rows)
     report_free(&report);
 }
 
-/* As text, or for programs. */
+/* Compares two runs, with output as text or as JSON. */
 static void check_comparison(char *a, char *b, char *form)
 {
     char name[] = "compare";
     char *words[] = {name, a, b, form, NULL};
     const enum exit_code code = command_compare(form == NULL ? 3 : 4, words);
-    fuzz_require(code == EXIT_CODE_OK || code == EXIT_CODE_USAGE, "what is compared is told");
+    fuzz_require(code == EXIT_CODE_OK || code == EXIT_CODE_USAGE,
+                 "compare succeeds or reports a usage error");
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const char other[] = "{\"format\": 2}";
     static bool is_silent;
-    char root[] = "/dev/shm/fuzz-saved-XXXXXX", run[PATH_BYTES], usual[PATH_BYTES],
+    char root[] = "/dev/shm/fuzz-saved-XXXXXX", run[PATH_BYTES], plain[PATH_BYTES],
          json[] = "--json";
     is_silent = is_silent || freopen("/dev/null", "we", stdout) != NULL;
     fuzz_require(is_silent && mkdtemp(root) != NULL, "there is room for a folder");
@@ -118,20 +119,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct saved_run saved;
     if (saved_run_read(&saved, run, false, NULL) == STATUS_OK && !saved.is_search) {
         saved_run_free(&saved);
-        snprintf(usual, sizeof usual, "%s/usual", root);
-        write_file(usual, "run.json", other, strlen(other));
+        snprintf(plain, sizeof plain, "%s/plain", root);
+        write_file(plain, "run.json", other, strlen(other));
         for (size_t i = 1; i < COUNT_OF(parts); i++) {
-            if (parts[i].usual != NULL) {
-                write_file(usual, strchr(parts[i].file, '/') + 1, parts[i].usual,
-                           strlen(parts[i].usual));
+            if (parts[i].default_text != NULL) {
+                write_file(plain, strchr(parts[i].file, '/') + 1, parts[i].default_text,
+                           strlen(parts[i].default_text));
             }
         }
-        /* with one that has no figures, or with itself, so that both have the same */
+        /* compares with a run without figures, or with itself, so that both have the same figures
+         */
         char *const same = saved_is_there(root, "sweep.json") ? root : run;
-        char *const pairs[][2] = {{usual, run}, {same, same}, {run, usual}};
+        char *const pairs[][2] = {{plain, run}, {same, same}, {run, plain}};
         check_comparison(pairs[size % 3][0], pairs[size % 3][1], size % 2 == 0 ? json : NULL);
     }
     saved_run_free(&saved);
-    fuzz_require(file_remove_folder(root) == 0, "the folder goes");
+    fuzz_require(file_remove_folder(root) == 0, "the folder can be removed");
     return 0;
 }

@@ -1,4 +1,4 @@
-/* SQL of the user's, split into statements: pieces of the text, one behind the other. */
+/* SQL from the user, split into statements: consecutive parts of the text. */
 #include "fuzz/fuzz.h"
 
 #include "base/ask.h"
@@ -17,7 +17,7 @@ static void split(const char *sql, unsigned lexis)
         const size_t taken = strlen(statement);
         fuzz_require((size_t)(script.rest - sql) >= used + taken &&
                          memcmp(script.rest - taken, statement, taken) == 0,
-                     "a statement is what stands before the rest");
+                     "a statement is the text before the rest");
         used = (size_t)(script.rest - sql);
         fuzz_require(script.kind <= SQL_SCRIPT_ROLLBACK, "a statement is of a known kind");
     }

@@ -1,9 +1,9 @@
-/* Numbers with units: what is read is in range, and the text was a number all through. */
+/* Numbers with units: an accepted number is in range, and the whole text is a number. */
 #include "fuzz/fuzz.h"
 
 #include "base/text.h"
 
-/* The first 8 bytes are the largest value that is allowed, the rest is the text. */
+/* The first 8 bytes of the input are the largest allowed value, the rest is the text. */
 enum {
     MAX_BYTES = 8
 };
@@ -40,7 +40,7 @@ static void check_count(const char *text, uint64_t max)
     }
     plain[length] = '\0';
     fuzz_require(units_parse_count(plain, max, &again) && again == value,
-                 "a count that was written is the one that was read");
+                 "a count is read as it was written");
 }
 
 static void check_bytes(const char *text, uint64_t max)

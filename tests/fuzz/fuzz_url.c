@@ -1,4 +1,5 @@
-/* Targets: their parts are parts of the text, and nothing that is shown depends on a password. */
+/* Targets: the parts of a target are parts of the text, and the shown text does not depend on a
+ * password. */
 #include "fuzz/fuzz.h"
 
 #include <arpa/inet.h>
@@ -6,7 +7,7 @@
 #include "base/url.h"
 #include "plan/options.h"
 
-/* A piece of the text. */
+/* A part of the text. */
 struct span {
     size_t at;
     size_t length;
@@ -16,7 +17,7 @@ enum {
     SHOWN_BYTES = 640
 };
 
-/* The password of scheme://user:password@...; length 0: there is none. */
+/* Finds the password of scheme://user:password@...; length 0: no password. */
 static struct span password_of(const char *text)
 {
     const size_t scheme = url_scheme_length(text);
@@ -36,7 +37,7 @@ static struct span password_of(const char *text)
     return (struct span){(size_t)(colon + 1 - text), (size_t)(at - colon - 1)};
 }
 
-/* The value of a parameter that is a password; length 0: there is none. */
+/* Finds the value of a parameter that is a password; length 0: no password. */
 static struct span secret_of(const char *text)
 {
     const char *query = strchr(text, '?');
@@ -56,7 +57,7 @@ static struct span secret_of(const char *text)
     return (struct span){0, 0};
 }
 
-/* What the program shows of a target: in reports, or when it refuses it. */
+/* Writes the text that the program shows of a target, in reports or when it refuses the target. */
 static void show(const char *text, char shown[SHOWN_BYTES])
 {
     static struct plan plan;
@@ -80,7 +81,7 @@ static void check_hidden(const char *text, struct span span)
         return;
     }
     char *other = fuzz_change(text, span.at, span.length);
-    /* unless it looks like parameters of its own */
+    /* unless the password itself looks like parameters */
     if (memchr(text + span.at, '=', span.length) == NULL) {
         url_redact(text, shown[0], sizeof shown[0]);
         url_redact(other, shown[1], sizeof shown[1]);
@@ -105,7 +106,7 @@ static void check_parse(const char *text, bool is_file)
     error_clear(&error);
     if (url_parse(&url, text, is_file, &error) != STATUS_OK) {
         fuzz_require(error.kind == ERROR_USAGE && url.text == NULL,
-                     "what is no URL is a usage error and owns nothing");
+                     "a refused URL is a usage error and owns nothing");
         return;
     }
     const char *const parts[] = {url.scheme,   url.path, url.user, url.password,
@@ -118,13 +119,13 @@ static void check_parse(const char *text, bool is_file)
         check_part(&url, url.hosts[i].name, strlen(text));
     }
     fuzz_require(url.host_count != 1 && (url.host_count == 0 || url.host == NULL),
-                 "one host is no list");
+                 "a single host is not a list");
     fuzz_require(!is_file || (url.path != NULL && url.host == NULL), "a file is a path");
     struct url_parameter parameter;
     bool is_good = false;
     const char *rest = url.query;
     for (const char *from = rest; url_query_next(&rest, &parameter, &is_good); from = rest) {
-        fuzz_require(rest > from, "parameters come one after the other");
+        fuzz_require(rest > from, "each parameter moves on in the text");
         fuzz_require(!is_good || (strlen(parameter.key) < URL_KEY_BYTES &&
                                   strlen(parameter.value) < URL_VALUE_BYTES),
                      "a parameter fits");
@@ -132,7 +133,7 @@ static void check_parse(const char *text, bool is_file)
     url_fini(&url);
 }
 
-/* Only what needs no resolver. */
+/* Checks only addresses that do not need the resolver. */
 static void check_address(const char *host)
 {
     struct in_addr v4;
@@ -155,9 +156,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_require(scheme == 0 || text[scheme] == ':', "a scheme ends in a colon");
     for (size_t bytes = 1; bytes < 64; bytes += 9) {
         url_redact(text, shown, bytes);
-        fuzz_require(strlen(shown) < bytes, "a URL is cut to its buffer");
+        fuzz_require(strlen(shown) < bytes, "a redacted URL is cut to the buffer");
         url_redact_string(text, shown, bytes);
-        fuzz_require(strlen(shown) < bytes, "a text is cut to its buffer");
+        fuzz_require(strlen(shown) < bytes, "a redacted text is cut to the buffer");
     }
     if (scheme > 0) {
         check_parse(text, false);

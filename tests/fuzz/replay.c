@@ -1,6 +1,7 @@
 /*
- * Runs one fuzz target over every file of its corpus, with any compiler: each file whole, cut short
- * at every length, and with bytes changed one at a time. What made it fail is printed in hex.
+ * Runs a fuzz target over all files of its corpus, with any compiler: each file complete, truncated
+ * at every length, and with single bytes changed. Prints the input that makes the target fail in
+ * hex.
  */
 #include <dirent.h>
 #include <signal.h>
@@ -10,10 +11,10 @@
 
 enum {
     INPUT_BYTES_MAX = 1 << 16,
-    PLACES_MAX = 256 /* where a file is cut and changed: its first bytes */
+    PLACES_MAX = 256 /* only the first bytes of a file are places to truncate and change */
 };
 
-/* The input at work, for print_input; the target gets a copy. */
+/* The present input, for print_input; the target gets a copy. */
 static unsigned char input[INPUT_BYTES_MAX];
 static size_t input_size;
 
@@ -29,11 +30,11 @@ static void put(int file, const char *text, size_t length)
     }
 }
 
-/* In the middle of a crash: system calls only. */
+/* Called during a crash, so it only makes system calls. */
 static void print_input(void)
 {
     static const char digits[] = "0123456789abcdef";
-    static const char head[] = "replay: the input was, in hex:\n";
+    static const char head[] = "replay: the input in hex:\n";
     put(STDERR_FILENO, head, sizeof head - 1);
     for (size_t i = 0; i < input_size; i++) {
         const char hex[2] = {digits[input[i] >> 4], digits[input[i] & 15]};
@@ -49,7 +50,7 @@ static void on_signal(int number)
     raise(number);
 }
 
-/* Of the sanitizers' runtime, where there is one. */
+/* A function of the sanitizers' runtime; NULL without a sanitizer. */
 void __sanitizer_set_death_callback(void (*callback)(void)) __attribute__((weak));
 
 static void watch_for_crashes(void)

@@ -1,22 +1,21 @@
-/* A target of several parsers of files: the first byte of its input chooses one. */
+/* A fuzz target for several parsers of files: the first byte of the input chooses the parser. */
 #ifndef FUZZ_SURFACE_H
 #define FUZZ_SURFACE_H
 
 #include "fuzz/fuzz.h"
 
-/* Whether a parser that was happy reads its text to the end, or up to the line that it looks for.
- */
+/* How far a parser reads an accepted text: to the end, or up to the line that it looks for. */
 enum reach {
     READS_SOME_LINES,
     READS_ALL
 };
 
 struct surface {
-    bool (*parse)(const char *text, size_t length); /* and checks what comes out; true: accepted */
+    bool (*parse)(const char *text, size_t length); /* also checks the result; true: accepted */
     enum reach reach;
 };
 
-/* No figure may come from a file that was cut in the middle of a line. */
+/* Runs the chosen parser. Checks that it refuses a file that is truncated within a line. */
 static inline void surface_run(const struct surface *surfaces, size_t count, const uint8_t *data,
                                size_t size)
 {
@@ -29,7 +28,7 @@ static inline void surface_run(const struct surface *surfaces, size_t count, con
     if (surface->parse(text, length)) {
         const char *end =
             surface->reach == READS_ALL ? text + length - 1 : memchr(text, '\n', length);
-        fuzz_require(end != NULL && *end == '\n', "a file that was cut is refused");
+        fuzz_require(end != NULL && *end == '\n', "a truncated file is refused");
     }
 }
 

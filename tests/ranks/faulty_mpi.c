@@ -1,9 +1,9 @@
 /*
- * Stands in for append-mpi.so, and does the same: but in rank FAULT_RANK something happens right
- * behind the message number FAULT_SEND that it sends (from 1), or behind the first of at least
- * FAULT_BYTES: it gets the signal FAULT_SIGNAL or, where this is preloaded as well, its clock goes
- * ahead by FAULT_CLOCK_NS. With FAULT_DAMAGE a bit in the middle of that large message is another.
- * The ranks behind it send so large a message a moment later.
+ * Replaces append-mpi.so and works in the same way, except for a fault in rank FAULT_RANK. The
+ * fault comes right after the rank has sent its message number FAULT_SEND (from 1), or its first
+ * message of at least FAULT_BYTES: the rank gets the signal FAULT_SIGNAL, and, if this library is
+ * also preloaded, its clock moves ahead by FAULT_CLOCK_NS. With FAULT_DAMAGE a bit in the middle of
+ * the large message is changed. Ranks with a higher number send their large message a moment later.
  */
 #include <errno.h>
 #include <signal.h>
@@ -44,7 +44,7 @@ int clock_gettime(clockid_t clock, struct timespec *now)
     return result;
 }
 
-/* Until a moment of that clock. */
+/* Sleeps until a moment of the changed clock. */
 /* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name) */
 int clock_nanosleep(clockid_t clock, int flags, const struct timespec *until, struct timespec *left)
 {
