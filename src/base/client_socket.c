@@ -25,7 +25,7 @@ enum {
 };
 #define STACK_BYTES ((size_t)64 * 1024)
 
-/* A connect in progress with a time limit: an element of the list of all such connects. */
+/* A connect in progress with a time limit: an element of the list `attempts`. */
 struct attempt {
     struct client_socket *socket;
     const struct target *target;

@@ -164,8 +164,8 @@ static void parse_hosts(struct url *url, char *list, char *fault, size_t size)
 static bool parse_authority(struct url *url, char *rest, char *fault, size_t size)
 {
     /* A '/', '?' or '#' in a password that is not percent-encoded would end the password here: its
-     * beginning would be taken for a host and port, and be shown. The sign is an @ after it,
-     * outside the value of a parameter. */
+     * beginning would be taken for a host and port, and be shown. An @ after it, outside the value
+     * of a parameter, shows that there is a password of this kind. */
     const char *end = rest + strcspn(rest, "/?#");
     const char *stray = strchr(end, '@');
     const char *question = stray == NULL ? NULL : memchr(end, '?', (size_t)(stray - end));

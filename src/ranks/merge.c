@@ -18,7 +18,7 @@ enum {
 
 /* The beginning of a packed result. */
 struct head {
-    struct rank_result own;
+    struct rank_result rank;
     size_t operations, hosts, datasets, sessions, findings, causes, traces;
     uint64_t other_causes;
 };
@@ -564,7 +564,7 @@ bool merge_pack(struct buffer *bytes, const struct merge_part *part)
     const struct result *result = part->result;
     const struct recorder_snapshot *totals = &result->totals;
     struct head head = {
-        .own = *part->own,
+        .rank = *part->own,
         .operations = totals->operations,
         .hosts = totals->hosts,
         .datasets = result->dataset_count,
@@ -574,7 +574,7 @@ bool merge_pack(struct buffer *bytes, const struct merge_part *part)
         .traces = result->trace == NULL ? 0 : 1,
         .other_causes = result->causes.others,
     };
-    result_take_part(result, &head.own);
+    result_take_part(result, &head.rank);
     buffer_add(bytes, &head, sizeof head);
     for (size_t i = 0; i < totals->operations; i++) {
         put_histogram(bytes, &totals->histograms[i]);
@@ -651,17 +651,17 @@ void merge_destroy(struct merge *merge)
 static void add_head(struct merge *merge, unsigned rank, const struct head *head)
 {
     struct result *result = merge->result;
-    struct rank_result *own = &result->ranks[rank];
-    const struct rank_result before = *own;
-    *own = head->own;
-    own->is_known = true;
-    own->trace = NULL;
-    memcpy(own->machine, before.machine, sizeof own->machine);
-    own->clock_offset_ns = before.clock_offset_ns;
-    own->clock_error_ns = before.clock_error_ns;
-    own->clock_drift_ns = before.clock_drift_ns;
-    own->clock_drift_error_ns = before.clock_drift_error_ns;
-    result_add_part(result, own);
+    struct rank_result *entry = &result->ranks[rank];
+    const struct rank_result before = *entry;
+    *entry = head->rank;
+    entry->is_known = true;
+    entry->trace = NULL;
+    memcpy(entry->machine, before.machine, sizeof entry->machine);
+    entry->clock_offset_ns = before.clock_offset_ns;
+    entry->clock_error_ns = before.clock_error_ns;
+    entry->clock_drift_ns = before.clock_drift_ns;
+    entry->clock_drift_error_ns = before.clock_drift_error_ns;
+    result_add_part(result, entry);
 }
 
 static void add_totals(struct merge *merge, struct reader *reader, const struct head *head)
@@ -786,13 +786,13 @@ static bool add_samples(struct merge *merge, unsigned rank, struct reader *reade
 static bool add_trace(struct merge *merge, unsigned rank, struct reader *reader,
                       const struct head *head)
 {
-    struct rank_result *own = &merge->result->ranks[rank];
-    own->trace = head->traces == 0 ? NULL : malloc(sizeof *own->trace);
-    if (own->trace != NULL) {
-        get_bytes(reader, own->trace, sizeof *own->trace);
-        move_trace(own->trace, merge->result->start_mono_ns - own->start_mono_ns);
+    struct rank_result *entry = &merge->result->ranks[rank];
+    entry->trace = head->traces == 0 ? NULL : malloc(sizeof *entry->trace);
+    if (entry->trace != NULL) {
+        get_bytes(reader, entry->trace, sizeof *entry->trace);
+        move_trace(entry->trace, merge->result->start_mono_ns - entry->start_mono_ns);
     }
-    return head->traces == 0 || own->trace != NULL;
+    return head->traces == 0 || entry->trace != NULL;
 }
 
 enum status merge_add(struct merge *merge, unsigned rank, const void *bytes, size_t size,
@@ -864,32 +864,32 @@ void merge_add_lost(struct merge *merge, unsigned rank, const struct session_sum
                     size_t count, const uint64_t counters[RECORDER_COUNTERS])
 {
     struct result *result = merge->result;
-    struct rank_result *own = &result->ranks[rank];
-    own->is_known = false;
-    own->sessions.requested = count;
-    own->sessions.connected = MIN(counters[RECORDER_SESSIONS_CONNECTED], count);
-    own->sessions.dropped = own->sessions.connected;
-    own->sessions.not_started = count - own->sessions.connected;
+    struct rank_result *entry = &result->ranks[rank];
+    entry->is_known = false;
+    entry->sessions.requested = count;
+    entry->sessions.connected = MIN(counters[RECORDER_SESSIONS_CONNECTED], count);
+    entry->sessions.dropped = entry->sessions.connected;
+    entry->sessions.not_started = count - entry->sessions.connected;
     for (size_t i = 0; i < count && sessions != NULL; i++) {
-        own->rows.planned += sessions[i].rows.planned;
+        entry->rows.planned += sessions[i].rows.planned;
         result->session_list[sessions[i].index] = sessions[i];
     }
     /* a run with a duration has no planned rows, so the reported rows count as planned */
-    own->rows.planned = MAX(own->rows.planned, counters[RECORDER_ROWS_ACKNOWLEDGED] +
-                                                   counters[RECORDER_ROWS_REJECTED] +
-                                                   counters[RECORDER_ROWS_IN_DOUBT]);
-    own->rows.acknowledged = MIN(counters[RECORDER_ROWS_ACKNOWLEDGED], own->rows.planned);
-    own->rows.rejected =
-        MIN(counters[RECORDER_ROWS_REJECTED], own->rows.planned - own->rows.acknowledged);
-    own->rows.in_doubt = own->rows.planned - own->rows.acknowledged - own->rows.rejected;
+    entry->rows.planned = MAX(entry->rows.planned, counters[RECORDER_ROWS_ACKNOWLEDGED] +
+                                                       counters[RECORDER_ROWS_REJECTED] +
+                                                       counters[RECORDER_ROWS_IN_DOUBT]);
+    entry->rows.acknowledged = MIN(counters[RECORDER_ROWS_ACKNOWLEDGED], entry->rows.planned);
+    entry->rows.rejected =
+        MIN(counters[RECORDER_ROWS_REJECTED], entry->rows.planned - entry->rows.acknowledged);
+    entry->rows.in_doubt = entry->rows.planned - entry->rows.acknowledged - entry->rows.rejected;
     if (result->batches.due > 0) { /* a rank does not report batches that it has not sent */
         const uint64_t sent = counters[RECORDER_APPENDS] + counters[RECORDER_APPENDS_FAILED];
-        own->batches.sent = own->batches.due = sent;
+        entry->batches.sent = entry->batches.due = sent;
     }
-    memcpy(own->counters, counters, sizeof own->counters);
-    close_transactions(own->counters, result->totals.counters[RECORDER_TRANSACTIONS_DUE] > 0);
-    own->stop_reason = STOP_RANK;
-    result_add_part(result, own);
+    memcpy(entry->counters, counters, sizeof entry->counters);
+    close_transactions(entry->counters, result->totals.counters[RECORDER_TRANSACTIONS_DUE] > 0);
+    entry->stop_reason = STOP_RANK;
+    result_add_part(result, entry);
 }
 
 /* Adds samples first … end-1, of another rank, to the samples of the resource rank. All ranks take

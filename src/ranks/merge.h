@@ -94,7 +94,8 @@ void merge_add_lost(struct merge *merge, unsigned rank, const struct session_sum
  * memory. */
 bool merge_conclude(struct merge *merge);
 
-/* Return the merged intervals by second, and the samples of all ranks, ordered by rank. */
+/* Return the merged intervals, one for each second, and the samples of all ranks, in the order in
+ * which the ranks were added. */
 size_t merge_interval_count(const struct merge *merge);
 void merge_interval(const struct merge *merge, size_t number, struct interval *interval);
 size_t merge_sample_count(const struct merge *merge);

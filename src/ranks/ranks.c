@@ -220,14 +220,14 @@ static const struct ranks_module *load_module(struct error *error)
 static uint64_t hash_command(bool is_of_sweep)
 {
     uint64_t hash = 1;
-    size_t words = 0;
+    size_t arguments = 0;
     FILE *line = is_of_sweep ? NULL : fopen("/proc/self/cmdline", "re");
     if (line == NULL) {
         return 0;
     }
     for (int byte; (byte = getc(line)) != EOF;) {
-        hash = words > 0 ? random_mix(hash + (unsigned)byte) : hash;
-        words += byte == '\0' ? 1 : 0;
+        hash = arguments > 0 ? random_mix(hash + (unsigned)byte) : hash;
+        arguments += byte == '\0' ? 1 : 0;
     }
     fclose(line);
     return hash;

@@ -141,8 +141,8 @@ void ranks_lose(struct ranks *ranks, unsigned rank);
  * mpirun because a rank has died. */
 bool ranks_is_alive(const struct ranks *ranks, unsigned rank);
 
-/* Returns the same while sessions live, when every rank beats: false also for a rank that has
- * missed beats. A message that is not sent now is sent later. */
+/* Returns whether messages may be sent to the rank while sessions live: false also for a rank that
+ * has missed beats. The caller then sends its message later. */
 bool ranks_is_beating(const struct ranks *ranks, unsigned rank);
 
 /* Returns whether the rank has been silent for too long while sessions live. */

@@ -110,21 +110,22 @@ static char *take_from(struct end *end, struct head *head)
 /* The program of a run. */
 
 static struct end parent = {.fd = -1};
-static struct greeting own; /* in the program: received; in the parent: sent */
-static unsigned next_lost;  /* rank that is reported as lost next, after the parent has gone */
+static struct greeting identity; /* in the program: received; in the parent: sent */
+static unsigned next_lost;       /* rank that is reported as lost next, after the parent has gone */
 
 static bool program_start(unsigned *number, unsigned *count, char *why, size_t size)
 {
     const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    if (recv(STDIN_FILENO, &own, sizeof own, MSG_WAITALL) != sizeof own || null < 0 ||
-        (parent.fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)) < 0 || dup2(null, STDIN_FILENO) < 0) {
+    if (recv(STDIN_FILENO, &identity, sizeof identity, MSG_WAITALL) != sizeof identity ||
+        null < 0 || (parent.fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)) < 0 ||
+        dup2(null, STDIN_FILENO) < 0) {
         snprintf(why, size, "%s", strerror(errno));
         return false;
     }
     close(null);
-    *number = own.number;
-    *count = own.count;
-    next_lost = own.number == 0 ? 1 : 0;
+    *number = identity.number;
+    *count = identity.count;
+    next_lost = identity.number == 0 ? 1 : 0;
     return true;
 }
 
@@ -156,7 +157,7 @@ static void *program_take(unsigned *from, size_t *size)
     char *bytes = take_from(&parent, &head);
     *from = head.rank;
     *size = head.size;
-    if (parent.fd < 0 && next_lost < (own.number == 0 ? own.count : 1)) {
+    if (parent.fd < 0 && next_lost < (identity.number == 0 ? identity.count : 1)) {
         bytes = calloc(1, 1); /* the parent is gone: reports the other ranks as lost, one by one */
         *from = next_lost++;
     }
@@ -210,9 +211,9 @@ static int64_t alert_ns, sleep_ns;
 static bool carrier_start(unsigned *number, unsigned *count, char *why, size_t size)
 {
     const bool is_started = carrier->start(number, count, why, size);
-    memcpy(own.text, greeting_text, sizeof greeting_text);
-    own.number = *number;
-    own.count = *count;
+    memcpy(identity.text, greeting_text, sizeof greeting_text);
+    identity.number = *number;
+    identity.count = *count;
     return is_started;
 }
 
@@ -356,7 +357,7 @@ int relay_open(void)
         return -errno;
     }
     program = (struct end){.fd = ends[0]};
-    if (send(program.fd, &own, sizeof own, MSG_NOSIGNAL) != sizeof own) {
+    if (send(program.fd, &identity, sizeof identity, MSG_NOSIGNAL) != sizeof identity) {
         const int number = errno;
         shut(&program);
         close(ends[1]);

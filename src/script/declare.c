@@ -171,21 +171,21 @@ static int declare_param(lua_State *lua)
     DEMAND(lua, type == LUA_TBOOLEAN || type == LUA_TNUMBER || type == LUA_TSTRING,
            "parameter '%s' needs a default value: a number, a text, true or false", name);
     const size_t number = state->params++;
-    struct script *made = state->made;
-    if (made != NULL) {
-        for (size_t i = 0; i < made->param_count; i++) {
-            DEMAND(lua, strcmp(made->params[i].name, name) != 0, "parameter '%s' is declared twice",
-                   name);
+    struct script *declaring = state->declaring;
+    if (declaring != NULL) {
+        for (size_t i = 0; i < declaring->param_count; i++) {
+            DEMAND(lua, strcmp(declaring->params[i].name, name) != 0,
+                   "parameter '%s' is declared twice", name);
         }
-        GROW(lua, made->params, made->param_count);
-        struct script_param *param = &made->params[made->param_count++];
-        param->name = keep_text(lua, made, name);
-        param->help = keep_text(lua, made, luaL_optstring(lua, 3, ""));
-        param->usual = keep_text(lua, made, luaL_tolstring(lua, 2, NULL));
+        GROW(lua, declaring->params, declaring->param_count);
+        struct script_param *param = &declaring->params[declaring->param_count++];
+        param->name = keep_text(lua, declaring, name);
+        param->help = keep_text(lua, declaring, luaL_optstring(lua, 3, ""));
+        param->usual = keep_text(lua, declaring, luaL_tolstring(lua, 2, NULL));
         push_allowed(lua);
-        param->allowed = keep_text(lua, made, lua_tostring(lua, -1));
+        param->allowed = keep_text(lua, declaring, lua_tostring(lua, -1));
         lua_settop(lua, 4);
-        const char *value = find_set(made, name);
+        const char *value = find_set(declaring, name);
         param->is_set = value != NULL;
         param->value = value == NULL ? param->usual : value;
     }
@@ -308,11 +308,11 @@ static uint64_t hash_shape(const struct script *script)
         hash = hash_text(hash, dataset->name) ^ random_mix(dataset->rows);
         for (size_t c = 0; c < dataset->column_count; c++) {
             const struct column *column = &dataset->table.columns[c];
-            const struct script_column *own = &dataset->columns[c];
+            const struct script_column *details = &dataset->columns[c];
             char text[160];
             snprintf(text, sizeof text, "%d %u %u %u %d %u %d", (int)column->type,
                      (unsigned)column->size, column->precision, column->scale, column->is_nullable,
-                     own->key, own->is_numbered);
+                     details->key, details->is_numbered);
             hash = hash_text(hash_text(hash, column->name), text);
         }
         for (size_t j = 0; j < dataset->index_count; j++) {
@@ -340,7 +340,7 @@ static void declare_column(lua_State *lua, struct table *load, struct script_dat
     const int at = lua_gettop(lua);
     struct column column = {.name = ""};
     struct error error = {.kind = ERROR_NONE};
-    struct script_column *own = &dataset->columns[dataset->column_count];
+    struct script_column *details = &dataset->columns[dataset->column_count];
     static const char *const known[] = {"key", "required", NULL};
     DEMAND(lua, lua_istable(lua, at),
            "dataset '%s': a column must be a table {\"name\", \"type\", generator, key = …}",
@@ -364,7 +364,7 @@ static void declare_column(lua_State *lua, struct table *load, struct script_dat
         value_push_constant(lua, lua_gettop(lua));
     }
     if (!lua_isnil(lua, -1)) {
-        own->value = object_check(lua, -1, OBJECT_DRAW)->draw;
+        details->value = object_check(lua, -1, OBJECT_DRAW)->draw;
         luaL_ref(lua, LUA_REGISTRYINDEX); /* keeps the generator as long as the script */
     }
     lua_settop(lua, at);
@@ -372,25 +372,25 @@ static void declare_column(lua_State *lua, struct table *load, struct script_dat
     case LUA_TNIL:
         break;
     case LUA_TBOOLEAN:
-        own->key = lua_toboolean(lua, -1) ? 1 : 0;
+        details->key = lua_toboolean(lua, -1) ? 1 : 0;
         break;
     case LUA_TNUMBER:
-        own->key = (unsigned)lua_tointeger(lua, -1);
+        details->key = (unsigned)lua_tointeger(lua, -1);
         break;
     default:
-        own->is_numbered =
+        details->is_numbered =
             lua_tostring(lua, -1) != NULL && strcmp(lua_tostring(lua, -1), "auto") == 0;
-        own->key = 1;
-        DEMAND(lua, own->is_numbered,
+        details->key = 1;
+        DEMAND(lua, details->is_numbered,
                "column '%s': key must be true, a place from 1 to 16, or \"auto\"", name);
     }
-    DEMAND(lua, own->key <= 16, "column '%s': key must be true, a place from 1 to 16, or \"auto\"",
-           name);
-    column.is_nullable = !check_flag(lua, at, "required", false) && own->key == 0;
-    column.has_default = own->is_numbered;
+    DEMAND(lua, details->key <= 16,
+           "column '%s': key must be true, a place from 1 to 16, or \"auto\"", name);
+    column.is_nullable = !check_flag(lua, at, "required", false) && details->key == 0;
+    column.has_default = details->is_numbered;
     DEMAND(lua, table_add_column(&dataset->table, &column, &error) == STATUS_OK, "%s", error.text);
     dataset->column_count++;
-    if (own->value != NULL) {
+    if (details->value != NULL) {
         DEMAND(lua, table_add_column(load, &column, &error) == STATUS_OK, "%s", error.text);
     }
     lua_settop(lua, at - 1);
@@ -458,18 +458,18 @@ static int declare_dataset(lua_State *lua)
     const char *name = check_name(lua, 1, "dataset");
     sandbox_check_top_level(lua, "dataset()");
     const size_t number = state->datasets++;
-    struct script *made = state->made;
-    if (made != NULL) {
+    struct script *declaring = state->declaring;
+    if (declaring != NULL) {
         struct error error = {.kind = ERROR_NONE};
-        for (size_t i = 0; i < made->dataset_count; i++) {
-            DEMAND(lua, strcmp(made->datasets[i].name, name) != 0, "dataset '%s' is declared twice",
-                   name);
+        for (size_t i = 0; i < declaring->dataset_count; i++) {
+            DEMAND(lua, strcmp(declaring->datasets[i].name, name) != 0,
+                   "dataset '%s' is declared twice", name);
         }
-        GROW(lua, made->datasets, made->dataset_count);
-        GROW(lua, made->source->load_tables, made->dataset_count);
-        struct script_dataset *dataset = &made->datasets[made->dataset_count];
-        struct table *load = &made->source->load_tables[made->dataset_count++];
-        dataset->name = keep_text(lua, made, name);
+        GROW(lua, declaring->datasets, declaring->dataset_count);
+        GROW(lua, declaring->source->load_tables, declaring->dataset_count);
+        struct script_dataset *dataset = &declaring->datasets[declaring->dataset_count];
+        struct table *load = &declaring->source->load_tables[declaring->dataset_count++];
+        dataset->name = keep_text(lua, declaring, name);
         dataset->number = hash_text(0, name);
         dataset->line = line_of(lua);
         DEMAND(lua,
@@ -491,9 +491,9 @@ static int declare_dataset(lua_State *lua)
         static const char *const known[] = {"create", "options", "index", NULL};
         if (argument_options(lua, 4, "a dataset", known, 0)) {
             lua_getfield(lua, 4, "create");
-            read_texts(lua, made, -1, &dataset->create);
+            read_texts(lua, declaring, -1, &dataset->create);
             lua_getfield(lua, 4, "options");
-            read_texts(lua, made, -1, &dataset->options);
+            read_texts(lua, declaring, -1, &dataset->options);
             DEMAND(lua, lua_getfield(lua, 4, "index") == LUA_TNIL || lua_istable(lua, -1),
                    "dataset '%s': index must be a list of columns, {\"a\", \"b, c\"}", name);
             const lua_Integer count = lua_istable(lua, -1) ? (lua_Integer)lua_rawlen(lua, -1) : 0;
@@ -503,7 +503,7 @@ static int declare_dataset(lua_State *lua)
                        "dataset '%s': index must be a list of columns, {\"a\", \"b, c\"}", name);
                 GROW(lua, dataset->indexes, dataset->index_count);
                 dataset->indexes[dataset->index_count] =
-                    keep_text(lua, made, lua_tostring(lua, -1));
+                    keep_text(lua, declaring, lua_tostring(lua, -1));
                 dataset->index_count++;
                 lua_pop(lua, 1);
             }
@@ -550,25 +550,25 @@ static bool controls_transaction(const char *sql, unsigned lexis)
     return has_found;
 }
 
-static size_t find_operation(lua_State *lua, struct script *made, const char *name,
+static size_t find_operation(lua_State *lua, struct script *declaring, const char *name,
                              bool is_transaction, enum script_statement_kind kind)
 {
-    for (size_t i = 0; i < made->operation_count; i++) {
-        if (strcmp(made->operations[i].name, name) == 0) {
-            DEMAND(lua, made->operations[i].is_transaction == is_transaction,
+    for (size_t i = 0; i < declaring->operation_count; i++) {
+        if (strcmp(declaring->operations[i].name, name) == 0) {
+            DEMAND(lua, declaring->operations[i].is_transaction == is_transaction,
                    "'%s' is the name of a transaction and a statement: rename one of them", name);
             DEMAND(lua, !is_transaction, "transaction '%s' is declared twice", name);
             return i;
         }
     }
-    DEMAND(lua, made->operation_count < OPERATION_NAMES_MAX,
+    DEMAND(lua, declaring->operation_count < OPERATION_NAMES_MAX,
            "a script can have at most %d names of transactions and statements: let statements "
            "share a name",
            OPERATION_NAMES_MAX);
-    GROW(lua, made->operations, made->operation_count);
-    made->operations[made->operation_count] =
-        (struct script_operation){keep_text(lua, made, name), is_transaction, kind};
-    return made->operation_count++;
+    GROW(lua, declaring->operations, declaring->operation_count);
+    declaring->operations[declaring->operation_count] =
+        (struct script_operation){keep_text(lua, declaring, name), is_transaction, kind};
+    return declaring->operation_count++;
 }
 
 static int option_dataset(lua_State *lua, int index, const char *name)
@@ -587,20 +587,20 @@ static int declare_statement(lua_State *lua)
     const char *name = check_name(lua, 1, "statement");
     sandbox_check_top_level(lua, "statement()");
     const size_t number = state->statement_count++;
-    struct script *made = state->made;
-    if (made != NULL) {
+    struct script *declaring = state->declaring;
+    if (declaring != NULL) {
         struct error error = {.kind = ERROR_NONE};
-        DEMAND(lua, made->statement_count < STATEMENT_SLOTS_MAX,
+        DEMAND(lua, declaring->statement_count < STATEMENT_SLOTS_MAX,
                "a script can have at most %d statements", STATEMENT_SLOTS_MAX);
-        GROW(lua, made->statements, made->statement_count);
-        struct script_statement *new = &made->statements[made->statement_count];
+        GROW(lua, declaring->statements, declaring->statement_count);
+        struct script_statement *new = &declaring->statements[declaring->statement_count];
         new->adds_to = new->takes_from = SCRIPT_NO_DATASET;
         new->is_prepared = true;
         new->line = line_of(lua);
         DEMAND(lua, table_init(&new->parameters, name, &error) == STATUS_OK, "%s", error.text);
-        made->statement_count++;
-        new->name = keep_text(lua, made, name);
-        read_texts(lua, made, 2, &new->sql);
+        declaring->statement_count++;
+        new->name = keep_text(lua, declaring, name);
+        read_texts(lua, declaring, 2, &new->sql);
         DEMAND(lua, new->sql.count > 0,
                "statement '%s' has no SQL: give its text as the second argument", name);
         DEMAND(lua, lua_isnoneornil(lua, 3) || lua_istable(lua, 3),
@@ -643,7 +643,7 @@ static int declare_statement(lua_State *lua)
             new->takes_from = option_dataset(lua, 4, "takes_from");
             new->is_prepared = check_flag(lua, 4, "prepared", true);
         }
-        new->operation = find_operation(lua, made, name, false, new->kind);
+        new->operation = find_operation(lua, declaring, name, false, new->kind);
     }
     check_same(lua,
                number < state->script->statement_count &&
@@ -662,13 +662,13 @@ static int declare_transaction(lua_State *lua)
     sandbox_check_top_level(lua, "transaction()");
     luaL_checktype(lua, 2, LUA_TFUNCTION);
     const size_t number = state->transactions;
-    struct script *made = state->made;
-    if (made != NULL) {
-        GROW(lua, made->transactions, made->transaction_count);
-        struct script_transaction *new = &made->transactions[made->transaction_count];
+    struct script *declaring = state->declaring;
+    if (declaring != NULL) {
+        GROW(lua, declaring->transactions, declaring->transaction_count);
+        struct script_transaction *new = &declaring->transactions[declaring->transaction_count];
         *new = (struct script_transaction){.weight = 1, .tries = 10, .line = line_of(lua)};
-        new->operation = find_operation(lua, made, name, true, SCRIPT_OTHER);
-        new->name = made->operations[new->operation].name;
+        new->operation = find_operation(lua, declaring, name, true, SCRIPT_OTHER);
+        new->name = declaring->operations[new->operation].name;
         static const char *const known[] = {"weight", "autocommit", "retry_duplicate",
                                             "tries",  "isolation",  NULL};
         if (argument_options(lua, 3, "a transaction", known, 0)) {
@@ -694,7 +694,7 @@ static int declare_transaction(lua_State *lua)
                        name);
             }
         }
-        made->transaction_count++;
+        declaring->transaction_count++;
     }
     check_same(lua,
                number < state->script->transaction_count &&
@@ -725,13 +725,13 @@ static int make_counter(lua_State *lua)
     sandbox_check_top_level(lua, "counter()");
     DEMAND(lua, start >= 0, "counter '%s': the first number must be 0 or more", name);
     const size_t number = state->counters++;
-    struct script *made = state->made;
-    if (made != NULL) {
-        made->counters =
-            sandbox_grow(lua, made->counters, made->counter_count, sizeof(struct counter *));
+    struct script *declaring = state->declaring;
+    if (declaring != NULL) {
+        declaring->counters = sandbox_grow(lua, declaring->counters, declaring->counter_count,
+                                           sizeof(struct counter *));
         struct counter *counter = counter_create((uint64_t)start);
         DEMAND(lua, counter != NULL, "not enough memory");
-        made->counters[made->counter_count++] = counter;
+        declaring->counters[declaring->counter_count++] = counter;
     }
     check_same(lua, number < state->script->counter_count, "counter", name);
     object_push(lua, OBJECT_COUNTER, (int)number);

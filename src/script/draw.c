@@ -28,9 +28,9 @@ enum {
 struct counter {
     uint64_t start;
     uint64_t place, stride; /* number n of this process is start + n × stride + place */
-    _Atomic uint64_t known; /* such an n; written under the lock */
+    _Atomic uint64_t known; /* an n, as are the numbers below; written under the lock */
     pthread_mutex_t lock;   /* of known, next and ended */
-    uint64_t next;          /* such an n */
+    uint64_t next;
     uint64_t ended[COUNTER_WINDOW / WORD_BITS]; /* a bit for each n from `known` on: has ended */
 };
 

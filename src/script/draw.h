@@ -18,8 +18,8 @@
 #include "append/error.h"
 #include "base/random.h"
 
-/* A source of random numbers. Zero it, then set `base` to a value of its own for each transaction
- * or each value of a table. */
+/* A source of random numbers. Zero it, then set `base`, which differs for each transaction and for
+ * each value of a table. */
 struct draw_stream {
     uint64_t base;
     uint64_t count; /* drawn so far */

@@ -81,7 +81,7 @@ struct script_source {
 struct script_state {
     lua_State *lua;
     const struct script *script; /* borrowed */
-    struct script *made;         /* the same script while script_load declares it, else NULL */
+    struct script *declaring;    /* the same script while script_load declares it, else NULL */
     struct script_place place;
     size_t used_bytes;    /* allocated by Lua */
     int64_t alone_cpu_ns; /* CPU time when the top level, on_session or a batch of rows began */
@@ -101,14 +101,14 @@ struct script_state {
     int *transaction_refs; /* of the functions of transactions */
     int *session_refs;     /* of on_session */
 
-    const struct statement *statements; /* shared by all sessions */
-    struct session_statement *own;      /* the statements with ${session}; owned */
-    size_t own_count;
+    const struct statement *statements;           /* shared by all sessions */
+    struct session_statement *session_statements; /* the statements with ${session}; owned */
+    size_t session_statement_count;
 
     struct draw_stream stream;
     struct taken *taken; /* numbers of counters, in the order in which this turn took them */
     size_t taken_count, taken_capacity;
-    size_t taken_at; /* a retry takes this number next */
+    size_t taken_at; /* index in `taken` of the number that a retry takes next */
 
     union scalar *scalars; /* values of a statement's parameters; one block with the three below */
     struct column_data *columns;
@@ -131,10 +131,10 @@ static inline struct script_state *state_of(lua_State *lua)
 /* Ends the function with an error that names the script's line. */
 _Noreturn void sandbox_fail(lua_State *lua, const char *format, ...);
 
-/* Ends the function unless `is_good`. */
-#define DEMAND(lua, is_good, ...)                                                                  \
+/* Ends the function unless `holds`. */
+#define DEMAND(lua, holds, ...)                                                                    \
     do {                                                                                           \
-        if (!(is_good)) {                                                                          \
+        if (!(holds)) {                                                                            \
             sandbox_fail((lua), __VA_ARGS__);                                                      \
         }                                                                                          \
     } while (0)
@@ -188,8 +188,8 @@ static inline struct object *object_get(lua_State *lua, int index, enum object_k
  * error that names `what` for any other value. */
 int64_t argument_integer(lua_State *lua, int index, const char *what);
 
-/* Checks the options at `index`: nil, or a table whose keys are 1 to `places` and the names in
- * `known` (ends with NULL). A misspelt name would otherwise be ignored. True: the options are a
+/* Checks the options at `index`: nil, or a table that has only the keys 1 to `places` and the names
+ * in `known` (ends with NULL). A misspelt name would otherwise be ignored. True: the options are a
  * table. */
 bool argument_options(lua_State *lua, int index, const char *what, const char *const *known,
                       lua_Integer places);
@@ -240,9 +240,9 @@ void run_open(lua_State *lua);
 
 /* state.c */
 
-/* Creates a state, into which no script is loaded yet. `made` is the same script in script_load,
- * which declares it, else NULL. NULL: out of memory. */
-struct script_state *state_create(const struct script *script, struct script *made,
+/* Creates a state, into which no script is loaded yet. `declaring` is the same script in
+ * script_load, which declares it, else NULL. NULL: out of memory. */
+struct script_state *state_create(const struct script *script, struct script *declaring,
                                   const struct script_place *place);
 
 /* Loads the script into the state and runs its top level. */

@@ -30,14 +30,14 @@ struct script_rows *script_rows_create(const struct script *script, size_t datas
     rows->most_rows = most_rows;
     rows->columns = calloc(table->column_count + 1, sizeof *rows->columns);
     rows->values = calloc(table->column_count + 1, sizeof *rows->values);
-    bool is_good = rows->columns != NULL && rows->values != NULL;
-    for (size_t i = 0; i < table->column_count && is_good; i++) {
+    bool has_memory = rows->columns != NULL && rows->values != NULL;
+    for (size_t i = 0; i < table->column_count && has_memory; i++) {
         rows->values[i] = calloc(most_rows, column_kinds[table->columns[i].type].bytes);
         rows->columns[i].values.any = rows->values[i];
-        is_good = rows->values[i] != NULL;
+        has_memory = rows->values[i] != NULL;
     }
     rows->batch = (struct batch){.table = table, .columns = rows->columns};
-    if (!is_good) {
+    if (!has_memory) {
         script_rows_destroy(rows);
         return NULL;
     }

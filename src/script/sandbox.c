@@ -54,9 +54,9 @@ static void *allocate(void *context, void *old, size_t old_bytes, size_t bytes)
     if (bytes > had && state->used_bytes + (bytes - had) > STATE_BYTES_MAX) {
         return NULL;
     }
-    void *made = realloc(old, bytes);
-    state->used_bytes += made == NULL ? 0 : bytes - had;
-    return made;
+    void *moved = realloc(old, bytes);
+    state->used_bytes += moved == NULL ? 0 : bytes - had;
+    return moved;
 }
 
 void *sandbox_grow(lua_State *lua, void *array, size_t count, size_t size)
@@ -175,7 +175,7 @@ static void check_time(lua_State *lua, int level)
     if (state->end != SCRIPT_DONE) {
         sandbox_end(lua, state->end);
     }
-    if (state->made != NULL &&
+    if (state->declaring != NULL &&
         (interrupt_requested() || atomic_load(&state->script->source->is_abandoned))) {
         luaL_where(lua, level);
         snprintf(state->why, sizeof state->why, "%s", lua_tostring(lua, -1));
@@ -207,7 +207,7 @@ static void check_time(lua_State *lua, int level)
 static void on_hook(lua_State *lua, lua_Debug *debug)
 {
     (void)debug;
-    check_time(lua, 0); /* level 0: a hook does not have a level of its own on Lua's stack */
+    check_time(lua, 0); /* level 0: a hook does not add a level to Lua's stack */
 }
 
 /* Compares two keys of a table: numbers come before texts, each in ascending order; keys of other
@@ -355,13 +355,13 @@ static void keep_place(lua_State *lua)
     struct script_state *state = state_of(lua);
     luaL_where(lua, 1);
     const char *place = lua_tostring(lua, -1);
-    if (state->made != NULL) {
-        pthread_mutex_lock(&state->made->source->lock);
+    if (state->declaring != NULL) {
+        pthread_mutex_lock(&state->declaring->source->lock);
     }
     snprintf(state->slow_place, sizeof state->slow_place, "%.*s",
              place[0] == '\0' ? 0 : (int)strlen(place) - 2, place); /* "x.lua:3: " */
-    if (state->made != NULL) {
-        pthread_mutex_unlock(&state->made->source->lock);
+    if (state->declaring != NULL) {
+        pthread_mutex_unlock(&state->declaring->source->lock);
     }
     lua_pop(lua, 1);
 }

@@ -34,31 +34,31 @@ bool scalar_parse_type(const char *text, struct column *column)
             strncmp(column_kinds[type].name, text, length) != 0)) {
         type--;
     }
-    bool is_good = false;
+    bool is_valid = false;
     switch (column_kinds[type].takes) {
     case COLUMN_TAKES_UNKNOWN:
         break;
     case COLUMN_TAKES_NOTHING:
-        is_good = numbers == 0;
+        is_valid = numbers == 0;
         break;
     case COLUMN_TAKES_SIZE:
-        is_good = numbers == 0 ? !is_char : numbers == 1 && first > 0 && first < SIZE_LIMIT;
+        is_valid = numbers == 0 ? !is_char : numbers == 1 && first > 0 && first < SIZE_LIMIT;
         column->size = (uint32_t)first;
         break;
     case COLUMN_TAKES_DIGITS:
-        is_good = numbers == 2 && first >= 1 && first <= 18 && second <= first;
+        is_valid = numbers == 2 && first >= 1 && first <= 18 && second <= first;
         column->precision = (uint8_t)first;
         column->scale = (uint8_t)second;
         break;
     case COLUMN_TAKES_FRACTION:
-        is_good = numbers == 0 || (numbers == 1 && first <= 9);
+        is_valid = numbers == 0 || (numbers == 1 && first <= 9);
         column->scale = numbers == 0 ? 6 : (uint8_t)first;
         break;
     }
     column->type = (enum column_type)type;
     column->is_nullable = true;
     snprintf(column->type_name, sizeof column->type_name, "%s", text);
-    return is_good && is_whole;
+    return is_valid && is_whole;
 }
 
 /* Converts a value to a whole number in low … high; false when that is not possible. A text is

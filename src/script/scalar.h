@@ -1,6 +1,6 @@
 /*
- * Conversion of a script's values to columns: the types that a script can declare, and a single
- * value in the form in which a batch holds it (include/append/row.h).
+ * Conversion of script values to columns: the types that a script can declare, and a single value
+ * in the form in which a batch holds it (include/append/row.h).
  */
 #ifndef SCRIPT_SCALAR_H
 #define SCRIPT_SCALAR_H

@@ -171,12 +171,12 @@ static enum status declare(struct script *script, struct error *error)
     }
     script->names_append = names_append(source->text);
     declare_hash(script);
-    state->made = NULL;
+    state->declaring = NULL;
     return STATUS_OK;
 }
 
 /*
- * A thread of its own runs the top level, because a C function that never returns cannot be
+ * A separate thread runs the top level, because a C function that never returns cannot be
  * stopped: then script_load abandons the thread with its memory, and fails. An abandoned thread
  * changes nothing that other threads see, and ends at its next check_time.
  */

@@ -1,7 +1,7 @@
 /*
  * Scripted workloads: the declarations of a Lua script, and its functions while sessions run.
  *
- * script_load runs the top level of a script once, for the main thread. The top level declares the
+ * script_load runs the script's top level once, for the main thread. The top level declares the
  * parameters, tables, statements and transactions, so that all of them are known before the first
  * connection. Each session runs the top level again in its own state, because the functions of the
  * script refer to the objects that the top level made. A state belongs to one thread.

@@ -42,7 +42,7 @@ static int open_rest(lua_State *lua)
     return 0;
 }
 
-struct script_state *state_create(const struct script *script, struct script *made,
+struct script_state *state_create(const struct script *script, struct script *declaring,
                                   const struct script_place *place)
 {
     struct script_state *state = calloc(1, sizeof *state);
@@ -50,7 +50,7 @@ struct script_state *state_create(const struct script *script, struct script *ma
         return NULL;
     }
     state->script = script;
-    state->made = made;
+    state->declaring = declaring;
     state->place = *place;
     if (!sandbox_open(state, open_rest)) {
         script_state_destroy(state);
@@ -93,7 +93,7 @@ enum status state_run_script(struct script_state *state, struct error *error)
 {
     lua_State *lua = state->lua;
     struct script_source *source = state->script->source;
-    const bool is_first = state->made != NULL;
+    const bool is_first = state->declaring != NULL;
     int result = luaL_loadbufferx(lua, is_first ? source->text : source->code.bytes,
                                   is_first ? source->length : source->code.length,
                                   source->chunk_name, is_first ? "t" : "b");
@@ -132,10 +132,10 @@ void script_state_destroy(struct script_state *state)
     if (state->lua != NULL) {
         lua_close(state->lua);
     }
-    for (size_t i = 0; i < state->own_count; i++) {
-        free(state->own[i].sql);
+    for (size_t i = 0; i < state->session_statement_count; i++) {
+        free(state->session_statements[i].sql);
     }
-    free(state->own);
+    free(state->session_statements);
     free(state->function_refs);
     free(state->transaction_refs);
     free(state->session_refs);
@@ -148,8 +148,8 @@ void script_state_destroy(struct script_state *state)
 
 const char *script_text_for(const struct script_texts *texts, const char *dialect)
 {
-    const bool is_kin = strcmp(dialect, "mysql") == 0 || strcmp(dialect, "singlestore") == 0;
-    const char *wanted[] = {dialect, is_kin ? "mariadb" : NULL, NULL};
+    const bool speaks_mysql = strcmp(dialect, "mysql") == 0 || strcmp(dialect, "singlestore") == 0;
+    const char *wanted[] = {dialect, speaks_mysql ? "mariadb" : NULL, NULL};
     for (size_t i = 0; i < COUNT_OF(wanted); i++) {
         for (size_t j = 0; j < texts->count; j++) {
             const char *has = texts->entries[j].dialect;
@@ -268,18 +268,19 @@ static enum status make_session_statements(struct script_state *state, struct er
     if (count == 0) {
         return STATUS_OK;
     }
-    state->own = calloc(count, sizeof *state->own);
-    for (size_t i = 0; i < script->statement_count && state->own != NULL; i++) {
+    state->session_statements = calloc(count, sizeof *state->session_statements);
+    for (size_t i = 0; i < script->statement_count && state->session_statements != NULL; i++) {
         if (script->statements[i].has_session) {
-            struct session_statement *own = &state->own[state->own_count];
-            own->number = i;
-            own->statement = state->statements[i];
-            own->sql = replace_session(own->statement.sql, state->place.session);
-            own->statement.sql = own->sql;
-            state->own_count += own->sql != NULL ? 1 : 0;
+            struct session_statement *copy =
+                &state->session_statements[state->session_statement_count];
+            copy->number = i;
+            copy->statement = state->statements[i];
+            copy->sql = replace_session(copy->statement.sql, state->place.session);
+            copy->statement.sql = copy->sql;
+            state->session_statement_count += copy->sql != NULL ? 1 : 0;
         }
     }
-    if (state->own_count < count) {
+    if (state->session_statement_count < count) {
         return state_out_of_memory(error);
     }
     return STATUS_OK;
@@ -290,16 +291,16 @@ enum status script_state_create(struct script_state **state, const struct script
 {
     const struct script_source *source = script->source;
     *state = NULL;
-    struct script_state *made = state_create(script, NULL, place);
-    if (made == NULL) {
+    struct script_state *created = state_create(script, NULL, place);
+    if (created == NULL) {
         return state_out_of_memory(error);
     }
-    enum status status = state_run_script(made, error);
+    enum status status = state_run_script(created, error);
     if (status == STATUS_OK &&
-        (made->params != script->param_count || made->datasets != script->dataset_count ||
-         made->statement_count != script->statement_count ||
-         made->transactions != script->transaction_count ||
-         made->functions != source->main->functions)) {
+        (created->params != script->param_count || created->datasets != script->dataset_count ||
+         created->statement_count != script->statement_count ||
+         created->transactions != script->transaction_count ||
+         created->functions != source->main->functions)) {
         error_set(error, ERROR_USAGE, 0, NULL,
                   "%s: the script declares less in a session than at first: the top level must "
                   "declare the same in every session",
@@ -307,25 +308,25 @@ enum status script_state_create(struct script_state **state, const struct script
         status = STATUS_FATAL;
     }
     if (status == STATUS_OK && place->host != NULL) {
-        status = share_statements(made, error);
+        status = share_statements(created, error);
         if (status == STATUS_OK) {
-            status = make_session_statements(made, error);
+            status = make_session_statements(created, error);
         }
     }
     if (status != STATUS_OK) {
-        script_state_destroy(made);
+        script_state_destroy(created);
         return STATUS_FATAL;
     }
-    *state = made;
+    *state = created;
     return STATUS_OK;
 }
 
 const struct statement *script_state_statement(const struct script_state *state, size_t number)
 {
-    if (state->own_count > 0 && state->script->statements[number].has_session) {
-        for (size_t i = 0; i < state->own_count; i++) {
-            if (state->own[i].number == number) {
-                return &state->own[i].statement;
+    if (state->session_statement_count > 0 && state->script->statements[number].has_session) {
+        for (size_t i = 0; i < state->session_statement_count; i++) {
+            if (state->session_statements[i].number == number) {
+                return &state->session_statements[i].statement;
             }
         }
     }

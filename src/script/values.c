@@ -154,8 +154,7 @@ static int make_text(lua_State *lua)
     sandbox_check_top_level(lua, "text()");
     const int64_t min = argument_integer(lua, 1, "text: length");
     const int64_t max = lua_isnoneornil(lua, 2) ? min : argument_integer(lua, 2, "text: length");
-    DEMAND(lua, min >= 0 && max >= min,
-           "text: the lengths must be MIN, MAX, with MIN 0 or more and MAX not below MIN");
+    DEMAND(lua, min >= 0 && max >= min, "text: the lengths must be MIN, MAX with 0 <= MIN <= MAX");
     return push_generator(lua, draw_text((uint64_t)min, (uint64_t)max, &error), &error);
 }
 
@@ -324,7 +323,7 @@ static int call_distinct(lua_State *lua)
     return 1;
 }
 
-/* The light userdata of a script are null and the error object of sandbox_end. */
+/* The only light userdata that scripts meet are null and the error object of sandbox_end. */
 static int light_to_string(lua_State *lua)
 {
     lua_pushstring(lua, value_is_null(lua, 1) ? "NULL" : "end of the transaction");

@@ -9,7 +9,7 @@
 #include "measure/procfs.h"
 #include "measure/server_process.h"
 
-static enum status refuse(struct error *error, int number, const char *text)
+static enum status reject(struct error *error, int number, const char *text)
 {
     error_set(error, ERROR_UNSUPPORTED, number, NULL, "--io-trace: %s", text);
     return STATUS_REJECTED;
@@ -38,7 +38,7 @@ static enum status refuse(struct error *error, int number, const char *text)
  * and the work was done when they began. */
 #define HOLD_NS (100 * MONO_NS_PER_MS)
 
-/* Time between two checks whether the server was restarted; a cgroup is checked at every fourth. */
+/* Time between checks for a restart of the server. A cgroup is checked four times less often. */
 #define CHECK_NS (250 * MONO_NS_PER_MS)
 
 /* The kernel measures the programs only for MEASURED_NS of each period, because measuring doubles
@@ -163,42 +163,42 @@ static enum status report_load_error(struct error *error, int number)
 {
     char text[ERROR_TEXT_BYTES];
     if (number == EPERM || number == EACCES) {
-        return refuse(error, number,
+        return reject(error, number,
                       "the kernel refuses to load tracing programs (lockdown, or a container "
                       "without CAP_BPF and CAP_PERFMON on the machine): run append on the machine "
                       "itself, and check /sys/kernel/security/lockdown");
     }
     if (number == ESRCH) {
-        return refuse(error, number,
+        return reject(error, number,
                       "this kernel does not have the tracepoint block_io_start: use Linux 6.5 or "
                       "later");
     }
     if (number == ENOSYS) {
-        return refuse(error, number,
+        return reject(error, number,
                       "this kernel was built without BPF: it needs CONFIG_BPF_SYSCALL");
     }
     last_warning[strcspn(last_warning, "\n")] = '\0';
     snprintf(text, sizeof text, "the kernel does not accept the tracing programs: %s (%.100s)",
              strerror(number), last_warning);
-    return refuse(error, number, text);
+    return reject(error, number, text);
 }
 
 enum status trace_create(struct tracer **tracer, enum io_trace level, struct error *error)
 {
     *tracer = NULL;
     if (!has_capabilities()) {
-        return refuse(
+        return reject(
             error, EPERM,
             "not allowed: run append as root, or with CAP_BPF and CAP_PERFMON (sudo setcap "
             "cap_bpf,cap_perfmon+ep on the program)");
     }
     if (is_own_pid_namespace()) {
-        return refuse(error, 0,
+        return reject(error, 0,
                       "append runs in a container with its own pid namespace: use the machine's "
                       "(docker run --pid host --privileged)");
     }
     if (access("/sys/kernel/btf/vmlinux", R_OK) != 0) {
-        return refuse(
+        return reject(
             error, errno,
             "this kernel does not have type information (/sys/kernel/btf/vmlinux): it must "
             "be built with CONFIG_DEBUG_INFO_BTF");
@@ -526,18 +526,18 @@ static enum status find_processes(struct tracer *tracer, const struct server_sel
     if (selector->is_embedded) {
         return trace_own(tracer)
                    ? STATUS_OK
-                   : refuse(error, errno, "the threads of append cannot be read (/proc/self/task)");
+                   : reject(error, errno, "the threads of append cannot be read (/proc/self/task)");
     }
     tracer->server = server_process_create(selector);
     if (tracer->server == NULL) {
-        return refuse(error, ENOMEM, "out of memory");
+        return reject(error, ENOMEM, "out of memory");
     }
     scan_processes(tracer);
     if (tracer->has_processes) {
         return STATUS_OK;
     }
     server_process_describe(tracer->server, &found);
-    return refuse(error, 0, found.server_note);
+    return reject(error, 0, found.server_note);
 }
 
 enum status trace_begin(struct tracer *tracer, const struct server_selector *selector, int csv,
@@ -553,7 +553,7 @@ enum status trace_begin(struct tracer *tracer, const struct server_selector *sel
     flush_rows(tracer);
     tracer->ring = ring_buffer__new(bpf_map__fd(programs->maps.ring), on_record, tracer, NULL);
     if (tracer->ring == NULL) {
-        return refuse(error, ENOMEM, "out of memory");
+        return reject(error, ENOMEM, "out of memory");
     }
     tracer->begin_ns = mono_now_ns();
     measure(tracer, tracer->begin_ns, false);
@@ -617,7 +617,7 @@ enum status trace_create(struct tracer **tracer, enum io_trace level, struct err
 {
     (void)level;
     *tracer = NULL;
-    return refuse(error, 0,
+    return reject(error, 0,
                   "append was built without tracing, because " APPEND_IO_TRACE_LACKS
                   " was missing: install it with scripts/setup.sh run and build append again");
 }

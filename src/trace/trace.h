@@ -8,13 +8,13 @@
  *   device  a request is at the device
  *
  * The times of the three layers add up to the call's time. Traced calls are read, write, fsync and
- * fdatasync in all their forms, on regular files and block devices. Of calls that only start I/O
+ * fdatasync in all their forms, on regular files and block devices. For calls that only start I/O
  * (io_submit, io_uring, sync_file_range, stores into a mapping) only their requests are traced. A
  * write-back request for pages dirtied earlier, or a request of the file system's journal, does not
  * belong to any call.
  *
- * Programs in the kernel (io.bpf.c) fill a ring. A thread of this file reads the ring, writes
- * io.csv and adds up the sums. All functions are called on the main thread.
+ * Programs in the kernel (io.bpf.c) fill a ring. A thread in trace.c reads the ring, writes io.csv
+ * and adds up the sums. All functions are called on the main thread.
  */
 #ifndef TRACE_TRACE_H
 #define TRACE_TRACE_H
