@@ -157,7 +157,7 @@ class Null(Ranks, Searching):
         (program.parent / ranks.MODULE.name).unlink()
         ended = self.append("4", "400", "null:", program=program, code=2,
                             env={"OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_SIZE": "2"})
-        self.assertRegex(ended.reason, r"there is no append-mpi.so beside .*-D APPEND_MPI=ON")
+        self.assertRegex(ended.reason, r"append-mpi.so is neither in .*-D APPEND_MPI=ON")
         # Who is alone needs none, whatever else the environment says.
         self.append("4", "400", "null:", program=program,
                     env={"OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_SIZE": "1",

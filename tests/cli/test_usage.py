@@ -98,7 +98,7 @@ class Usage(harness.Case):
                  (["--workload", "oltp", "--set", "tabels=2"], r"no parameter 'tabels'.*mean tables"),
                  (["--workload", "oltp", "--set", "tables"], r"NAME=VALUE"),
                  (["--workload", "oltp", "--set", "tables=many"], r"'tables' must be a whole number"),
-                 (["--workload", "oltp", "--set", "tables=0"], r"'tables' is at least 1"),
+                 (["--workload", "oltp", "--set", "tables=0"], r"'tables' must be at least 1"),
                  (["--workload", "oltp", "--set", "skip_trx=yes"], r"'skip_trx' must be true or false"),
                  (["--workload", "ycsb", "--set", "theta=x"], r"'theta' must be a number"),
                  (["--workload", "oltp", "--read", "none"], r"--read does not apply"),
