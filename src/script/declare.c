@@ -252,7 +252,9 @@ static void read_texts(lua_State *lua, struct script *script, int index, struct 
         return;
     }
     index = lua_absindex(lua, index);
-    luaL_checktype(lua, index, LUA_TTABLE);
+    DEMAND(lua, lua_istable(lua, index),
+           "a text, or a table {default = \"…\", mariadb = \"…\"}, is needed here, not a %s",
+           luaL_typename(lua, index));
     for (lua_pushnil(lua); lua_next(lua, index) != 0; lua_pop(lua, 1)) {
         DEMAND(lua, lua_type(lua, -2) == LUA_TSTRING && lua_type(lua, -1) == LUA_TSTRING,
                "texts for each dialect must be a table {default = \"…\", mariadb = \"…\"}");

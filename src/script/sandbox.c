@@ -79,8 +79,9 @@ struct object *object_push(lua_State *lua, enum object_kind kind, int number)
 struct object *object_check(lua_State *lua, int index, enum object_kind kind)
 {
     struct object *object = object_get(lua, index, kind);
-    DEMAND(lua, object != NULL, "a %s is needed here, not a %s", object_names[kind],
-           luaL_typename(lua, index));
+    const bool is_method = index == 1 && kind != OBJECT_DRAW;
+    DEMAND(lua, object != NULL, "a %s is needed here, not a %s%s", object_names[kind],
+           luaL_typename(lua, index), is_method ? ": call methods with ':', not with '.'" : "");
     return object;
 }
 
@@ -110,6 +111,19 @@ int64_t argument_integer(lua_State *lua, int index, const char *what)
     return value;
 }
 
+/* Pushes and returns the names, separated by commas. */
+static const char *push_names(lua_State *lua, const char *const *names)
+{
+    luaL_Buffer text;
+    luaL_buffinit(lua, &text);
+    for (size_t i = 0; names[i] != NULL; i++) {
+        luaL_addstring(&text, i == 0 ? "" : ", ");
+        luaL_addstring(&text, names[i]);
+    }
+    luaL_pushresult(&text);
+    return lua_tostring(lua, -1);
+}
+
 bool argument_options(lua_State *lua, int index, const char *what, const char *const *known,
                       lua_Integer places)
 {
@@ -124,7 +138,10 @@ bool argument_options(lua_State *lua, int index, const char *what, const char *c
         for (size_t i = 0; known[i] != NULL && lua_type(lua, -2) == LUA_TSTRING; i++) {
             is_known = is_known || strcmp(known[i], lua_tostring(lua, -2)) == 0;
         }
-        DEMAND(lua, is_known, "%s has no option '%s'", what, luaL_tolstring(lua, -2, NULL));
+        if (!is_known) {
+            const char *name = luaL_tolstring(lua, -2, NULL);
+            sandbox_fail(lua, "%s has no option '%s'; use %s", what, name, push_names(lua, known));
+        }
     }
     return true;
 }
@@ -617,8 +634,9 @@ enum script_end sandbox_finish(struct script_state *state, int result, struct er
         error_set(error, ERROR_USAGE, 0, NULL, "%s", state->why);
     } else {
         error_set(error, ERROR_USAGE, 0, NULL, "%s%s",
-                  text == NULL ? "the script called error() with a value that is not a text" : text,
-                  text == NULL ? "" : hint_for_error(text));
+                  text == NULL ? state->script->source->chunk_name + 1 : text,
+                  text == NULL ? ": the script called error() with a value that is not a text"
+                               : hint_for_error(text));
     }
     lua_settop(lua, 0);
     return SCRIPT_WRONG;
