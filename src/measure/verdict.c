@@ -677,15 +677,18 @@ static void judge_rows(struct judge *judge, const char *why)
         judge_short(judge, why);
     }
     /* these two also hold when all rows are acknowledged: the server was away for a time */
-    DEGRADED_IF(judge, reconnects > 0 && has_script, "%s connections were lost and re-established",
-                UNITS_COUNT(reconnects));
-    DEGRADED_IF(judge, reconnects > 0,
-                "%s connections were lost and re-established; %s of %s rows were acknowledged",
-                UNITS_COUNT(reconnects), UNITS_COUNT(r->acknowledged), UNITS_COUNT(r->planned));
+    DEGRADED_IF(judge, reconnects > 0 && has_script, "%s %s lost and re-established",
+                UNITS_COUNT(reconnects),
+                units_plural(reconnects, "connection was", "connections were"));
+    DEGRADED_IF(
+        judge, reconnects > 0, "%s %s lost and re-established; %s of %s rows were acknowledged",
+        UNITS_COUNT(reconnects), units_plural(reconnects, "connection was", "connections were"),
+        UNITS_COUNT(r->acknowledged), UNITS_COUNT(r->planned));
     DEGRADED_IF(judge, counters[RECORDER_REFUSALS] > 0,
-                "the server was read-only and refused %s batches; %s of %s rows were acknowledged",
-                UNITS_COUNT(counters[RECORDER_REFUSALS]), UNITS_COUNT(r->acknowledged),
-                UNITS_COUNT(r->planned));
+                "the server was read-only and refused %s %s; %s of %s rows were acknowledged",
+                UNITS_COUNT(counters[RECORDER_REFUSALS]),
+                units_plural(counters[RECORDER_REFUSALS], "batch", "batches"),
+                UNITS_COUNT(r->acknowledged), UNITS_COUNT(r->planned));
     DEGRADED_IF(judge, r->acknowledged < r->planned, "%s of %s rows were acknowledged",
                 UNITS_COUNT(r->acknowledged), UNITS_COUNT(r->planned));
     DEGRADED_IF(judge, r->acknowledged == 0 && s->requested > 0 && !has_script,
@@ -694,18 +697,22 @@ static void judge_rows(struct judge *judge, const char *why)
                      " after the run");
     judge_unverified(judge, read->state == VERIFICATION_FAILED ? read->reason : NULL, "read back",
                      "");
-    DEGRADED_IF(judge, read->duplicates > 0, "%s rows are in the table more than once",
-                UNITS_COUNT(read->duplicates));
-    DEGRADED_IF(judge, read->foreign > 0,
-                "%s rows carry this run's tag, but this run did not send them",
-                UNITS_COUNT(read->foreign));
-    DEGRADED_IF(judge, read->rejected_present > 0, "%s rejected rows are in the table",
-                UNITS_COUNT(read->rejected_present));
+    DEGRADED_IF(judge, read->duplicates > 0, "%s %s in the table more than once",
+                UNITS_COUNT(read->duplicates),
+                units_plural(read->duplicates, "row is", "rows are"));
+    DEGRADED_IF(judge, read->foreign > 0, "%s %s this run's tag, but this run did not send %s",
+                UNITS_COUNT(read->foreign),
+                units_plural(read->foreign, "row carries", "rows carry"),
+                units_plural(read->foreign, "it", "them"));
+    DEGRADED_IF(judge, read->rejected_present > 0, "%s rejected %s in the table",
+                UNITS_COUNT(read->rejected_present),
+                units_plural(read->rejected_present, "row is", "rows are"));
     end_if(judge, has_foreign_loss(result), WEIGHT_FOREIGN, EXIT_CODE_SHORT, "",
            "all rows of this run are in the table, but the table has fewer rows than it should: "
            "another client deleted rows");
     DEGRADED_IF(judge, v->rejected_arrived > 0 && !result_is_read_back(result),
-                "%s rejected rows are in the table", UNITS_COUNT(v->rejected_arrived));
+                "%s rejected %s in the table", UNITS_COUNT(v->rejected_arrived),
+                units_plural(v->rejected_arrived, "row is", "rows are"));
     DEGRADED_IF(
         judge, surplus > 0 && counters[RECORDER_BUSY_RETRIES] > 0,
         "the table has %s more rows than were acknowledged: %s batches were sent again because the "
@@ -730,8 +737,9 @@ static void judge_measurement(struct judge *judge, const struct client_machine *
                 UNITS_COUNT(counters[RECORDER_FRESH_BEHIND]),
                 UNITS_COUNT(counters[RECORDER_FRESH_BACKWARD]));
     end_if(judge, counters[RECORDER_READS_FAILED] > 0, WEIGHT_READS, EXIT_CODE_SHORT,
-           main_cause(&result->causes, CAUSE_READ), "%s reads failed",
-           UNITS_COUNT(counters[RECORDER_READS_FAILED]));
+           main_cause(&result->causes, CAUSE_READ), "%s %s failed",
+           UNITS_COUNT(counters[RECORDER_READS_FAILED]),
+           units_plural(counters[RECORDER_READS_FAILED], "read", "reads"));
     DEGRADED_IF(judge,
                 result->rate_achieved_percent >= 0 && result->rate_achieved_percent < RATE_PERCENT,
                 "only %.0f %% of the requested rate was reached", result->rate_achieved_percent);
@@ -834,16 +842,17 @@ void search_judge(const struct search *search, struct result *result, bool is_lo
     const enum exit_code end_code = search->end == SEARCH_GONE ? EXIT_CODE_SERVER : EXIT_CODE_SHORT;
     const char *held = UNITS_COUNT(search->held);
     const char *failed = UNITS_COUNT(search->failed);
+    const char *sessions_were = units_plural(search->held, "session was", "sessions were");
     char text[LIMIT_BYTES];
     struct judge judge = judge_begin(result, NULL);
     judge_ledgers(&judge);
     SEARCH_IF(search->end == SEARCH_INTERRUPTED || was_interrupted, EXIT_CODE_INTERRUPTED,
-              "interrupted: at least %s sessions were held", held);
+              "interrupted: at least %s %s held", held, sessions_were);
     SEARCH_IF(search->end == SEARCH_SCRIPT, EXIT_CODE_USAGE, "%s", script_error(&result->causes));
     for (size_t i = 0; i < result->rank_count; i++) {
         SEARCH_IF(!result->ranks[i].is_known, EXIT_CODE_SHORT,
-                  "rank %zu on machine %.60s was lost; %s sessions were held before that", i,
-                  result->ranks[i].machine, held);
+                  "rank %zu on machine %.60s was lost; %s %s held before that", i,
+                  result->ranks[i].machine, held, sessions_were);
     }
     SEARCH_IF(v->lost_at_most > 0 && !v->is_shrunk, EXIT_CODE_SHORT,
               "%s acknowledged rows are lost", result_describe_lost(result, text));
@@ -855,14 +864,14 @@ void search_judge(const struct search *search, struct result *result, bool is_lo
     SEARCH_IF(
         search->held == 0, is_own ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_SERVER,
         "not even %s %s held: %.180s", failed,
-        search->failed == 1 ? "session was" : "sessions were",
+        units_plural(search->failed, "session was", "sessions were"),
         describe_limit(limit, text, cause != NULL ? cause->error.text : "no session could append"));
     SEARCH_IF(v->state == VERIFICATION_FAILED, end_code,
               "the rows were not counted after the search: %.150s", v->reason);
     SEARCH_IF(v->is_shrunk, EXIT_CODE_SHORT,
               "the table has fewer rows than before the search: another client deleted rows");
     SEARCH_IF(search->end == SEARCH_GONE || search->end == SEARCH_STUCK, end_code,
-              "%s sessions were held, then %s", held,
+              "%s %s held, then %s", held, sessions_were,
               search->end == SEARCH_GONE ? "the server was gone" : "some sessions did not leave");
     unsigned held_levels = 0, disturbed = 0;
     for (size_t i = 0; i < search->count; i++) {
@@ -872,17 +881,16 @@ void search_judge(const struct search *search, struct result *result, bool is_lo
         held_levels += is_held;
         disturbed += is_held && is_disturbed(&machine);
     }
-    DEGRADED_IF(
-        &judge, disturbed > 0,
-        "%s sessions were held, but other programs used most of this machine's CPUs at %u of "
-        "%u levels: rows/s and the knee do not describe the server",
-        held, disturbed, held_levels);
-    SEARCH_IF(search->end == SEARCH_FOUND, EXIT_CODE_OK, "%s sessions were held; %s were not", held,
-              failed);
+    DEGRADED_IF(&judge, disturbed > 0,
+                "%s %s held, but other programs used most of this machine's CPUs at %u of "
+                "%u levels: rows/s and the knee do not describe the server",
+                held, sessions_were, disturbed, held_levels);
+    SEARCH_IF(search->end == SEARCH_FOUND, EXIT_CODE_OK, "%s %s held; %s were not", held,
+              sessions_were, failed);
     SEARCH_IF(search->failed > 0, EXIT_CODE_OK,
-              "%s sessions were held; %s were not; the numbers in between were not tried", held,
+              "%s %s held; %s were not; the numbers in between were not tried", held, sessions_were,
               failed);
-    SEARCH_IF(true, EXIT_CODE_OK,
-              "%s sessions were held, and no level failed: more may be possible", held);
+    SEARCH_IF(true, EXIT_CODE_OK, "%s %s held, and no level failed: more may be possible", held,
+              sessions_were);
     result_conclude(result);
 }

@@ -1,6 +1,7 @@
 #include "script/internal.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -377,7 +378,10 @@ static void declare_column(lua_State *lua, struct table *load, struct script_dat
         details->key = lua_toboolean(lua, -1) ? 1 : 0;
         break;
     case LUA_TNUMBER:
-        details->key = (unsigned)lua_tointeger(lua, -1);
+        /* a fraction, and what is below 1, becomes a place that is refused */
+        details->key = lua_isinteger(lua, -1) && lua_tointeger(lua, -1) >= 1
+                           ? (unsigned)lua_tointeger(lua, -1)
+                           : UINT_MAX;
         break;
     default:
         details->is_numbered =

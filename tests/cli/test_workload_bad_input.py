@@ -35,6 +35,9 @@ class BadInput(harness.Case):
             ('statement("s", "SELECT ?", "int32")', "statement 's': its types must be a list"),
             ('dataset("t", 1, {{"a", "int32", row(), kye = true}})', "a column has no option 'kye'"),
             ('dataset("t", 1, {{"a", "int32", row(), 5}})', "a column has no option '4'"),
+            *((f'dataset("t", 1, {{{{"a", "int32", row(), key = {key}}}}})',
+               "column 'a': key must be true, a place from 1 to 16, or \"auto\"")
+              for key in ("1.5", "0", "-1", "17", '"all"')),
             (f'dataset("t", 1, {{{column}}}, {{indx = {{"a"}}}})', "a dataset has no option 'indx'"),
             (f'dataset("t", 1, {{{column}}}, {{index = "a"}})', "index must be a list of columns"),
             ('dataset("t\\"; DROP", 1, {{"a", "int32", row()}})', "'t\"; DROP' cannot name a dataset: use letters, digits, _ and -"),
