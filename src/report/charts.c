@@ -1,4 +1,4 @@
-/* The charts of a report as data: what is in them, and from which columns of which files. */
+/* The charts of a report as data, and the columns of the files that they show. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -9,39 +9,39 @@
 #include "report/report.h"
 
 enum {
-    TIME_FROM_S = 2, /* figures are taken each second: below, a chart over time has one level */
+    TIME_FROM_S = 2, /* a shorter run has one interval: a chart over time would be one level */
     PACE_LEVELS = 100,
-    LOG_FROM_RATIO = 50, /* of highest to lowest: a linear axis would hide the low ones */
+    LOG_FROM_RATIO = 50, /* highest to lowest value: a linear axis would hide the low values */
     LARGE_MIB = 10240,
 };
 
 enum {
     OF_RUN = 1,
     OF_SEARCH = 2,
-    OF_LEVELS = 4,     /* of a search, against its sessions */
+    OF_LEVELS = 4,     /* of a search, against sessions */
     OF_RUNS = 8,       /* a line for each of several runs */
-    EACH_CALL = 16,    /* a chart for each operation that the file has columns of */
-    WITH_SERVER = 32,  /* the first line is the server's: a note says why it is not there */
-    FILLED = 64,       /* where it has one line */
+    EACH_CALL = 16,    /* a chart for each operation with columns in the file */
+    WITH_SERVER = 32,  /* the first line is the server's; a note says why it is missing */
+    FILLED = 64,       /* the area is filled when the chart has one line */
     OF_SAMPLES = 128,  /* columns of samples.csv, not of intervals.csv */
-    ABOVE_0 = 256,     /* a line is only drawn when it is ever above 0 */
-    PERCENTILES = 512, /* of the histograms of run.json, of short runs too */
+    ABOVE_0 = 256,     /* a line is drawn only when it is ever above 0 */
+    PERCENTILES = 512, /* from the histograms of run.json, also for short runs */
     OF_HOSTS = 1024,   /* a line for each of several hosts, from hosts_intervals.csv */
-    OF_DISK = 2048,    /* its values are not CPU and memory; without its first line it is none */
-    OF_TRACE = 4096,   /* of the I/O trace in run.json */
+    OF_DISK = 2048,    /* labels of a disk; drawn only when its first line has values */
+    OF_TRACE = 4096,   /* from the I/O trace in run.json */
 };
 
-/* Columns and the names of their lines. Of rows that are put together the highest counts: the worst
- * is not to be hidden; of a column that begins with '~' their mean. One that begins with '_' goes
- * on after the operation's name. */
+/* Columns and the names of their lines. When rows of a file are merged, the highest value counts,
+ * so that the worst value stays visible; a column that begins with '~' takes their mean. The name
+ * of a column that begins with '_' follows the operation's name. */
 #define LINES(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-/* THE table of charts. Those of pace and of headlines are made below. */
+/* The table of charts. Functions below add the charts of pace and of headlines. */
 static const struct kind {
     const char *name, *title;
     enum figure_unit unit;
     unsigned flags;
-    const char *absent; /* what there is no chart of, and why; NULL: nothing is said */
+    const char *absent; /* completes "No chart of ...", with the reason; NULL: no sentence */
     const char *const *lines;
 } kinds[] = {
     {"levels-rows", "Rows per second against sessions", FIGURE_UNIT_ROWS_PER_S, OF_LEVELS, NULL,
@@ -73,20 +73,20 @@ static const struct kind {
     {"latency-by-percentile", "Latency by percentile", FIGURE_UNIT_MS, OF_RUN | PERCENTILES,
      "latency by percentile: nothing was measured", NULL},
     {"sessions", "Sessions alive", FIGURE_UNIT_COUNT, OF_RUN | OF_SEARCH | FILLED | ABOVE_0,
-     "sessions over time: at no end of an interval was one alive",
+     "sessions over time: no session was alive at the end of an interval",
      LINES("~sessions_alive", "alive", "sessions_without_progress", "without progress",
-           "sessions_reading", "in a read all the time")},
+           "sessions_reading", "in one read throughout")},
     {"cpu", "CPU", FIGURE_UNIT_PERCENT, OF_RUN | OF_SEARCH | OF_SAMPLES | WITH_SERVER,
      "CPU: no sample was taken",
      LINES("~server_cpu_percent", "server", "~client_cpu_percent", "append", "~host_cpu_percent",
            "whole machine")},
     {"memory", "Memory", FIGURE_UNIT_MIB, OF_RUN | OF_SEARCH | OF_SAMPLES | WITH_SERVER,
-     "memory: no sample has it",
+     "memory: no sample has a value",
      LINES("server_memory_mib", "server", "client_memory_mib", "append")},
     {"disk", "Disk: MiB each second", FIGURE_UNIT_MIB_PER_S,
      OF_RUN | OF_SAMPLES | OF_DISK | ABOVE_0, NULL,
      LINES("~device_written_mib_per_s", "written", "~device_read_mib_per_s", "read",
-           "~server_written_mib_per_s", "by the server's writes")},
+           "~server_written_mib_per_s", "written by the server's system calls")},
     {"disk-operations", "Disk: requests each second", FIGURE_UNIT_PER_S,
      OF_RUN | OF_SAMPLES | OF_DISK | ABOVE_0, NULL,
      LINES("~device_writes_per_s", "writes", "~device_reads_per_s", "reads",
@@ -94,16 +94,16 @@ static const struct kind {
     {"disk-latency", "Disk: mean time of a request", FIGURE_UNIT_MS,
      OF_RUN | OF_SAMPLES | OF_DISK | ABOVE_0, NULL,
      LINES("device_write_ms", "write", "device_read_ms", "read", "device_flush_ms", "flush")},
-    {"disk-busy", "Disk busy, and waiting for it", FIGURE_UNIT_PERCENT,
+    {"disk-busy", "Disk busy, and time spent waiting for I/O", FIGURE_UNIT_PERCENT,
      OF_RUN | OF_SAMPLES | OF_DISK | ABOVE_0, NULL,
-     LINES("~device_busy_percent", "busy", "~io_pressure_percent", "tasks waited",
-           "~iowait_percent", "iowait, of all CPUs")},
+     LINES("~device_busy_percent", "busy", "~io_pressure_percent", "I/O pressure",
+           "~iowait_percent", "iowait of all CPUs")},
     {"table", "Tables on disk", FIGURE_UNIT_MIB, OF_RUN | OF_SAMPLES | OF_DISK | ABOVE_0 | FILLED,
      NULL, LINES("table_mib", "with indexes")},
     {"errors", "Errors", FIGURE_UNIT_COUNT, OF_RUN | OF_SEARCH | ABOVE_0, NULL,
      LINES("errors", "errors", "connections_lost", "connections lost", "reconnects", "reconnects",
-           "retries", "transactions tried again")},
-    {"io-layers", "Reads, writes and fsyncs of the server under way, stacked by layer",
+           "retries", "retries of transactions")},
+    {"io-layers", "Reads, writes and fsyncs of the server in flight, stacked by layer",
      FIGURE_UNIT_COUNT, OF_RUN | OF_TRACE, NULL, NULL},
     {"runs-rows", "Rows acknowledged each second", FIGURE_UNIT_ROWS_PER_S, OF_RUNS, NULL,
      LINES("~rows_per_s")},
@@ -152,7 +152,7 @@ static struct chart start_chart(struct report *report, enum chart_across across,
     return chart;
 }
 
-/* A line with room for `most` points. NULL: no memory. */
+/* Adds a line with room for `most` points. NULL: out of memory. */
 static struct chart_series *add_series(struct chart *chart, const char *name, size_t most)
 {
     struct chart_series *series = &chart->series[chart->series_count];
@@ -166,7 +166,7 @@ static struct chart_series *add_series(struct chart *chart, const char *name, si
     return series;
 }
 
-/* What has no place across, as where the rows of a moment are not known, is left out. */
+/* Adds a level, unless its place on the x axis is unknown, as the rows at a moment may be. */
 static void add_level(struct chart_series *series, double from, double to, double y)
 {
     if (isfinite(from) && isfinite(to)) {
@@ -198,22 +198,22 @@ static int compare_points(const void *a, const void *b)
 
 bool chart_span(const struct chart *chart, double *low, double *high)
 {
-    bool is_there = false;
+    bool is_known = false;
     *low = INFINITY;
     *high = 0;
     for (size_t i = 0; i < chart->series_count; i++) {
         for (size_t j = 0; j < chart->series[i].count; j++) {
             const struct chart_point *point = &chart->series[i].points[j];
-            is_there |= isfinite(point->y);
+            is_known |= isfinite(point->y);
             *low = point->lowest > 0 ? fmin(*low, point->lowest) : *low;
             *high = fmax(*high, point->highest);
         }
     }
-    return is_there;
+    return is_known;
 }
 
-/* Takes a chart with values into the list; false: it has none, and is gone. */
-static bool take(struct chart *chart)
+/* Moves a chart into the list. False: the chart has no values and was freed. */
+static bool keep_chart(struct chart *chart)
 {
     double low, high;
     struct chart_list *list = chart->list;
@@ -248,7 +248,7 @@ static bool take(struct chart *chart)
 static void add_note(struct chart *chart, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* One more sentence. */
+/* Adds a sentence to the note of a chart. */
 static void add_note(struct chart *chart, const char *format, ...)
 {
     size_t used = strlen(chart->note);
@@ -259,7 +259,7 @@ static void add_note(struct chart *chart, const char *format, ...)
     va_end(list);
 }
 
-/* That not all are in the chart. */
+/* Notes that the chart shows the first `limit` of `count`. */
 static void note_first(struct chart *chart, size_t count, size_t limit, const char *what)
 {
     if (count > limit) {
@@ -267,7 +267,7 @@ static void note_first(struct chart *chart, size_t count, size_t limit, const ch
     }
 }
 
-/* Where one more sentence about a chart that is not there is added. */
+/* Returns the buffer for one more sentence about a missing chart. */
 static struct buffer *absent_of(struct report_run *run)
 {
     buffer_add_text(&run->absent, run->absent.length > 0 ? " " : "");
@@ -276,30 +276,33 @@ static struct buffer *absent_of(struct report_run *run)
 
 static struct chart start_kind(struct report *report, const struct kind *kind)
 {
-    struct chart chart = start_chart(report,
-                                     (kind->flags & PERCENTILES) != 0 ? CHART_OVER_PERCENTILE
-                                     : (kind->flags & OF_LEVELS) != 0 ? CHART_OVER_SESSIONS
-                                     : report->is_over_rows           ? CHART_OVER_ROWS
-                                                                      : CHART_OVER_TIME,
-                                     kind->unit, kind->name, kind->title);
-    if ((kind->flags & OF_DISK) != 0) {
-        chart.label = kind->unit == FIGURE_UNIT_PERCENT ? "% of the time"
-                      : kind->unit == FIGURE_UNIT_PER_S ? "requests/s"
-                      : kind->unit == FIGURE_UNIT_MIB   ? "MiB"
-                                                        : chart.label;
+    enum chart_across across = report->is_over_rows ? CHART_OVER_ROWS : CHART_OVER_TIME;
+    if ((kind->flags & PERCENTILES) != 0) {
+        across = CHART_OVER_PERCENTILE;
+    } else if ((kind->flags & OF_LEVELS) != 0) {
+        across = CHART_OVER_SESSIONS;
+    }
+    struct chart chart = start_chart(report, across, kind->unit, kind->name, kind->title);
+    static const char *const disk_labels[FIGURE_UNITS] = {
+        [FIGURE_UNIT_PERCENT] = "% of the time",
+        [FIGURE_UNIT_PER_S] = "requests/s",
+        [FIGURE_UNIT_MIB] = "MiB",
+    };
+    if ((kind->flags & OF_DISK) != 0 && disk_labels[kind->unit] != NULL) {
+        chart.label = disk_labels[kind->unit];
     }
     return chart;
 }
 
-/* How many rows the tables held when so much time had gone; NaN: the run does not say. The rows of
- * the file are in the order of time. */
+/* Returns the number of rows in the tables `at_s` after the start; NaN when the run's files do not
+ * say it. intervals.csv is in the order of time. */
 static double rows_at(const struct report_run *run, double at_s)
 {
     const struct csv_table *table = &run->run.intervals;
     const size_t end = csv_table_column(table, "end_s");
     const size_t held = csv_table_column(table, "rows_held");
     double from_s = 0, to_s = 0, rows = NAN, next = 0, added;
-    size_t low = 0, high = table->rows; /* rows before `low` end before at_s */
+    size_t low = 0, high = table->rows; /* intervals before `low` end before at_s */
     while (low < high) {
         size_t row = low + (high - low) / 2;
         const size_t middle = row;
@@ -327,7 +330,7 @@ static double rows_at(const struct report_run *run, double at_s)
     return rows;
 }
 
-/* Where a chart over time, or over rows in its place, ends. */
+/* Returns the end of the x axis of a chart over time, or over rows in its place. */
 static double end_of(const struct chart *chart, const struct report_run *run)
 {
     double end = NAN;
@@ -341,14 +344,18 @@ static double end_of(const struct chart *chart, const struct report_run *run)
 
 static const struct csv_table *table_of(const struct report_run *run, const struct kind *kind)
 {
-    return (kind->flags & OF_LEVELS) != 0    ? &run->run.levels
-           : (kind->flags & OF_HOSTS) != 0   ? &run->run.hosts_intervals
-           : (kind->flags & OF_SAMPLES) != 0 ? &run->run.samples
-                                             : &run->run.intervals;
+    if ((kind->flags & OF_LEVELS) != 0) {
+        return &run->run.levels;
+    }
+    if ((kind->flags & OF_HOSTS) != 0) {
+        return &run->run.hosts_intervals;
+    }
+    return (kind->flags & OF_SAMPLES) != 0 ? &run->run.samples : &run->run.intervals;
 }
 
-/* The line of a column: a row of the file is a level, or several together; of a search those that
- * held, of several hosts those of `host`. False: no row has a value, or none above 0. */
+/* Adds the line of a column. Each row of the file, or several merged rows, is a level. The line has
+ * only the held levels of a search, and only the rows of `host` (NULL: all rows). False: no row has
+ * a value, or with ABOVE_0 a value above 0. */
 static bool add_line(struct chart *chart, const struct report_run *run, const struct kind *kind,
                      const char *column, const char *name, const char *host)
 {
@@ -362,7 +369,7 @@ static bool add_line(struct chart *chart, const struct report_run *run, const st
     const size_t place = csv_table_column(table, column + (is_mean ? 1 : 0));
     const size_t listed = json_array_size(json_object_get(run->run.json, "hosts"));
     const size_t hosts = host == NULL || listed == 0 ? 1 : listed;
-    const size_t most = CHART_LEVELS_MAX * hosts; /* a row of each follows on one of each */
+    const size_t most = CHART_LEVELS_MAX * hosts; /* each interval has a row for each host */
     const size_t each = is_search ? 1 : (table->rows + most - 1) / most * hosts;
     const size_t whose = csv_table_column(table, "host");
     double best = -INFINITY, rows_before = is_over_rows ? rows_at(run, 0) : 0;
@@ -382,7 +389,9 @@ static bool add_line(struct chart *chart, const struct report_run *run, const st
             if (is_over_rows && !csv_table_number(table, row, held, &rows)) {
                 rows = rows_at(run, end);
             }
-            from = !isnan(from) ? from : is_over_rows ? rows_before : start;
+            if (isnan(from)) {
+                from = is_over_rows ? rows_before : start;
+            }
             to = rows_before = rows;
             best = is_known ? fmax(best, value) : best;
             if (is_known && (is_search || end > start)) {
@@ -392,10 +401,8 @@ static bool add_line(struct chart *chart, const struct report_run *run, const st
             }
         }
         if (to > from || isfinite(highest)) {
-            add_level(series, from, to,
-                      isinf(highest)           ? (double)NAN
-                      : is_mean && seconds > 0 ? sum / seconds
-                                               : highest);
+            const double value_of_all = is_mean && seconds > 0 ? sum / seconds : highest;
+            add_level(series, from, to, isinf(highest) ? (double)NAN : value_of_all);
         }
     }
     if (series != NULL && ((kind->flags & ABOVE_0) != 0 ? best <= 0 : isinf(best))) {
@@ -404,15 +411,15 @@ static bool add_line(struct chart *chart, const struct report_run *run, const st
         return false;
     }
     if (each > hosts) {
-        chart->note[0] = '\0'; /* of all lines the same */
-        add_note(chart, "%zu intervals each are drawn as one: %s.", each / hosts,
-                 is_mean ? "the mean" : "the highest of them");
+        chart->note[0] = '\0'; /* all lines have the same note */
+        add_note(chart, "Each level is %s of %zu intervals.", is_mean ? "the mean" : "the highest",
+                 each / hosts);
     }
     return true;
 }
 
-/* A line of the calls of one kind: each bucket is a level from the share that is below it to that
- * which is not above it. None where the histogram is empty or not understood. */
+/* Adds a line of a histogram of run.json: each bucket is a level from the share of calls below the
+ * bucket to the share up to its end. Nothing when the histogram is empty or damaged. */
 static void add_percentiles(struct chart *chart, const struct report_run *run, const char *name,
                             const char *call)
 {
@@ -436,7 +443,7 @@ static void add_percentiles(struct chart *chart, const struct report_run *run, c
     struct chart_series *series = add_series(chart, name, buckets + 1);
     chart->end = fmax(chart->end, total);
     for (size_t i = 0; i <= buckets && series != NULL && seen < total; i++) {
-        const json_t *pair = json_array_get(pairs, i); /* none: what is beyond */
+        const json_t *pair = json_array_get(pairs, i); /* NULL: the overflow */
         const size_t bucket = histogram_bucket(json_integer_value(json_array_get(pair, 0)));
         const int64_t high_ns = pair == NULL ? max_ns : histogram_bucket_high_ns(bucket);
         const double from = total / (total - seen);
@@ -446,12 +453,11 @@ static void add_percentiles(struct chart *chart, const struct report_run *run, c
     }
 }
 
-/* Which of the latencies come first where there are too many for a chart: by their names, or what
- * these begin with. */
+/* The order of latencies in a chart that has no room for all, as names or prefixes of names. */
 static const char *const latency_order[] = {
     "append", "response", "transaction", "transaction.", "commit", "statement.", ""};
 
-/* The place in the order. *shown: the name without what tells statements from transactions. */
+/* Returns the place in the order. *shown is the name without "transaction." or "statement.". */
 static size_t place_latency(const char *name, const char **shown)
 {
     size_t place = 0;
@@ -470,8 +476,8 @@ static size_t place_latency(const char *name, const char **shown)
     return place;
 }
 
-/* A line for each latency. One that equals another in every figure is left out: that of the tries
- * where none was repeated, and that of a script's only transaction. */
+/* Adds a line for each latency, except for copies of a line: tries without retries, and a script's
+ * only transaction. */
 static void add_latencies(struct chart *chart, const struct report_run *run)
 {
     json_t *const all = json_object_get(run->run.json, "histograms"), *histogram;
@@ -481,7 +487,7 @@ static void add_latencies(struct chart *chart, const struct report_run *run)
     for (size_t place = 0; place < COUNT_OF(latency_order); place++) {
         json_object_foreach(all, name, histogram)
         {
-            /* those of --io-trace have a table */
+            /* the histograms of --io-trace have a table */
             bool is_known = strncmp(name, "io.", 3) == 0 || strncmp(name, "request.", 8) == 0 ||
                             place_latency(name, &shown) != place;
             for (size_t i = 0; i < chart->series_count && !is_known; i++) {
@@ -506,7 +512,7 @@ static void add_latencies(struct chart *chart, const struct report_run *run)
     }
 }
 
-/* Of an I/O trace: how many calls are in each layer on average, one upon the other. */
+/* Adds the mean number of calls in each layer of an I/O trace, stacked. */
 static void add_layers(struct chart *chart, const struct report_run *run)
 {
     static const char *const names[] = {"device, queue and file system (vfs)", "device and queue",
@@ -520,7 +526,7 @@ static void add_layers(struct chart *chart, const struct report_run *run)
         strcmp(figure_text(&run->run.figures, FIGURE_TRACE_LEVEL), "requests") == 0;
     if (has_requests) {
         snprintf(chart->title, sizeof chart->title,
-                 "Requests of the server under way, stacked by layer");
+                 "Requests of the server in flight, stacked by layer");
     }
     for (size_t layer = has_requests; layer < COUNT_OF(names) && json_array_size(slots) > 0;
          layer++) {
@@ -529,7 +535,7 @@ static void add_layers(struct chart *chart, const struct report_run *run)
             double from = fmax((double)i * slot_s, first_s), ns = 0;
             double to = fmin((double)(i + 1) * slot_s, last_s);
             if (to <= from) {
-                continue; /* before the gate */
+                continue; /* before the gate opened */
             }
             for (size_t k = layer; k < COUNT_OF(names); k++) {
                 ns += json_number_value(json_array_get(json_array_get(slots, i), k));
@@ -544,7 +550,8 @@ static void add_layers(struct chart *chart, const struct report_run *run)
     }
 }
 
-/* A chart of a run or search; `call`: the name of its operation, or "". */
+/* Adds a chart of a run or search, or a sentence about a missing chart. `call`: the name of its
+ * operation, or "". */
 static void add_chart(struct report *report, struct report_run *run, const struct kind *kind,
                       const char *call)
 {
@@ -560,7 +567,7 @@ static void add_chart(struct report *report, struct report_run *run, const struc
     bool is_both = false, has_values = false;
     if ((kind->flags & OF_TRACE) != 0) {
         add_layers(&chart, run);
-        add_note(&chart, "The mean number at a time; each line has what is below it, too.");
+        add_note(&chart, "The mean number at a time; each line includes the lines below it.");
     } else if (kind->lines == NULL) {
         add_latencies(&chart, run);
     }
@@ -578,18 +585,18 @@ static void add_chart(struct report *report, struct report_run *run, const struc
         snprintf(column, sizeof column, "%s%s", **line == '_' ? call : "", *line);
         has_values |= add_line(&chart, run, kind, column, line[1], NULL);
         if (!has_values && (kind->flags & OF_DISK) != 0) {
-            break; /* what others waited for says nothing of a disk that is not known */
+            break; /* I/O pressure says nothing about an unknown disk */
         }
         is_both = has_values && strcmp(kind->name, "memory") == 0 &&
                   strcmp(figure_text(figures, FIGURE_MEMORY_KIND), "self") == 0;
     }
-    /* why the server's own figures are not there, in the run's words */
+    /* why the server's figures are missing, in the words of the run */
     const char *why = figure_text(figures, FIGURE_SERVER_NOTE);
     if (is_both) {
-        add_note(&chart, "The database is part of append: the memory is that of both.");
+        add_note(&chart, "The database runs inside append: the memory is the sum of both.");
     } else if ((kind->flags & WITH_SERVER) != 0 && chart.series_count > 0 &&
                strcmp(chart.series[0].name, "server") != 0) {
-        add_note(&chart, "The server's own is not known%s%.*s.", why[0] == '\0' ? "" : ": ",
+        add_note(&chart, "The server's share is unknown%s%.*s.", why[0] == '\0' ? "" : ": ",
                  CHART_NOTE_BYTES - 40, why);
     }
     chart.is_filled = (kind->flags & FILLED) != 0 && chart.series_count == 1;
@@ -598,12 +605,14 @@ static void add_chart(struct report *report, struct report_run *run, const struc
         const double at_s = (double)run->events.entries[i].at_ns / (double)MONO_NS_PER_S;
         const double at = chart.across == CHART_OVER_ROWS ? rows_at(run, at_s) : at_s;
         if (at <= chart.end) {
-            chart.marks[chart.mark_count++] = at;
+            chart.marks[chart.mark_count].at = at;
+            chart.marks[chart.mark_count++].text = run->events.entries[i].text;
         }
     }
-    /* a script need not append */
+    /* a script may write without append */
     const bool is_of_append = call[0] != '\0' || strcmp(kind->name, "rows-per-second") == 0;
-    if (take(&chart) || kind->absent == NULL || (is_of_append && report_is_scripted(&run->run))) {
+    if (keep_chart(&chart) || kind->absent == NULL ||
+        (is_of_append && report_is_scripted(&run->run))) {
         return;
     }
     if (call[0] != '\0') {
@@ -617,7 +626,7 @@ static void add_chart(struct report *report, struct report_run *run, const struc
     }
 }
 
-/* Rows/s of the sessions, slowest first. */
+/* Adds the chart of the sessions' rows/s, slowest first. */
 static void add_pace(struct report *report, struct report_run *run)
 {
     char path[SAVED_RUN_PATH_BYTES + 16];
@@ -654,7 +663,7 @@ static void add_pace(struct report *report, struct report_run *run)
                   100.0 * (double)(i + 1) / (double)levels,
                   series->points[i * (count - 1) / (levels - 1)].y);
     }
-    take(&chart);
+    keep_chart(&chart);
 }
 
 static void add_run(struct report *report, struct report_run *run)
@@ -666,20 +675,20 @@ static void add_run(struct report *report, struct report_run *run)
                           elapsed_s < TIME_FROM_S && elapsed_s > 0;
     if (is_short) {
         buffer_add_format(absent_of(run),
-                          "No charts over time: the run took %.3g s, and figures are taken each "
-                          "second.",
+                          "No charts over time: the run took %.3g s, and an interval is a second.",
                           elapsed_s);
     }
     const double rows_after = rows_at(run, INFINITY);
-    const bool lacks_rows = report->is_over_rows && of == OF_RUN && !(rows_after > rows_at(run, 0));
-    if (lacks_rows) {
+    const bool has_no_rows =
+        report->is_over_rows && of == OF_RUN && !(rows_after > rows_at(run, 0));
+    if (has_no_rows) {
         buffer_add_format(absent_of(run), "No charts against rows: %s.",
-                          isnan(rows_after) ? "the run's files do not say how many there were"
+                          isnan(rows_after) ? "the run's files do not have the number of rows"
                                             : "no row was appended");
     }
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         if ((kinds[i].flags & of) == 0 ||
-            ((is_short || lacks_rows) && (kinds[i].flags & PERCENTILES) == 0)) {
+            ((is_short || has_no_rows) && (kinds[i].flags & PERCENTILES) == 0)) {
             continue;
         }
         if ((kinds[i].flags & EACH_CALL) == 0) {
@@ -712,8 +721,8 @@ static void add_run(struct report *report, struct report_run *run)
 const struct figure *report_headline(size_t i, bool has_script)
 {
     for (const struct figure *figure = figure_table; figure < figure_table + FIGURES; figure++) {
-        const bool is_there = has_script || figure != &figure_table[FIGURE_TRANSACTIONS_PER_S];
-        if (figure->group == FIGURE_GROUP_HEADLINE && is_there && i-- == 0) {
+        const bool is_known = has_script || figure != &figure_table[FIGURE_TRANSACTIONS_PER_S];
+        if (figure->group == FIGURE_GROUP_HEADLINE && is_known && i-- == 0) {
             return figure;
         }
     }
@@ -773,7 +782,8 @@ bool report_sweep_shows(const struct saved_sweep *sweep, const struct figure *fi
     return sweep->records[0] > 0 || figure != &figure_table[FIGURE_THROUGHPUT_ROWS_PER_S];
 }
 
-/* Of a headline: "runs-max-cpu", after its key without the unit. */
+/* Begins the chart of a headline; its name is made of `before` and the figure's key without the
+ * unit: "runs-max-cpu". */
 static struct chart start_headline(struct report *report, enum chart_across across,
                                    const char *before, const struct figure *figure)
 {
@@ -788,7 +798,7 @@ static struct chart start_headline(struct report *report, enum chart_across acro
     return start_chart(report, across, figure->unit, name, title);
 }
 
-/* A headline of a sweep: a curve for each number of records and variant. */
+/* Adds the chart of a sweep's headline: a curve for each number of rows and each variant. */
 static void add_sweep(struct report *report, const struct saved_sweep *sweep, size_t number,
                       const struct figure *figure)
 {
@@ -814,17 +824,17 @@ static void add_sweep(struct report *report, const struct saved_sweep *sweep, si
     note_first(&chart, columns, CHART_SERIES_MAX,
                report_sweep_varies(sweep) ? "columns of the tables" : "numbers of rows");
     if (sweep->records_count == 1 && sweep->records[0] > 0 && chart.series_count == 1) {
-        add_note(&chart, "All with %s.", chart.series[0].name);
+        add_note(&chart, "All runs had %s.", chart.series[0].name);
     }
     if (sweep->repeat > 1) {
-        add_note(&chart, "The median of the runs, from the lowest to the highest.");
+        add_note(&chart, "The median of the runs; bars go from the lowest to the highest value.");
     }
-    take(&chart);
+    keep_chart(&chart);
 }
 
-/* A chart in which each of the first runs is a line; with fewer than two lines it is none. Of those
- * that a sweep repeats the first is one. */
-static void add_together(struct report *report, const struct kind *kind)
+/* Adds a chart with a line for each of the first runs; nothing with fewer than two lines. A run
+ * that a sweep repeats is one line, from its first repeat. */
+static void add_overview_chart(struct report *report, const struct kind *kind)
 {
     struct chart chart = start_kind(report, kind);
     size_t count = 0;
@@ -844,21 +854,22 @@ static void add_together(struct report *report, const struct kind *kind)
     }
     note_first(&chart, count, CHART_SERIES_MAX, "runs");
     if (count < report->run_count) {
-        add_note(&chart, "Of repeats the first.");
+        add_note(&chart, "The first run of each repeat.");
     }
     if (count <= CHART_SERIES_MAX && chart.series_count < count) {
-        add_note(&chart, "Runs under %d s, and without the figure, are left out.", TIME_FROM_S);
+        add_note(&chart, "Without runs shorter than %d s and runs without this figure.",
+                 TIME_FROM_S);
     }
     if (chart.series_count < 2) {
         free_chart(&chart);
     } else {
-        take(&chart);
+        keep_chart(&chart);
     }
 }
 
 bool charts_make(struct report *report)
 {
-    /* a sweep puts them beside each other by sessions, but for what else they differ in */
+    /* the curves of a sweep compare its runs already, unless they have several variants */
     const bool is_beside =
         report->run_count > 1 &&
         (report->sweep_count == 0 ||
@@ -870,7 +881,7 @@ bool charts_make(struct report *report)
         const struct saved_sweep *sweep = &report->sweeps[i].sweep;
         const bool has_script = report_sweep_has_script(sweep);
         for (size_t f = 0; (figure = report_sweep_figure(has_script, f)) != NULL; f++) {
-            /* bars say more than a dot each */
+            /* with one number of sessions, bars show more than single dots */
             if (report_sweep_shows(sweep, figure) && (!is_beside || sweep->sessions_count > 1)) {
                 add_sweep(report, sweep, i + 1, figure);
             }
@@ -895,12 +906,12 @@ bool charts_make(struct report *report)
         if (series != NULL && series->count == 0) { /* scripts that append no row */
             free_chart(&chart);
         } else {
-            take(&chart);
+            keep_chart(&chart);
         }
     }
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0] && is_beside; i++) {
         if ((kinds[i].flags & OF_RUNS) != 0) {
-            add_together(report, &kinds[i]);
+            add_overview_chart(report, &kinds[i]);
         }
     }
     report->overview.count = list->count - report->overview.first;

@@ -15,8 +15,8 @@ void csv_begin(struct csv *csv, FILE *stream, bool is_header)
     *csv = (struct csv){.stream = stream, .is_header = is_header};
 }
 
-/* A spreadsheet takes a cell that begins like this for a formula, which a server's or a user's
- * words may be; a number is none. */
+/* Whether a spreadsheet would take a cell for a formula. A text from a server or user may look like
+ * a formula; a number does not. */
 static bool is_formula(const char *cell)
 {
     char *end;
@@ -26,7 +26,8 @@ static bool is_formula(const char *cell)
 
 void csv_text(struct csv *csv, const char *column, const char *text)
 {
-    const char *cell = csv->is_header ? column : text == NULL ? "" : text;
+    const char *value = text == NULL ? "" : text;
+    const char *cell = csv->is_header ? column : value;
     const bool is_guarded = is_formula(cell);
     if (csv->is_begun) {
         fputc(',', csv->stream);
@@ -103,7 +104,7 @@ static void write_row(FILE *stream, const struct report_table *table,
 
 void csv_write_operations(FILE *stream, const struct figure_set *set, const struct causes *causes)
 {
-    for (size_t i = OPERATIONS - 1; i < set->operations.count; i++) { /* the header comes first */
+    for (size_t i = OPERATIONS - 1; i < set->operations.count; i++) { /* the first is the header */
         const struct operation_row operation = {set, i, causes};
         write_row(stream, &report_statements, &set->operations, &operation, i < OPERATIONS);
     }
@@ -141,7 +142,7 @@ void hgrm_write(FILE *stream, const struct histogram *histogram)
 {
     enum {
         SUB_BUCKETS = 128,
-        /* what HdrHistogram calls buckets: halves of SUB_BUCKETS entries, the first one whole */
+        /* buckets in HdrHistogram's sense: halves of SUB_BUCKETS entries, the first one whole */
         BUCKETS = HISTOGRAM_BUCKETS / (SUB_BUCKETS / 2) - 1
     };
     const double total = (double)histogram->total, mean = histogram_mean_ns(histogram);
@@ -149,7 +150,7 @@ void hgrm_write(FILE *stream, const struct histogram *histogram)
     uint64_t seen = 0;
     fprintf(stream, "%12s %14s %10s %14s\n\n", "Value", "Percentile", "TotalCount",
             "1/(1-Percentile)");
-    /* the place behind the buckets holds the overflow */
+    /* the place after the last bucket is the overflow */
     for (size_t place = 0; place <= HISTOGRAM_BUCKETS; place++) {
         const bool is_over = place == HISTOGRAM_BUCKETS;
         const uint64_t count = is_over ? histogram->overflow : histogram->counts[place];

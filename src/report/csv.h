@@ -1,11 +1,11 @@
 /*
- * CSV as RFC 4180 has it: a header, CRLF line ends, quotes where a value needs them.
+ * CSV as in RFC 4180: a header, CRLF line ends, quotes only where a value needs them.
  *
- * Header and rows are written by the same calls: a function that names each column together with
- * its value is called once with is_header set and once for every row, so that the two cannot drift
- * apart. An unknown value is an empty cell. Errors are left in the stream (ferror).
+ * The same calls write the header and the rows: a function that names each column with its value is
+ * called once with is_header set, and once for every row. So header and rows always agree. An
+ * unknown value is an empty cell. Errors stay in the stream (ferror).
  *
- * Decimals follow LC_NUMERIC: the caller sees to it that the point is a point.
+ * Decimals follow LC_NUMERIC: the caller must set it to a point.
  */
 #ifndef REPORT_CSV_H
 #define REPORT_CSV_H
@@ -24,10 +24,10 @@ struct csv {
     bool is_begun; /* the line has a cell */
 };
 
-/* Begins a line: of column names, or of values. */
+/* Begins a line of column names, or of values. */
 void csv_begin(struct csv *csv, FILE *stream, bool is_header);
 
-/* One cell each. `text` may be NULL: empty. A decimal that is not finite is an empty cell. */
+/* Each adds a cell. `text` NULL and a decimal that is not finite are empty cells. */
 void csv_text(struct csv *csv, const char *column, const char *text);
 void csv_count(struct csv *csv, const char *column, uint64_t value);
 void csv_decimal(struct csv *csv, const char *column, double value, int decimals);
@@ -37,7 +37,7 @@ void csv_end(struct csv *csv);
 /* Writes summary.csv. */
 void csv_write_summary(FILE *stream, const struct figure_set *set);
 
-/* Writes operations.csv: a row for each transaction and each name of statements of a script. */
+/* Writes operations.csv: a row for each transaction and each statement name of the script. */
 void csv_write_operations(FILE *stream, const struct figure_set *set, const struct causes *causes);
 
 /* The other CSV files of a run. */
@@ -54,7 +54,7 @@ enum csv_file {
     CSV_FILES,
 };
 
-/* Writes one line: of a record of the file's table (tables.h), or with NULL the header. */
+/* Writes the line of a record of the file's table (tables.h); `record` NULL: the header. */
 void csv_write(FILE *stream, enum csv_file file, const struct operation_list *operations,
                const void *record);
 
@@ -62,11 +62,11 @@ void csv_write(FILE *stream, enum csv_file file, const struct operation_list *op
  * Writes a histogram in the percentile format of HdrHistogram's outputPercentileDistribution
  * (http://hdrhistogram.org), so that its plotter and other readers open it.
  *
- * Values are milliseconds with six decimals: nanoseconds, exact. Each row is the first bucket whose
- * cumulative count reaches the next percentile; from one halving of the distance to 100 % to the
- * next there are HGRM_TICKS percentiles. The value is the highest of its bucket, never above the
- * maximum. Values beyond the buckets make up the last row. The last row, 100 %, has no fourth
- * column, as in the Java original.
+ * Values are milliseconds with six decimals, which is exact to the nanosecond. Each row is the
+ * first bucket whose cumulative count reaches the next percentile; each halving of the distance to
+ * 100 % has HGRM_TICKS percentiles. The value is the highest of its bucket, never above the
+ * maximum. The last row, 100 %, includes the values beyond the buckets, and has no fourth column,
+ * as in the Java original.
  */
 enum {
     HGRM_TICKS = 5

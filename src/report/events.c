@@ -12,7 +12,7 @@
 enum {
     FILE_BYTES_MAX = 1 << 20
 };
-/* `date -u` knows whole seconds: what it says at the start is up to a second before it. */
+/* `date -u` prints whole seconds: an event at the start may be up to a second before the start. */
 #define BEFORE_START_NS MONO_NS_PER_S
 
 static char *trim(char *text)
@@ -25,8 +25,8 @@ static char *trim(char *text)
     return text;
 }
 
-/* Takes off quotes as CSV has them, in place. False: they are not closed, or something follows
- * them. */
+/* Removes the quotes of a CSV cell, in place. False: they are not closed, or a text follows them.
+ */
 static bool unquote(char *text)
 {
     const char *at = text + 1;
@@ -37,7 +37,7 @@ static bool unquote(char *text)
     return at[0] == '"' && at[1] == '\0';
 }
 
-/* NULL, or what is wrong with the line. */
+/* Adds the event of a line. Returns NULL, or the fault of the line. */
 static const char *add_line(struct event_list *list, char *line, int64_t started_wall_ns)
 {
     struct moment moment;
@@ -50,7 +50,7 @@ static const char *add_line(struct event_list *list, char *line, int64_t started
         return "does not begin with " MOMENT_FORM;
     }
     if (moment.is_utc && started_wall_ns == EVENTS_START_UNKNOWN) {
-        return "has a time in UTC, and when the run began is not known";
+        return "has a time in UTC, but the start of the run is not known";
     }
     const int64_t at_ns = moment.ns - (moment.is_utc ? started_wall_ns : 0);
     if (at_ns < -BEFORE_START_NS) {
@@ -61,9 +61,9 @@ static const char *add_line(struct event_list *list, char *line, int64_t started
     }
     char *text = trim(comma + 1);
     if (text[0] == '"' && !unquote(text)) {
-        return "has quotes that are not closed, or text behind them";
+        return "has quotes that are not closed, or text after them";
     }
-    return event_list_add(list, at_ns < 0 ? 0 : at_ns, text) ? NULL : "finds no memory";
+    return event_list_add(list, at_ns < 0 ? 0 : at_ns, text) ? NULL : "did not fit in memory";
 }
 
 enum status events_read(struct event_list *list, const char *folder, int64_t started_wall_ns,
@@ -90,14 +90,14 @@ enum status events_read(struct event_list *list, const char *folder, int64_t sta
     if (error_is_set(&unread)) {
         const bool is_data = unread.kind == ERROR_DATA;
         error_set(error, unread.kind, unread.native_code, NULL, EVENTS_FILE "%s%s",
-                  is_data ? " is no file of at most 1 MiB" : ": ",
+                  is_data ? " is not a regular file of at most 1 MiB" : ": ",
                   is_data ? "" : strerror((int)unread.native_code));
         return STATUS_REJECTED;
     }
     rewind(file);
     while (errno = 0, (length = getline(&text, &room, file)) >= 0) {
         for (char *at = text; (at = memchr(at, '\0', (size_t)(text + length - at))) != NULL;) {
-            *at = '?'; /* else the rest would go unread */
+            *at = '?'; /* a 0 byte would end the text of the line */
         }
         char *line = trim(text);
         snprintf(shown, sizeof shown, "%s", line);

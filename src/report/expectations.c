@@ -16,7 +16,8 @@ enum {
     OPERATION_FIGURE_BYTES = FIGURE_KEY_BYTES - SCRIPT_NAME_BYTES - sizeof OPERATION_PREFIX - 1,
 };
 
-/* The figures of an operation, under its name: "operation.insert.p99_ms". *at is 0 at first. */
+/* Finds the next figure of an operation, with the operation in its key: "operation.insert.p99_ms".
+ * *at is 0 at first. False: there are no more. */
 static bool next_operation_cell(const struct figure_set *set, size_t operation, size_t *at,
                                 struct figure_cell *cell)
 {
@@ -30,7 +31,7 @@ static bool next_operation_cell(const struct figure_set *set, size_t operation, 
     return true;
 }
 
-/* Columns of the operation that a bound names. REJECTED: there is none. */
+/* Adds the columns of the operation that a bound names. REJECTED: the run does not have it. */
 static enum status add_operation(struct figure_columns *columns, const struct bound *bound,
                                  const struct operation_list *operations, struct error *error)
 {
@@ -54,15 +55,15 @@ static enum status add_operation(struct figure_columns *columns, const struct bo
         return STATUS_OK;
     }
     error_set(error, ERROR_USAGE, 0, NULL, "bound '%s': %s%s%s%s", bound->text,
-              operations->count == OPERATIONS ? "there are no operations but those of a script: "
+              operations->count == OPERATIONS ? "operation. needs a script with operations: give "
                                                 "--workload NAME"
-                                              : "the script has no such operation",
+                                              : "the script does not name this operation",
               nearest.name == NULL ? "" : ": did you mean '" OPERATION_PREFIX,
               nearest.name == NULL ? "" : nearest.name, nearest.name == NULL ? "" : "'?");
     return STATUS_REJECTED;
 }
 
-/* Returns true for a column that only a run with a script has. */
+/* Whether only a run with a script has a column. */
 static bool needs_script(const char *column)
 {
     const struct figure *figure = figure_of_key(column);
@@ -87,7 +88,7 @@ enum status expectations_add(struct expectations *expectations, const char *text
                 return STATUS_REJECTED;
             }
         } else {
-            /* the columns of summary.csv that hold numbers, of a run of any plan */
+            /* all columns of summary.csv with numbers, whatever the plan */
             for (size_t at = 0; figure_next_cell(&set, &at, &cell);) {
                 if (figure_is_number(cell.unit)) {
                     figure_columns_add(&columns, cell.key);
@@ -95,13 +96,13 @@ enum status expectations_add(struct expectations *expectations, const char *text
             }
         }
         if (expectations->count == EXPECTATIONS_MAX) {
-            why = "it is one too many: a run takes 32 bounds";
+            why = "a run takes at most 32 bounds";
         } else if (figure_find(&columns, new.bound.name, &new.choice, error) != STATUS_OK) {
             return STATUS_REJECTED;
         } else if (strcmp(new.choice.names[0], "exit_code") == 0) {
-            why = "the exit code follows from what is expected";
+            why = "the exit code itself depends on the expectations";
         } else if (!has_script && needs_script(new.choice.names[new.choice.count - 1])) {
-            why = "only the run of a script has transactions: --workload NAME";
+            why = "only a script has transactions: give --workload NAME";
         }
         if (why != NULL) {
             error_set(error, ERROR_USAGE, 0, NULL, "bound '%s': %s", new.bound.text, why);
@@ -140,7 +141,7 @@ size_t expectations_count_missed(const struct expectations *expectations)
     return missed;
 }
 
-/* The value in three digits or more: as many as still show whether it keeps to the bound. */
+/* Writes the value with three digits, or with as many as show whether it meets the bound. */
 static const char *format_value(const struct expectation *expectation, char text[UNITS_TEXT_BYTES])
 {
     const double value = expectation->value;
@@ -173,7 +174,7 @@ const char *expectations_describe(const struct expectation *expectation,
     return text;
 }
 
-/* Adds the bounds that were missed to a line, with their values or without. False: it is full. */
+/* Adds the missed bounds to a line, with or without their values. False: the line is full. */
 static bool add_missed(const struct expectations *expectations, bool has_values, char *line,
                        size_t bytes)
 {
@@ -192,8 +193,8 @@ static bool add_missed(const struct expectations *expectations, bool has_values,
     return used < bytes;
 }
 
-/* Takes the value of a figure that is meant. Where a name stands for two columns, the first that is
- * known counts. */
+/* Takes the value of a cell when the expectation is about it. When a name stands for two columns,
+ * the first known column counts. */
 static void offer(struct expectation *expectation, const struct figure_cell *cell)
 {
     const struct figure_choice *choice = &expectation->choice;
@@ -203,7 +204,7 @@ static void offer(struct expectation *expectation, const struct figure_cell *cel
             (!expectation->is_known || i < expectation->chosen)) {
             expectation->is_known = true;
             expectation->chosen = i;
-            /* as the file has it, rounded */
+            /* rounded, as in the file */
             expectation->value = cell->unit == FIGURE_UNIT_WORD
                                      ? cell->value.number
                                      : strtod(figure_format(cell->unit, &cell->value, text), NULL);

@@ -1,6 +1,6 @@
 /*
- * Expectations of a run (--expect): read by the names of summary.csv's columns, judged by what that
- * file says of the run.
+ * Expectations of a run (--expect): bounds on the columns of summary.csv, compared with the values
+ * in that file.
  */
 #ifndef REPORT_EXPECTATIONS_H
 #define REPORT_EXPECTATIONS_H
@@ -12,29 +12,29 @@
 #include "plan/plan.h"
 
 enum {
-    EXPECTATIONS_TEXT_BYTES = 200 /* of one that was not met */
+    EXPECTATIONS_TEXT_BYTES = 200 /* of expectations_describe */
 };
 
-/* Adds the bounds of `text` ("throughput>=50k, append_p99<=20ms, lost==0") to *expectations, on
- * figures of summary.csv and of the operations that a script names. REJECTED: *error says which
- * bound is wrong and what would be right. */
+/* Adds the bounds in `text` ("throughput>=50k, append_p99<=20ms, lost==0") to *expectations. They
+ * are on figures of summary.csv or of the operations that a script names. `text` NULL: none.
+ * REJECTED: *error says which bound is wrong and what would be right. */
 enum status expectations_add(struct expectations *expectations, const char *text,
                              const struct operation_list *operations, struct error *error);
 
-/* All that --expect was given. A plan that was made knows its operations. */
+/* Reads all bounds of --expect. The plan must have its script, which names the operations. */
 enum status expectations_parse(struct expectations *expectations, const struct plan *plan,
                                struct error *error);
 
-/* Holds the figures of a judged run against what was expected of it, adds what was missed to its
- * problems, and concludes. One that is not known is not met. The exit code of a run that has one of
- * its own stays: figures of a run that was short, stopped or client-bound say nothing about what
- * was expected. */
+/* Compares the figures of a judged run with the expectations, adds the missed ones to the result's
+ * problems, and concludes the result. An unknown figure misses its expectation. Another problem of
+ * the run keeps its exit code: the figures of a run that was short, stopped or client-bound say
+ * nothing about an expectation. */
 void expectations_judge(struct expectations *expectations, const struct plan *plan,
                         struct result *result);
 
 size_t expectations_count_missed(const struct expectations *expectations);
 
-/* "append_p99<=20ms: 35.2 ms", "max_memory<=2GiB: not known". Returns `text`. */
+/* Writes "append_p99<=20ms: 35.2 ms" or "max_memory<=2GiB: not known". Returns `text`. */
 const char *expectations_describe(const struct expectation *expectation,
                                   char text[EXPECTATIONS_TEXT_BYTES]);
 

@@ -31,7 +31,7 @@ uint64_t figures_errors(const uint64_t counters[RECORDER_COUNTERS])
 
 uint64_t figures_host_errors(const uint64_t counters[RECORDER_COUNTERS])
 {
-    /* a session that got in elsewhere did not fail, but for the host */
+    /* a session that connected to another host failed only for this host */
     return figures_errors(counters) - counters[RECORDER_SESSIONS_FAILED] -
            counters[RECORDER_RECONNECTS_FAILED] + counters[RECORDER_CONNECTS_FAILED];
 }
@@ -61,7 +61,7 @@ struct filled {
     struct figure_value value;
 };
 
-/* The last one is FIGURES. */
+/* Sets figures. The list ends with FIGURES. */
 static void fill(struct figure_set *set, const struct filled *list)
 {
     for (; list->id != FIGURES; list++) {
@@ -71,7 +71,7 @@ static void fill(struct figure_set *set, const struct filled *list)
     }
 }
 
-/* Figures with their values; _IF: known where that holds. */
+/* Elements of the list: figures with their values. _IF: the value is known when `known` holds. */
 /* clang-format off */
 #define VALUE(figure, known, member, value) {FIGURE_##figure, {.is_known = (known), .member = (value)}}
 /* clang-format on */
@@ -84,7 +84,7 @@ static void fill(struct figure_set *set, const struct filled *list)
 #define FILL(set, ...)                                                                             \
     fill((set), (const struct filled[]){__VA_ARGS__, {FIGURES, {.is_known = false}}})
 
-/* "table_size=1000000,mode=read_write" */
+/* Writes the parameters: "table_size=1000000,mode=read_write". Returns `text`. */
 static const char *describe_params(const struct script *script, char *text, size_t size)
 {
     size_t used = 0;
@@ -115,7 +115,7 @@ static void fill_transactions(struct figure_set *set, const struct plan *plan,
     enum verification_state state = VERIFICATION_NONE;
     for (size_t i = 0; i < result->dataset_count; i++) {
         const struct verification *dataset = &result->datasets[i];
-        /* one that could not be counted leaves it open for all */
+        /* one failed count makes the verification of all tables fail */
         state = state == VERIFICATION_FAILED || dataset->state == VERIFICATION_NONE
                     ? state
                     : dataset->state;
@@ -176,9 +176,9 @@ void figures_of_trace(struct figure_set *set, const struct trace_sum *trace)
          NUMBER_IF(TRACE_KERNEL_CPU_S, is_on && trace->kernel_s >= 0, trace->kernel_s));
 }
 
-/* Whether a lost rank may have done more than the accounts say: where rows were planned, all that
- * it did not tell of is in doubt, else nothing says how much that was. */
-static bool has_untold(const struct plan *plan, const struct result *result)
+/* Whether a lost rank may have done more than the ledgers say. With planned rows, the rows that the
+ * rank did not report are in doubt; without, nothing shows how many there were. */
+static bool has_unreported(const struct plan *plan, const struct result *result)
 {
     bool is_lost = false;
     for (size_t i = 0; i < result->rank_count; i++) {
@@ -187,7 +187,7 @@ static bool has_untold(const struct plan *plan, const struct result *result)
     return is_lost && (plan->records == 0 || plan->script != NULL);
 }
 
-/* Rows in the tables of the run after it; 0: not known. */
+/* Returns the rows in the tables after the run; 0: unknown. */
 static uint64_t count_rows_after(const struct result *result)
 {
     const struct verification *verification = &result->verification;
@@ -209,7 +209,7 @@ static void fill_io(struct figure_set *set, const struct result *result)
     const int64_t *counts = io->counts;
     const int64_t before = result->table_bytes_before, after = result->table_bytes_after;
     const double rows_after = (double)count_rows_after(result);
-    /* of several hosts the disk is that of one */
+    /* with several hosts the disk is the disk of one of them */
     const double values =
         result->host_count > 1 ? 0 : (double)result->totals.counters[RECORDER_ROW_BYTES];
     const double written = (double)counts[IO_DEVICE_WRITTEN_BYTES];
@@ -257,7 +257,7 @@ void figures_of_result(struct figure_set *set, const struct plan *plan, const st
     }
     const bool has_rate = plan->rate_rows_per_s > 0, has_batches = has_rate && plan->script == NULL;
     const bool is_checked = counters[RECORDER_FRESH_CHECKS] > 0;
-    /* counters that mean something only where that was asked for */
+    /* counters that have a meaning only with an option */
     const struct {
         enum figure_id id;
         bool is_known;
@@ -296,7 +296,7 @@ void figures_of_result(struct figure_set *set, const struct plan *plan, const st
          NUMBER_IF(THROUGHPUT_ROWS_PER_S, result->elapsed_ns > 0, result->throughput_rows_per_s),
          NUMBER(CONNECT_S, figures_seconds(result->connect_ns)), NUMBER(APPEND_S, append_s),
          NUMBER(DISCONNECT_S, figures_seconds(result->disconnect_ns)),
-         /* neither connecting nor leaving in it */
+         /* without the time to connect and disconnect */
          NUMBER_IF(APPEND_ROWS_PER_S, result->append_ns > 0, acknowledged / append_s),
          NUMBER_IF(RATE_ACHIEVED_PERCENT, has_rate && rate >= 0, rate));
 
@@ -308,7 +308,7 @@ void figures_of_result(struct figure_set *set, const struct plan *plan, const st
     const uint64_t client_bytes = resources->max_client_memory_bytes;
     const bool has_memory =
         resources->memory_source != MEMORY_UNKNOWN && resources->max_server_memory_bytes >= 0;
-    /* its readings are some milliseconds late: of a shorter run they would be too much of it */
+    /* its readings are some milliseconds late: too inexact for a shorter run */
     const double server_s = result->append_ns >= MONO_NS_PER_S ? resources->server_cpu_s : -1;
     FILL(set, COUNT(CPUS, resources->cpus), POSITIVE(MAX_CPU_PERCENT, max->host),
          POSITIVE(MAX_SERVER_CPU_PERCENT, max->server),
@@ -347,7 +347,7 @@ void figures_of_result(struct figure_set *set, const struct plan *plan, const st
          SESSION_LEDGER(SESSIONS, OUTCOMES) ROW_LEDGER(ROWS) BATCH_LEDGER(BATCHES)
              COUNT(SESSIONS_BALANCE, session_ledger_balances(sessions)),
          COUNT(ROWS_BALANCE, row_ledger_balances(rows)),
-         COUNT(ROWS_AT_LEAST, has_untold(plan, result)),
+         COUNT(ROWS_AT_LEAST, has_unreported(plan, result)),
          COUNT_IF(BATCHES_LATE, has_batches, counters[RECORDER_LATE]));
 #undef SESSIONS
 #undef OUTCOMES
@@ -360,8 +360,8 @@ void figures_of_result(struct figure_set *set, const struct plan *plan, const st
     if (is_counted && plan->script == NULL && v->rows_before > 0 && !v->is_shrunk &&
         counters[RECORDER_READS] > 0) {
         snprintf(set->note, sizeof set->note,
-                 "%s rows were there before, and reads cost more the more there are: --recreate "
-                 "starts from an empty table",
+                 "the table had %s rows before the run, and reads cost more in a larger table: "
+                 "--recreate starts from an empty table",
                  UNITS_COUNT(v->rows_before));
     }
     FILL(set, TEXT(VERIFICATION, states[v->state]),

@@ -20,7 +20,7 @@
 #include "trace/trace.h"
 
 enum {
-    FILE_IO_HGRM = FILE_HGRM + OPERATIONS_MAX, /* of the I/O trace */
+    FILE_IO_HGRM = FILE_HGRM + OPERATIONS_MAX, /* histograms of the I/O trace */
     FILES = FILE_IO_HGRM + TRACE_HISTOGRAMS,
 };
 
@@ -44,14 +44,14 @@ static const char *const file_names[FILE_HGRM] = {
 struct run_files {
     struct operation_list operations;
     enum io_trace io_trace;
-    int folder; /* descriptor, so that the files are the ones that were made whatever is renamed */
-    int room;   /* descriptor of a file without a name; -1: let go of */
+    int folder;   /* descriptor, so that a renamed folder stays the same folder */
+    int reserved; /* descriptor of a file without a name that holds disk space; -1: released */
     char path[PLAN_PATH_BYTES];
-    bool is_own;          /* the folder was made here: it may be removed */
+    bool is_own;          /* the folder was made here and may be removed */
     FILE *streams[FILES]; /* NULL: not made, short, or closed */
     bool is_made[FILES];
-    bool is_outdated;         /* what tells of the outcome could not be written, at least once */
-    off_t whole_bytes[FILES]; /* up to here a file has whole rows */
+    bool is_outdated;         /* the outcome could not be written at least once */
+    off_t whole_bytes[FILES]; /* end of the last whole row */
     pthread_mutex_t lock;     /* guards shortage while two threads write */
     char shortage[1024];
 };
@@ -84,8 +84,9 @@ static enum exit_code fail(struct error *error, int number, const char *what, co
     return file_is_no_room(number) ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_USAGE;
 }
 
-/* Remembers that a file is short, and keeps its rows up to the last whole one: a half row would
- * make the file unreadable. Nothing more is written to it, so that it has no hole either. */
+/* Notes that a file is short, cuts the file after its last whole row, since half a row would make
+ * it unreadable, and closes it, so that later rows leave no gap. `machine`: whose rows are missing,
+ * or NULL. */
 static void mark_short_of(struct run_files *files, int file, int number, const char *machine)
 {
     char name[NAME_MAX];
@@ -102,7 +103,7 @@ static void mark_short_of(struct run_files *files, int file, int number, const c
         return;
     }
     __fpurge(stream);
-    /* On a full disk even this may fail; the mark stands all the same. */
+    /* On a full disk even this may fail; the file is noted as short in any case. */
     if (ftruncate(fileno(stream), files->whole_bytes[file]) != 0) {
         clearerr(stream);
     }
@@ -115,8 +116,8 @@ static void mark_short(struct run_files *files, int file, int number)
     mark_short_of(files, file, number, NULL);
 }
 
-/* Brings what was written to the disk's care, or marks the file. */
-static void settle(struct run_files *files, int file)
+/* Flushes a stream to its file, or marks the file as short. */
+static void flush_file(struct run_files *files, int file)
 {
     FILE *stream = files->streams[file];
     const bool has_failed = ferror(stream) != 0;
@@ -129,29 +130,48 @@ static void settle(struct run_files *files, int file)
     }
 }
 
+/* Whether a call with this plan has a file. A search has levels instead of sessions. A run has
+ * histograms of the operations that it uses. */
+static bool is_wanted(const struct run_files *files, const struct plan *plan, int file)
+{
+    const size_t operation = (size_t)(file > FILE_HGRM ? file - FILE_HGRM : 0);
+    char histogram[TRACE_NAME_BYTES];
+    if (file >= FILE_IO_HGRM) {
+        return trace_histogram(NULL, plan->io_trace, (size_t)(file - FILE_IO_HGRM), histogram) !=
+               NULL;
+    }
+    if (file >= FILE_HGRM) {
+        return !plan->is_search && operation < files->operations.count &&
+               operation_is_used(&files->operations, operation);
+    }
+    switch (file) {
+    case CSV_RANKS:
+    case CSV_RANKS_SAMPLES:
+        return plan->facts->ranks > 0 && !plan->is_follower;
+    case CSV_HOSTS:
+    case CSV_HOSTS_INTERVALS:
+        return plan->host_count > 0;
+    case FILE_IO:
+        return plan->io_trace != IO_TRACE_OFF;
+    case FILE_OPERATIONS:
+        return !plan->is_search && plan->script != NULL;
+    case FILE_SUMMARY:
+    case CSV_SAMPLES:
+    case CSV_INTERVALS:
+        return true;
+    case CSV_LEVELS:
+    case FILE_SEARCH:
+        return plan->is_search;
+    default:
+        return !plan->is_search;
+    }
+}
+
 /* Creates the files of the plan. Returns 0 or errno. */
 static int open_files(struct run_files *files, const struct plan *plan)
 {
     for (int file = 0; file < FILES; file++) {
-        const size_t operation = (size_t)(file > FILE_HGRM ? file - FILE_HGRM : 0);
-        char histogram[TRACE_NAME_BYTES];
-        /* a search has levels instead of sessions; a run does not make every call */
-        const bool is_of_search = file == CSV_LEVELS || file == FILE_SEARCH;
-        const bool is_of_hosts = file == CSV_HOSTS || file == CSV_HOSTS_INTERVALS;
-        const bool is_of_ranks = file == CSV_RANKS || file == CSV_RANKS_SAMPLES;
-        const bool is_wanted =
-            is_of_ranks ? plan->facts->ranks > 0 && !plan->is_follower
-            : file >= FILE_IO_HGRM
-                ? trace_histogram(NULL, plan->io_trace, (size_t)(file - FILE_IO_HGRM), histogram) !=
-                      NULL
-            : file == FILE_IO         ? plan->io_trace != IO_TRACE_OFF
-            : is_of_hosts             ? plan->host_count > 0
-            : file == FILE_OPERATIONS ? !plan->is_search && plan->script != NULL
-            : file >= FILE_HGRM       ? !plan->is_search && operation < files->operations.count &&
-                                      operation_is_used(&files->operations, operation)
-                                : file == FILE_SUMMARY || file == CSV_SAMPLES ||
-                                      file == CSV_INTERVALS || plan->is_search == is_of_search;
-        if (!is_wanted) {
+        if (!is_wanted(files, plan, file)) {
             continue;
         }
         char name[NAME_MAX];
@@ -174,7 +194,7 @@ static int open_files(struct run_files *files, const struct plan *plan)
     return 0;
 }
 
-/* Empties a file that grows, but for its header. */
+/* Empties a growing file, except for its header. */
 static void restart(struct run_files *files, enum csv_file file)
 {
     FILE *stream = files->streams[file];
@@ -213,8 +233,9 @@ void run_files_join(struct run_files *files, const struct merge *merge, const st
     }
 }
 
-/* Writes real bytes and waits for the disk: reserving alone does not ask every file system. */
-static int take_room(struct run_files *files)
+/* Reserves disk space: writes real bytes and waits for the disk, since not every file system checks
+ * its free space for a mere reservation. Returns 0 or errno. */
+static int reserve_room(struct run_files *files)
 {
     static const char block[4096] = {'r', 'o', 'o', 'm'};
     static const char name[] = ".room";
@@ -222,7 +243,7 @@ static int take_room(struct run_files *files)
     if (fd < 0) {
         return errno;
     }
-    files->room = fd;
+    files->reserved = fd;
     unlinkat(files->folder, name, 0);
     int number = 0;
     for (size_t done = 0; done < RUN_FILES_ROOM_BYTES && number == 0;) {
@@ -252,12 +273,12 @@ void run_files_add(struct run_files *files, enum csv_file file, const void *reco
     if (files->streams[file] != NULL) {
         const locale_t before = units_use_point();
         csv_write(files->streams[file], file, &files->operations, record);
-        settle(files, file);
+        flush_file(files, file);
         uselocale(before);
     }
 }
 
-/* The headers of the files that grow, and events.csv. Returns 0 or errno. */
+/* Writes the headers of the growing files, and events.csv. Returns 0 or errno. */
 static int begin_files(struct run_files *files, const struct plan *plan)
 {
     run_files_add(files, CSV_SAMPLES, NULL);
@@ -271,7 +292,7 @@ static int begin_files(struct run_files *files, const struct plan *plan)
         for (size_t i = 0; i < plan->mark_count; i++) {
             csv_write(events, CSV_EVENTS, &files->operations, &plan->marks[i]);
         }
-        files->streams[CSV_EVENTS] = NULL; /* the user appends to it: it is let go of */
+        files->streams[CSV_EVENTS] = NULL; /* from here on the user appends to it */
         has_failed = ferror(events) != 0;
         has_failed = fclose(events) != 0 || has_failed;
     }
@@ -288,7 +309,7 @@ enum exit_code run_files_create(struct run_files **files, const struct plan *pla
         return fail(error, ENOMEM, "prepare", path);
     }
     made->folder = -1;
-    made->room = -1;
+    made->reserved = -1;
     made->operations = plan_operations(plan);
     made->io_trace = plan->io_trace;
     pthread_mutex_init(&made->lock, NULL);
@@ -299,7 +320,7 @@ enum exit_code run_files_create(struct run_files **files, const struct plan *pla
     if (made->is_own) {
         made->folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         number = made->folder < 0 ? errno : open_files(made, plan);
-        number = number == 0 ? take_room(made) : number;
+        number = number == 0 ? reserve_room(made) : number;
         number = number == 0 ? begin_files(made, plan) : number;
     }
     if (number != 0) {
@@ -311,16 +332,16 @@ enum exit_code run_files_create(struct run_files **files, const struct plan *pla
     return EXIT_CODE_OK;
 }
 
-/* What was removed while the run went on: its folder, or one of the files that are written to. The
- * user may do as he likes with events.csv. */
+/* Notes that the folder or an open file was removed during the run. The user may remove events.csv,
+ * which is not open. */
 static void note_removed(struct run_files *files)
 {
-    struct stat there, own;
-    if (stat(files->path, &there) != 0 || fstat(files->folder, &own) != 0 ||
-        there.st_dev != own.st_dev || there.st_ino != own.st_ino) {
+    struct stat named, own;
+    if (stat(files->path, &named) != 0 || fstat(files->folder, &own) != 0 ||
+        named.st_dev != own.st_dev || named.st_ino != own.st_ino) {
         const size_t used = strlen(files->shortage);
         snprintf(files->shortage + used, sizeof files->shortage - used,
-                 "%sthe folder was removed or renamed meanwhile", used > 0 ? "; " : "");
+                 "%sthe folder was removed or renamed during the run", used > 0 ? "; " : "");
         return;
     }
     for (int file = 0; file < FILES; file++) {
@@ -346,13 +367,13 @@ void run_files_finish(struct run_files *files, const struct result *result)
 {
     const locale_t before = units_use_point();
     FILE *sessions = files->streams[CSV_SESSIONS];
-    close_descriptor(&files->room);
+    close_descriptor(&files->reserved);
     if (sessions != NULL) {
         csv_write(sessions, CSV_SESSIONS, &files->operations, NULL);
         for (size_t i = 0; i < result->session_count && result->session_list != NULL; i++) {
             csv_write(sessions, CSV_SESSIONS, &files->operations, &result->session_list[i]);
         }
-        settle(files, CSV_SESSIONS);
+        flush_file(files, CSV_SESSIONS);
     }
     run_files_add(files, CSV_HOSTS, NULL);
     for (size_t i = 0; i < result->host_count && result->host_count > 1; i++) {
@@ -362,7 +383,7 @@ void run_files_finish(struct run_files *files, const struct result *result)
         FILE *stream = files->streams[FILE_HGRM + i];
         if (stream != NULL) {
             hgrm_write(stream, recorder_histogram(&result->totals, (size_t)i));
-            settle(files, FILE_HGRM + i);
+            flush_file(files, FILE_HGRM + i);
         }
     }
     const bool is_untraced = result->trace == NULL || result->trace->level == IO_TRACE_OFF;
@@ -379,7 +400,7 @@ void run_files_finish(struct run_files *files, const struct result *result)
         char name[TRACE_NAME_BYTES];
         if (stream != NULL) {
             hgrm_write(stream, trace_histogram(result->trace, files->io_trace, (size_t)i, name));
-            settle(files, FILE_IO_HGRM + i);
+            flush_file(files, FILE_IO_HGRM + i);
         }
     }
     note_removed(files);
@@ -419,10 +440,10 @@ void run_files_add_io(struct run_files *files, const char *lines, size_t size, b
     const bool has_header = files->whole_bytes[FILE_IO] > 0;
     const size_t skipped = has_header && end != NULL ? (size_t)(end + 1 - lines) : 0;
     fwrite(lines + skipped, 1, size - skipped, stream);
-    settle(files, FILE_IO);
+    flush_file(files, FILE_IO);
 }
 
-/* Returns 0 or errno. */
+/* Replaces a file about the outcome. Returns 0 or errno. */
 static int replace(struct run_files *files, int file, const struct run_outcome *outcome)
 {
     struct buffer content = {0};
@@ -447,7 +468,8 @@ static int replace(struct run_files *files, int file, const struct run_outcome *
     return number;
 }
 
-/* The longest comes first: where it has room the others have, so that they tell the same. */
+/* The longest file comes first: if it fits on the disk, the others also fit, and all files describe
+ * the same outcome. */
 bool run_files_write_outcome(struct run_files *files, const struct run_outcome *outcome)
 {
     const locale_t before = units_use_point();
@@ -455,7 +477,7 @@ bool run_files_write_outcome(struct run_files *files, const struct run_outcome *
     for (int file = FILE_RUN; file <= FILE_OPERATIONS && number == 0; file++) {
         number = files->is_made[file] ? replace(files, file, outcome) : 0;
         struct stat own;
-        /* that the folder is gone was said */
+        /* a removed folder is already in the shortage */
         const bool is_gone = fstat(files->folder, &own) == 0 && own.st_nlink == 0;
         if (number != 0 && !files->is_outdated && !is_gone) {
             mark_short(files, file, number);
@@ -486,7 +508,7 @@ void run_files_destroy(struct run_files *files, bool is_failed)
     if (is_failed && files->is_own) {
         rmdir(files->path);
     }
-    close_descriptor(&files->room);
+    close_descriptor(&files->reserved);
     close_descriptor(&files->folder);
     pthread_mutex_destroy(&files->lock);
     free(files);
@@ -498,8 +520,8 @@ enum exit_code report_open_file(FILE **stream, const char *option, const char *p
     if (path == NULL || *stream != NULL) {
         return EXIT_CODE_OK;
     }
-    /* A pipe is not waited for, neither now nor at the end, when nobody may read it. What a link
-     * leads to may be anybody's. */
+    /* O_NONBLOCK: a pipe without a reader must not block, now or at the end. O_NOFOLLOW: a link may
+     * lead to a file of another user. */
     struct stat about;
     const int fd =
         open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW, 0666);
@@ -513,11 +535,9 @@ enum exit_code report_open_file(FILE **stream, const char *option, const char *p
     if (*stream != NULL) {
         return EXIT_CODE_OK;
     }
+    const char *why = number == ELOOP ? "it is a link: name the file itself" : strerror(number);
     error_set(error, ERROR_USAGE, is_pipe ? 0 : number, NULL, "--%s '%.120s' cannot be written: %s",
-              option, path,
-              is_pipe           ? "it is a pipe: give the name of a file"
-              : number == ELOOP ? "it is a link: name the file itself"
-                                : strerror(number));
+              option, path, is_pipe ? "it is a pipe: give the name of a file" : why);
     if (fd >= 0) {
         close(fd);
     }

@@ -1,15 +1,15 @@
 /*
  * The folder of a run and the files in it.
  *
- * Everything that can be known to fail is tried before the first connection: the folder is made,
- * every file is created and there is room on the disk, which is held for those that are written at
- * the end. While the run goes on intervals.csv and samples.csv grow a row at a time (each flushed);
- * events.csv is written with the marks of the plan and then left to the user. A write that fails
- * marks its file as short and the run goes on.
+ * Whatever may fail is tried before the first connection: the folder is made, every file is
+ * created, and disk space is reserved for the files that are written at the end. During the run
+ * intervals.csv and samples.csv grow row by row, and each row is flushed; events.csv gets the marks
+ * of the plan and is then left to the user. A failed write marks its file as short, and the run
+ * goes on.
  *
- * Rows of intervals.csv and samples.csv are written by the measuring thread until it has ended;
- * everything else is the main thread's. A search has levels.csv and find-max.json instead of what
- * sums up a run.
+ * The measuring thread writes the rows of intervals.csv and samples.csv until it has ended; the
+ * main thread does all else. A search has levels.csv and find-max.json instead of the files that
+ * sum up a run.
  */
 #ifndef REPORT_FILES_H
 #define REPORT_FILES_H
@@ -25,8 +25,8 @@
 #include "ranks/merge.h"
 #include "report/csv.h"
 
-/* Room that is held until the end, as much as the files of a long run may take then: on a disk that
- * fills up meanwhile the run can still say how it ended. A disk with less has no room for a run. */
+/* Disk space that is reserved until the end, enough for the last files of a long run: so the run
+ * can still write its outcome when the disk fills up. A disk with less free space is refused. */
 enum {
     RUN_FILES_ROOM_BYTES = 1 << 20
 };
@@ -34,43 +34,46 @@ enum {
 struct run_files;
 
 enum run_file {
-    FILE_RUN = CSV_FILES, /* these tell of the outcome: written at the end, aside */
+    FILE_RUN = CSV_FILES, /* from here to FILE_OPERATIONS: the outcome, written at the end */
     FILE_SEARCH,
     FILE_SUMMARY,
     FILE_OPERATIONS,
-    FILE_IO,   /* io.csv, which is the tracer's to write */
-    FILE_HGRM, /* of the first operation; the others' follow */
+    FILE_IO,   /* io.csv, which the tracer writes */
+    FILE_HGRM, /* histogram of the first operation; those of the others follow */
 };
 
-/* Makes the folder plan->out_folder (parents too) and its files. EXIT_CODE_USAGE: it exists or
- * cannot be made; EXIT_CODE_CLIENT_LIMIT: the disk is full. On OK *files is owned by the caller. */
+/* Makes the folder plan->out_folder, its parents and its files. EXIT_CODE_USAGE: the folder exists
+ * or cannot be made; EXIT_CODE_CLIENT_LIMIT: the disk is full. EXIT_CODE_OK: the caller owns
+ * *files. */
 enum exit_code run_files_create(struct run_files **files, const struct plan *plan,
                                 struct error *error);
 
-/* One row more of samples.csv, intervals.csv, hosts_intervals.csv or levels.csv. */
+/* Adds a row to a CSV file and flushes it; `record` NULL: the header. */
 void run_files_add(struct run_files *files, enum csv_file file, const void *record);
 
-/* The rows of all ranks in place of this one's: intervals.csv, samples.csv and what there is for
- * ranks alone. */
+/* Replaces the rows of this rank by the rows of all ranks: in intervals.csv, hosts_intervals.csv
+ * and samples.csv. Writes ranks.csv and ranks_samples.csv. */
 void run_files_join(struct run_files *files, const struct merge *merge,
                     const struct result *result);
 
-/* For the writer of a file that is not written by rows here: where to, and that a write has failed
- * with this errno, behind the last row that is whole; on another rank's machine, or NULL. */
+/* Returns the descriptor of a file that another module writes. */
 int run_files_descriptor(const struct run_files *files, enum run_file file);
+
+/* Notes that another module's write failed with an errno (0: unknown) after the last whole row of
+ * the file. `machine`: of another rank whose rows are missing, or NULL. */
 void run_files_mark_short(struct run_files *files, enum run_file file, int number,
                           const char *machine);
 
-/* io.csv of this rank, to be read; the caller's. Negative: errno. */
+/* Opens io.csv of this rank for reading. Returns a descriptor that the caller closes, or -errno. */
 int run_files_read_io(const struct run_files *files);
 
-/* The next lines of another rank's io.csv, which begins with its header. */
+/* Adds lines of another rank's io.csv; `is_first`: they begin with its header. */
 void run_files_add_io(struct run_files *files, const char *lines, size_t size, bool is_first);
 
-/* Writes sessions.csv, hosts.csv and the .hgrm files, and closes all. */
+/* Writes sessions.csv, hosts.csv and the .hgrm files, and closes all files. */
 void run_files_finish(struct run_files *files, const struct result *result);
 
-/* What a run came to; all is borrowed. */
+/* The outcome of a run or search; everything is borrowed. */
 struct run_outcome {
     const struct plan *plan;
     const struct table *table;
@@ -78,26 +81,27 @@ struct run_outcome {
     const struct search *search; /* NULL: a run */
 };
 
-/* Writes what tells of the outcome: summary.csv and run.json, with a script operations.csv, of a
- * search find-max.json. They are written aside and then renamed, so that they can be written again
- * when the outcome has become another one; where that fails they tell the one before. False: it
- * failed; run_files_shortage says why. */
+/* Writes the files about the outcome: summary.csv and run.json, with a script operations.csv; for a
+ * search find-max.json. Each file is written aside and then renamed, so the function can be called
+ * again when the outcome has changed; after a failed write a file keeps its previous content.
+ * False: a write failed; run_files_shortage says why. */
 bool run_files_write_outcome(struct run_files *files, const struct run_outcome *outcome);
 
-/* The files that are short or gone and why, as one line ("intervals.csv: No space left on device");
- * "" when all are whole. Valid until destroy. */
+/* Returns the short or removed files and the reasons, as one line ("intervals.csv: No space left on
+ * device"); "" when all files are whole. Valid until run_files_destroy. */
 const char *run_files_shortage(const struct run_files *files);
 
-/* Closes and frees; the files stay. Takes NULL. `is_failed`: the run never began, so that the
- * files, which say nothing, are removed together with the folder when it is then empty. */
+/* Closes and frees; takes NULL. The files stay, unless `is_failed`: the run never began. Then the
+ * files are removed, and also the folder if it is empty. */
 void run_files_destroy(struct run_files *files, bool is_failed);
 
-/* Makes or empties a file that the user names by an option; not when `path` is NULL, or when it is
- * open. With `may_wait` a folder that is not there is no error. */
+/* Creates or truncates the file of an option; does nothing when `path` is NULL or *stream is open.
+ * `may_wait`: a missing folder is not an error, and *stream stays NULL. */
 enum exit_code report_open_file(FILE **stream, const char *option, const char *path, bool may_wait,
                                 struct error *error);
 
-/* Closes it after a writer said whether all was written, else with errno. Returns 0 or errno. */
+/* Closes the file. `is_written`: the writer succeeded; else errno has its error. Returns 0 or
+ * errno. */
 int report_close_file(FILE **stream, bool is_written);
 
 #endif

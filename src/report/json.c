@@ -17,7 +17,7 @@
 #include "report/tables.h"
 #include "report/tree.h"
 
-/* Raised when a member changes its meaning or goes; new members do not raise it. */
+/* Raised when a member changes its meaning or is removed; new members do not raise it. */
 enum {
     RUN_FORMAT = 2,
     CHECK_FORMAT = 1,
@@ -64,8 +64,8 @@ static void add_option(struct tree tree, const char *key, const struct option_en
     }
 }
 
-/* Every option of a run, also in a search, and what follows from them. Not target.url: it may hold
- * the password. */
+/* Adds every option of a run or search, and the values that follow from them. target.url is left
+ * out: it may hold the password. */
 static void add_plan(struct tree root, const struct plan *plan)
 {
     static const char inner[] = "target.";
@@ -99,7 +99,7 @@ static void add_plan(struct tree root, const struct plan *plan)
     char seed[24];
     snprintf(seed, sizeof seed, "%" PRIu64, plan->facts->seed);
     tree_text(tree, "seed", seed);
-    if (plan->container != NULL) { /* what it was found to have */
+    if (plan->container != NULL) { /* found from the container */
         tree_count(tree, "server_pid", (uint64_t)plan->facts->server_pid);
         tree_text(tree, "server_cgroup", plan->facts->server_cgroup);
     }
@@ -156,7 +156,7 @@ static void add_rows(struct tree root, const struct report_table *table,
     }
 }
 
-/* Of several hosts each. */
+/* Adds the hosts, when there are several. */
 static void add_hosts(struct tree root, const struct operation_list *operations,
                       const struct result *result)
 {
@@ -169,7 +169,7 @@ static void add_hosts(struct tree root, const struct operation_list *operations,
     tree_count(root, "servers_measured", result->resources.servers);
 }
 
-/* The machine and the client library. */
+/* Adds the machine and the client library. */
 static void add_environment(struct tree root, const struct plan *plan)
 {
     const struct tree tree = tree_object(root, "environment");
@@ -193,7 +193,7 @@ static void add_environment(struct tree root, const struct plan *plan)
     const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
     const long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
     cpu_set_t set;
-    /* machines with more CPUs than cpu_set_t holds: the call fails, and all are taken as usable */
+    /* on a machine with more CPUs than cpu_set_t holds the call fails: all count as usable */
     const long usable = sched_getaffinity(0, sizeof set, &set) == 0 ? (long)CPU_COUNT(&set) : cpus;
     if (plan->adapter->client_version != NULL) {
         plan->adapter->client_version(client, sizeof client);
@@ -238,7 +238,25 @@ static void add_settings(struct tree tree, const char *name, const struct server
     }
 }
 
-/* The server, its limits and how it was reached. */
+/* Adds the settings that weaken durability, of all hosts. */
+static void add_weakened(struct tree server, const struct result *result)
+{
+    const struct tree list = tree_array(server, "weakened");
+    for (size_t i = 0; i < result->host_count; i++) {
+        const struct host_result *host = &result->hosts[i];
+        for (size_t k = 0; k < host->settings.count; k++) {
+            const struct weakened_row row = {
+                .host = result->host_count > 1 ? host->name : NULL,
+                .setting = &host->settings.entries[k],
+                .why = report_weakness(result->connection.settings, &host->settings.entries[k])};
+            if (row.why != NULL) {
+                add_row(tree_append_object(list), &report_weakened, NULL, &row);
+            }
+        }
+    }
+}
+
+/* Adds the server, its limits and the connection to it. */
 static void add_server(struct tree root, const struct result *result)
 {
     const struct server_limits *server = &result->server;
@@ -260,6 +278,7 @@ static void add_server(struct tree root, const struct result *result)
             add_settings(changed, host->name, &host->settings_changed);
         }
     }
+    add_weakened(tree, result);
     struct tree limits = tree_array(tree, "session_limits");
     for (size_t i = 0; i < server->count; i++) {
         const struct session_limit *limit = &server->sessions[i];
@@ -303,7 +322,7 @@ static void add_latencies(struct tree root, const struct figure_set *set)
     }
 }
 
-/* Which script was run, with its parameters. */
+/* Adds the script and its parameters. */
 static void add_workload(struct tree root, const struct plan *plan, const struct figure_set *set)
 {
     if (plan->script == NULL) {
@@ -316,7 +335,7 @@ static void add_workload(struct tree root, const struct plan *plan, const struct
     }
 }
 
-/* What a script names, with its counts and latencies. */
+/* Adds the script's transactions and statements, with their counts and latencies. */
 static void add_operations(struct tree root, const struct figure_set *set)
 {
     const struct tree list = tree_array(root, "operations");
@@ -326,7 +345,7 @@ static void add_operations(struct tree root, const struct figure_set *set)
     }
 }
 
-/* The tables of a script that are not as they were, and whether all is there. */
+/* Adds the tables that a script changed, and the verification of their rows. */
 static void add_datasets(struct tree root, const struct plan *plan, const struct result *result)
 {
     const struct tree list = tree_array(root, "datasets");
@@ -336,7 +355,7 @@ static void add_datasets(struct tree root, const struct plan *plan, const struct
     }
 }
 
-/* `result` is NULL for a cause of a level, which has no times. */
+/* Adds a cause. `result` is NULL for a cause of a level, which has no times. */
 static void add_cause(struct tree list, const struct cause *cause, const struct result *result)
 {
     struct tree entry = tree_append_object(list);
@@ -368,7 +387,7 @@ static void add_expectations(struct tree root, const struct expectations *expect
              sizeof *expectations->entries);
 }
 
-/* What went wrong and what happened: causes, limits that were hit, events. */
+/* Adds the causes of errors, the limits that were hit, events and notes. */
 static void add_troubles(struct tree root, const struct result *result)
 {
     const struct findings *findings = &result->findings;
@@ -409,7 +428,7 @@ static void add_histogram(struct tree tree, const char *key, const struct histog
     }
 }
 
-/* Complete, so that the histograms of several runs can be added up. */
+/* Adds all histograms with all buckets, so that a reader can add up those of several runs. */
 static void add_histograms(struct tree root, const struct operation_list *operations,
                            const struct result *result)
 {
@@ -432,7 +451,7 @@ static void add_histograms(struct tree root, const struct operation_list *operat
     }
 }
 
-/* Nothing where --io-trace was not given. */
+/* Adds the I/O trace; null without --io-trace. */
 static void add_trace(struct tree root, const struct figure_set *set, const struct trace_sum *trace)
 {
     const struct trace_times *times;
@@ -489,7 +508,7 @@ static void add_trace(struct tree root, const struct figure_set *set, const stru
     }
 }
 
-/* Of several ranks each. */
+/* Adds the ranks, when there are several. */
 static void add_ranks(struct tree root, const struct result *result)
 {
     if (result->rank_count == 0) {
@@ -521,6 +540,7 @@ static void add_search(struct tree root, const struct search *search)
     static const struct level none = {.lowest_rows_per_s = -1, .highest_rows_per_s = -1};
     const double session_bytes = search_session_bytes(search);
     const bool is_limit = search->bound_by == BOUND_CLIENT;
+    const char *max_rows_by = search->is_bound_by_bytes ? "max_bytes" : "max_rows";
     struct tree tree = tree_object(root, "search");
     tree_count(tree, "held", search->held);
     tree_count_if(tree, "failed", search->failed > 0, search->failed);
@@ -529,10 +549,7 @@ static void add_search(struct tree root, const struct search *search)
     tree_text(tree, "figures_note", search->figures_note);
     tree_number(tree, "hold_s", figures_seconds(search->hold_ns));
     tree_count_if(tree, "max_rows", search->max_rows > 0, search->max_rows);
-    tree_text(tree, "max_rows_by",
-              search->max_rows == 0       ? NULL
-              : search->is_bound_by_bytes ? "max_bytes"
-                                          : "max_rows");
+    tree_text(tree, "max_rows_by", search->max_rows == 0 ? NULL : max_rows_by);
     tree_number_if(tree, "row_bytes", search->row_bytes > 0, search->row_bytes);
     tree_text(tree, "removal", search->removal);
 

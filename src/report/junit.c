@@ -13,7 +13,7 @@
 
 #define REPLACEMENT "\xef\xbf\xbd"
 
-/* The test cases so far, and what both the root and the only suite say of them. */
+/* The test cases so far, and their totals for the root element and the only suite. */
 struct suite {
     struct buffer cases;
     size_t tests, failures, errors;
@@ -21,8 +21,8 @@ struct suite {
     int64_t started_wall_ns; /* 0: the run did not begin */
 };
 
-/* As the value of an attribute or as text between tags. What XML 1.0 does not allow even when
- * escaped is replaced. */
+/* Adds a text as the value of an attribute or between tags. Characters that XML 1.0 does not allow
+ * even when escaped are replaced. */
 static void add_escaped(struct buffer *buffer, const char *text)
 {
     static const char *const escapes[] = {"&&amp;",  "<&lt;",  ">&gt;",   "\"&quot;",
@@ -31,19 +31,19 @@ static void add_escaped(struct buffer *buffer, const char *text)
     text_add_utf8(&clean, text);
     buffer->has_failed = buffer->has_failed || buffer_failed(&clean);
     for (const char *at = buffer_text(&clean); *at != '\0'; at++) {
-        const bool is_none = /* U+FFFE and U+FFFF are no characters of XML */
+        const bool is_invalid = /* XML does not allow U+FFFE and U+FFFF */
             strncmp(at, "\xef\xbf\xbe", 3) == 0 || strncmp(at, "\xef\xbf\xbf", 3) == 0;
-        const char *piece = is_none || (unsigned char)*at < 0x20 ? REPLACEMENT : NULL;
+        const char *piece = is_invalid || (unsigned char)*at < 0x20 ? REPLACEMENT : NULL;
         for (size_t i = 0; i < sizeof escapes / sizeof escapes[0]; i++) {
             piece = escapes[i][0] == *at ? escapes[i] + 1 : piece;
         }
         buffer_add(buffer, piece == NULL ? at : piece, piece == NULL ? 1 : strlen(piece));
-        at += is_none ? 2 : 0;
+        at += is_invalid ? 2 : 0;
     }
     buffer_fini(&clean);
 }
 
-/* Adds the form with a text, escaped, in the place of each '%'. */
+/* Adds `form` with an argument, a text that is escaped, in place of each '%'. */
 static void add(struct buffer *buffer, const char *form, ...)
 {
     va_list texts;
@@ -58,7 +58,7 @@ static void add(struct buffer *buffer, const char *form, ...)
     va_end(texts);
 }
 
-/* `kind`: "failure" or "error", NULL when it passed; `message`: what was found, or went wrong. */
+/* Adds a test case. `kind`: "failure" or "error", NULL when it passed. `message`: the finding. */
 static void add_case(struct suite *suite, const char *group, const char *name, const char *kind,
                      const char *type, const char *message)
 {
@@ -88,7 +88,7 @@ static bool write_suite(FILE *stream, const struct plan *plan, struct suite *sui
         snprintf(name, sizeof name, "append %s %u sessions %" PRIu64 " rows", adapter,
                  plan->sessions, plan->records);
     }
-    /* not as a decimal: those follow the locale */
+    /* not with %f, whose decimal point follows the locale */
     snprintf(sums, sizeof sums,
              " tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" time=\"%" PRId64 ".%03" PRId64 "\"",
              suite->tests, suite->failures, suite->errors, suite->elapsed_ns / MONO_NS_PER_S,
@@ -124,9 +124,9 @@ static bool write_suite(FILE *stream, const struct plan *plan, struct suite *sui
     return is_written;
 }
 
-/* Adds a ledger of the run: its total first, FIGURES behind the last. */
+/* Adds a ledger. `ids`: its total, its parts, then FIGURES. `rest`: end of the message. */
 static void add_ledger(struct suite *suite, const struct figure_set *set, const char *name,
-                       const enum figure_id *ids, bool is_whole, const char *behind)
+                       const enum figure_id *ids, bool is_whole, const char *rest)
 {
     char text[400];
     size_t used =
@@ -136,7 +136,7 @@ static void add_ledger(struct suite *suite, const struct figure_set *set, const 
                                  i == 1 ? "" : ",", set->values[ids[i]].count,
                                  figure_table[ids[i]].label);
     }
-    snprintf(text + used, sizeof text - used, "%s", behind);
+    snprintf(text + used, sizeof text - used, "%s", rest);
     add_case(suite, "append.ledger", name, is_whole ? NULL : "failure", "ledger", text);
 }
 
@@ -166,7 +166,7 @@ bool junit_write(FILE *stream, const struct plan *plan, const struct result *res
                result->rows.acknowledged == result->rows.planned &&
                    result_lost_at_most(result) == 0,
                lost);
-    /* without what was expected, which has test cases of its own; a run may be DEGRADED and pass */
+    /* expectations have their own test cases; a DEGRADED run may pass */
     const bool is_own =
         result->exit_code != EXIT_CODE_OK && result->exit_code != EXIT_CODE_EXPECTATION;
     char type[32], reason[sizeof result->exit_reason + 32] = "";

@@ -30,7 +30,7 @@ enum {
     SECOND_DIGITS = 10,
     CLIENT_TIME_S = 5,
     BACKLOG = 16,
-    PAUSE_MS = 1000, /* after a connection could not be accepted */
+    PAUSE_MS = 1000, /* after a failed accept */
     STACK_BYTES = 256 * 1024,
 };
 
@@ -39,8 +39,8 @@ static void add_head(struct buffer *buffer, const char *name, const char *type, 
     buffer_add_format(buffer, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
-/* The program and what it loads. Of a value backslash, quote and line break are escaped, as the
- * format has it. */
+/* Adds the program, adapter, target and table as labels. Backslash, quote and line break are
+ * escaped as the exposition format requires. */
 static void add_info(struct buffer *buffer, const struct plan *plan)
 {
     const char *const labels[][2] = {{"{version=\"", APPEND_VERSION},
@@ -48,7 +48,7 @@ static void add_info(struct buffer *buffer, const struct plan *plan)
                                      {",target=\"", plan->facts->target},
                                      {",table=\"", plan->table_name}};
     struct buffer clean = {0};
-    add_head(buffer, "append_info", "gauge", "The program and what it loads, in labels.");
+    add_head(buffer, "append_info", "gauge", "Version, adapter, target and table, as labels.");
     buffer_add_text(buffer, "append_info");
     for (size_t i = 0; i < sizeof labels / sizeof labels[0]; i++) {
         buffer_clear(&clean);
@@ -65,7 +65,7 @@ static void add_info(struct buffer *buffer, const struct plan *plan)
     buffer_fini(&clean);
 }
 
-/* `label`: "operation=\"insert\"", or "". */
+/* Adds the buckets, sum and count of a histogram. `label`: "operation=\"insert\"", or "". */
 static void add_histogram(struct buffer *buffer, const char *name, const char *label,
                           const struct histogram *histogram)
 {
@@ -84,7 +84,7 @@ static void add_histogram(struct buffer *buffer, const char *name, const char *l
     for (; bucket < HISTOGRAM_BUCKETS; bucket++) {
         below += histogram->counts[bucket];
     }
-    /* not `total`: a snapshot of a run that goes on may be torn between the two */
+    /* not `total`: a snapshot of a running histogram may have a total that differs from its sum */
     below += histogram->overflow;
     buffer_add_format(buffer,
                       "%s_bucket{%s%sle=\"+Inf\"} %" PRIu64 "\n%s_sum%s%s%s %.9f\n"
@@ -93,7 +93,7 @@ static void add_histogram(struct buffer *buffer, const char *name, const char *l
                       (double)histogram->sum_ns / 1e9, name, open, label, close, below);
 }
 
-/* What a script names: its transactions and statements, told apart by labels. */
+/* Adds the script's transactions and statements, with their names as labels. */
 static void add_operations(struct buffer *buffer, const struct operation_list *operations,
                            const struct recorder_snapshot *total)
 {
@@ -103,7 +103,7 @@ static void add_operations(struct buffer *buffer, const struct operation_list *o
         return;
     }
     add_head(buffer, counts, "counter",
-             "Transactions and statements of a script by name and by what became of them.");
+             "Transactions and statements of the script by name and outcome.");
     for (size_t i = OPERATIONS; i < operations->count; i++) {
         const struct operation *operation = &operations->entries[i];
         const bool is_transaction = operation->kind == OPERATION_IS_TRANSACTION;
@@ -131,18 +131,18 @@ void metrics_text_add(struct buffer *buffer, const struct plan *plan,
     add_info(buffer, plan);
     const struct {
         const char *name, *help;
-        double value; /* negative: there is none */
+        double value; /* negative: unknown */
     } gauges[] = {
-        {"append_running", "1 while sessions are there, 0 when they have ended.",
+        {"append_running", "1 while sessions run, 0 after they have ended.",
          state->is_running ? 1 : 0},
         {"append_start_time_seconds", "Start of the run since 1970 UTC.",
          figures_seconds(state->started_wall_ns)},
         {"append_elapsed_seconds", "Time since the start of the run.",
          figures_seconds(state->elapsed_ns)},
-        {"append_sessions_requested", "Sessions asked for, idle ones included.",
+        {"append_sessions_requested", "Sessions requested, including idle sessions.",
          plan->is_search ? -1 : (double)plan_sessions_all(plan)},
-        {"append_rows_planned", "Rows asked for.", plan->records > 0 ? (double)plan->records : -1},
-        {"append_sessions", "Sessions that have a connection now.", (double)state->sessions_alive},
+        {"append_rows_planned", "Rows requested.", plan->records > 0 ? (double)plan->records : -1},
+        {"append_sessions", "Sessions with a connection now.", (double)state->sessions_alive},
     };
     for (size_t i = 0; i < sizeof gauges / sizeof gauges[0]; i++) {
         if (gauges[i].value >= 0) {
@@ -150,7 +150,7 @@ void metrics_text_add(struct buffer *buffer, const struct plan *plan,
             buffer_add_format(buffer, "%s %.3f\n", gauges[i].name, gauges[i].value);
         }
     }
-    /* counters under one name stand one after the other, told apart by their selectors */
+    /* counters with the same name follow each other; their selectors distinguish them */
     for (const struct figure *figure = figure_table; figure < figure_table + FIGURES; figure++) {
         if (figure->metric_help != NULL) {
             add_head(buffer, figure->metric, "counter", figure->metric_help);
@@ -177,7 +177,7 @@ void metrics_text_add(struct buffer *buffer, const struct plan *plan,
     const struct sample *sample = &state->sample;
     const struct {
         const char *of;
-        double cpu_percent, memory_bytes; /* negative: not known */
+        double cpu_percent, memory_bytes; /* negative: unknown */
     } shares[] = {
         {"machine", sample->cpu.host, -1},
         {"server", sample->cpu.server, (double)sample->server_memory_bytes},
@@ -192,7 +192,7 @@ void metrics_text_add(struct buffer *buffer, const struct plan *plan,
         }
     }
     add_head(buffer, "append_memory_bytes", "gauge",
-             "Memory in the latest sample interval, its highest reading.");
+             "Highest memory reading of the latest sample interval.");
     for (size_t i = 0; i < sizeof shares / sizeof shares[0]; i++) {
         if (shares[i].memory_bytes >= 0) {
             buffer_add_format(buffer, "append_memory_bytes{of=\"%s\"} %.0f\n", shares[i].of,
@@ -218,27 +218,27 @@ static const struct {
     {MHD_HTTP_OK, "append: see /metrics\n"},
     {MHD_HTTP_NOT_FOUND, "not found: see /metrics\n"},
     {MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD\n"},
-    {MHD_HTTP_FORBIDDEN, "ask by an address, localhost or the name of this machine\n"},
+    {MHD_HTTP_FORBIDDEN, "use an address, localhost or the name of this machine\n"},
 };
 
 struct metrics_http {
     int listeners[METRICS_HTTP_LISTENERS_MAX];
     size_t listener_count;
-    int wake; /* eventfd: the thread is to end */
+    int wake; /* eventfd: wakes the thread, which then ends */
     pthread_t thread;
     struct MHD_Daemon *daemon;
     pthread_mutex_t lock; /* guards the pages */
     struct MHD_Response *pages[PAGES];
-    int clients[METRICS_HTTP_CLIENTS_MAX]; /* the thread's own: sockets, the oldest first */
+    int clients[METRICS_HTTP_CLIENTS_MAX]; /* sockets, the oldest first; only the thread's */
     size_t client_count;
 };
 
-/* NULL without memory. */
+/* Returns a plain-text response with a copy of the text; NULL: out of memory. */
 static struct MHD_Response *make_response(const char *text, size_t length)
 {
     const union {
         const char *given;
-        void *taken; /* and only read: MUST_COPY */
+        void *taken; /* the library only reads it: MUST_COPY */
     } bytes = {.given = text};
     struct MHD_Response *response =
         MHD_create_response_from_buffer(length, bytes.taken, MHD_RESPMEM_MUST_COPY);
@@ -250,10 +250,10 @@ static struct MHD_Response *make_response(const char *text, size_t length)
     return response;
 }
 
-/* Whether who asks means this machine. A page of another site can have its own name lead to the
- * loopback address, and so read what listens there: its requests carry that name. Who asks at
- * another address of this machine could do so without a name. */
-static bool is_right_host(struct MHD_Connection *connection)
+/* Whether a request at a loopback address names this machine in its Host header. This stops DNS
+ * rebinding: a web site whose name resolves to the loopback address could otherwise read the
+ * metrics through the user's browser. Requests at other addresses are always allowed. */
+static bool names_this_machine(struct MHD_Connection *connection)
 {
     const char *given = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Host");
     const int sock =
@@ -285,17 +285,22 @@ static enum MHD_Result answer_request(void *context, struct MHD_Connection *conn
     (void)body;
     struct metrics_http *http = context;
     if (*state == NULL || *body_bytes > 0) {
-        /* of the head; what comes of a body is dropped before the answer */
+        /* the head has arrived; the body is dropped before the answer */
         *body_bytes = *state == NULL ? *body_bytes : 0;
         *state = http;
         return MHD_YES;
     }
     const bool is_read = strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
-    const enum page page = !is_right_host(connection)     ? PAGE_WRONG_HOST
-                           : !is_read                     ? PAGE_WRONG_METHOD
-                           : strcmp(url, "/") == 0        ? PAGE_INDEX
-                           : strcmp(url, "/metrics") == 0 ? PAGE_METRICS
-                                                          : PAGE_NOT_FOUND;
+    enum page page = PAGE_NOT_FOUND;
+    if (!names_this_machine(connection)) {
+        page = PAGE_WRONG_HOST;
+    } else if (!is_read) {
+        page = PAGE_WRONG_METHOD;
+    } else if (strcmp(url, "/") == 0) {
+        page = PAGE_INDEX;
+    } else if (strcmp(url, "/metrics") == 0) {
+        page = PAGE_METRICS;
+    }
     pthread_mutex_lock(&http->lock);
     const enum MHD_Result result =
         MHD_queue_response(connection, pages[page].code, http->pages[page]);
@@ -325,8 +330,8 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
     }
 }
 
-/* False: there is no descriptor for the client; the sessions may have them all. */
-static bool take_client(struct metrics_http *http, int listener)
+/* Accepts a client. False: there is no free descriptor; the sessions may have taken them all. */
+static bool accept_client(struct metrics_http *http, int listener)
 {
     struct sockaddr_storage address;
     socklen_t length = sizeof address;
@@ -347,8 +352,8 @@ static bool take_client(struct metrics_http *http, int listener)
     return true;
 }
 
-/* The library does not listen itself: without a descriptor for a client it would spin until there
- * is one, and with all places taken let the next client wait. */
+/* The thread. It accepts connections for the library: the library's own accept loop would spin
+ * while there is no free descriptor, and would let a client wait while all places are taken. */
 static void *serve(void *argument)
 {
     struct metrics_http *http = argument;
@@ -367,14 +372,14 @@ static void *serve(void *argument)
             wait_ms = PAUSE_MS;
         }
         if (poll(wanted, 2 + http->listener_count, (int)wait_ms) < 0 && errno != EINTR) {
-            mono_sleep(MONO_NS_PER_S); /* no memory, or a lower limit of descriptors by now */
+            mono_sleep(MONO_NS_PER_S); /* out of memory, or the limit of descriptors was lowered */
             continue;
         }
         if (wanted[0].revents != 0) {
             return NULL;
         }
         for (size_t i = 0; i < http->listener_count; i++) {
-            if (wanted[2 + i].revents != 0 && !take_client(http, http->listeners[i])) {
+            if (wanted[2 + i].revents != 0 && !accept_client(http, http->listeners[i])) {
                 pause_until_ns = mono_now_ns() + PAUSE_MS * MONO_NS_PER_MS;
             }
         }
@@ -393,7 +398,7 @@ static enum status open_listeners(struct metrics_http *http, const char *host, u
     struct addrinfo *addresses = NULL;
     const int failure = getaddrinfo(host, service, &hints, &addresses);
     if (failure != 0) {
-        error_set(error, ERROR_USAGE, 0, NULL, "--metrics: host '%.60s' is not known: %s", host,
+        error_set(error, ERROR_USAGE, 0, NULL, "--metrics: unknown host '%.60s': %s", host,
                   gai_strerror(failure));
         return STATUS_REJECTED;
     }
@@ -409,7 +414,7 @@ static enum status open_listeners(struct metrics_http *http, const char *host, u
             http->listeners[http->listener_count++] = sock;
             continue;
         }
-        /* "localhost" has an address of IPv6 where there is none */
+        /* "localhost" may resolve to an IPv6 address on a machine without IPv6 */
         reason = errno != EADDRNOTAVAIL && errno != EAFNOSUPPORT ? errno : reason;
         if (sock >= 0) {
             close(sock);
@@ -459,7 +464,7 @@ struct metrics_http *metrics_http_start(const char *host, uint16_t port, struct 
     }
     if (is_listening && failure == 0) {
         MHD_add_response_header(http->pages[PAGE_WRONG_METHOD], "Allow", "GET, HEAD");
-        errno = ENOMEM; /* the library tells none: that, or EMFILE for its epoll */
+        errno = ENOMEM; /* the library may leave errno alone; EMFILE comes from its epoll */
         http->daemon = MHD_start_daemon(
             MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL, answer_request, http,
             MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)CLIENT_TIME_S, MHD_OPTION_CONNECTION_LIMIT,
@@ -506,12 +511,12 @@ void metrics_http_stop(struct metrics_http *http)
 struct metrics {
     const struct plan *plan;
     struct metrics_state state;
-    struct metrics_http *http; /* NULL: none */
+    struct metrics_http *http; /* NULL: without --metrics */
     char shortage[200];
 };
 
-/* Returns errno of the file. */
-static int tell(struct metrics *metrics, const struct recorder_snapshot *total)
+/* Publishes the state over HTTP and in the file. Returns 0 or errno of the file. */
+static int publish(struct metrics *metrics, const struct recorder_snapshot *total)
 {
     struct buffer text = {0};
     const locale_t before = units_use_point();
@@ -558,16 +563,16 @@ enum exit_code metrics_begin(struct metrics **metrics, const struct plan *plan, 
         made->http = metrics_http_start(plan->metrics_host, plan->metrics_port, error);
         code = made->http == NULL ? EXIT_CODE_USAGE : EXIT_CODE_OK;
     }
-    /* before the first session: all counts are 0 */
+    /* before the first session all counts are 0 */
     const struct recorder_snapshot nothing = {0};
-    const int reason = code == EXIT_CODE_OK ? tell(made, &nothing) : 0;
+    const int reason = code == EXIT_CODE_OK ? publish(made, &nothing) : 0;
     if (reason != 0) {
         error_set(error, ERROR_USAGE, reason, NULL, "--metrics-file '%.120s' cannot be written: %s",
                   path, strerror(reason));
         code = EXIT_CODE_USAGE;
     }
     if (code != EXIT_CODE_OK) {
-        metrics_end(made, false); /* a file of another program may be there */
+        metrics_end(made, false); /* keeps the file: it may belong to another program */
         return code;
     }
     *metrics = made;
@@ -587,7 +592,7 @@ void metrics_update(struct metrics *metrics, const struct progress_state *now)
     state->sessions_alive = now->interval->sessions_alive;
     state->has_sample = now->sample != NULL;
     state->sample = now->sample != NULL ? *now->sample : state->sample;
-    tell(metrics, now->total);
+    publish(metrics, now->total);
 }
 
 const char *metrics_conclude(struct metrics *metrics, const struct recorder_snapshot *total)
@@ -597,7 +602,7 @@ const char *metrics_conclude(struct metrics *metrics, const struct recorder_snap
     }
     metrics->state.is_running = false;
     metrics->state.sessions_alive = 0;
-    tell(metrics, total);
+    publish(metrics, total);
     return metrics->shortage;
 }
 

@@ -1,5 +1,6 @@
 /*
- * The page: one file that fetches nothing, with its style, script and charts in it.
+ * The page of a report: one HTML file that contains its style, script and charts, and loads nothing
+ * else.
  */
 #include <math.h>
 #include <string.h>
@@ -11,14 +12,14 @@
 #include "report/tables.h"
 
 enum {
-    HALF_WIDTH_COLUMNS = 4, /* more need the whole width */
+    HALF_WIDTH_COLUMNS = 4, /* a sweep's table with more columns takes the whole width */
     CAUSES_SHOWN = 20,
     EVENTS_SHOWN = 60,
-    COLUMNS_MAX = 16, /* of a table */
-    JSON_DEPTH = 8,   /* objects in objects, more than run.json has */
+    COLUMNS_MAX = 16,
+    JSON_DEPTH = 8, /* objects in objects; run.json has fewer */
 };
 
-/* A text between two pieces of HTML; nothing where there is none. */
+/* Adds a text between two pieces of HTML; nothing when the text is NULL or "". */
 static void add_between(struct buffer *html, const char *before, const char *text,
                         const char *after)
 {
@@ -32,8 +33,9 @@ static void add_note(struct buffer *html, const char *text)
     add_between(html, "<p class=\"note\">", text, "</p>\n");
 }
 
-/* A table. The names of its columns begin with what is in them: '#' a number, '*' the row's name,
- * '+' a text that may be long, ' ' any other; '!' the row's name and '<' any other as HTML. */
+/* An open table. The title of each column begins with a mark for the content of its cells: '#' a
+ * number, '*' the name of the row, '+' a text that may be long, ' ' another text, '!' the name of
+ * the row as HTML, '<' other HTML. */
 struct page_table {
     struct buffer *html;
     const char *const *columns; /* ends with NULL */
@@ -61,17 +63,15 @@ static void add_row(const struct page_table *table, const char *const *cells)
         if (mark == '*' || mark == '!') {
             buffer_add_format(table->html, "<th scope=\"row\">%s</th>", cell);
         } else {
+            const char *style = mark == '+' ? "words" : "";
             buffer_add_format(table->html, "<td class=\"%s\" data-name=\"%s\">%s</td>",
-                              mark == '#'   ? "n"
-                              : mark == '+' ? "words"
-                                            : "",
-                              *column + 1, cell);
+                              mark == '#' ? "n" : style, *column + 1, cell);
         }
     }
     buffer_add_text(table->html, "</tr>\n");
 }
 
-/* A cell for each column. */
+/* Adds a row; the arguments after the table are its cells, one for each column. */
 #define ADD_ROW(table, ...) add_row((table), (const char *const[]){__VA_ARGS__})
 
 static void close_table(const struct page_table *table, const char *note)
@@ -81,7 +81,7 @@ static void close_table(const struct page_table *table, const char *note)
     buffer_add_text(table->html, "</div>\n");
 }
 
-/* The columns of a table of a report that the page shows. */
+/* The columns of a report's table that the page shows. */
 struct page_columns {
     const char *titles[COLUMNS_MAX + 1]; /* ends with NULL */
     const char *keys[COLUMNS_MAX];
@@ -101,7 +101,7 @@ static struct page_columns columns_of(const struct report_table *table, bool has
     return columns;
 }
 
-/* A count that was read back; valid to the end of the block. */
+/* A count from a file as text, which is valid to the end of the block. */
 #define WHOLE(value) UNITS_COUNT((value) > 0 && (value) < 1e18 ? (uint64_t)(value) : 0)
 
 static double number_in(const json_t *json, const char *key)
@@ -109,7 +109,7 @@ static double number_in(const json_t *json, const char *key)
     return json_number_value(json_object_get(json, key));
 }
 
-/* A member that is a text; "" where there is no such text, as in a damaged file. */
+/* Returns a member that is a text; "" when it is missing or not a text, as in a damaged file. */
 static const char *text_in(const json_t *json, const char *key)
 {
     const char *text = json_string_value(json_object_get(json, key));
@@ -122,52 +122,65 @@ static const char *text_of(const struct saved_run *run, const char *path)
     return text == NULL ? "" : text;
 }
 
-/* The class of a verdict, and its mark. */
-static const char *const *looks_of(const char *verdict)
+/* Returns the CSS class of a verdict and its sign; unknown verdicts look like INVALID. */
+static const char *const *style_of_verdict(const char *verdict)
 {
-    static const char *const looks[][3] = {
+    static const char *const styles[][3] = {
         {"VALID", "valid", "✓"}, {"DEGRADED", "degraded", "!"}, {"INVALID", "invalid", "✕"}};
     size_t i = 0;
-    while (i < 2 && strcmp(looks[i][0], verdict) != 0) {
+    while (i < 2 && strcmp(styles[i][0], verdict) != 0) {
         i++;
     }
-    return looks[i] + 1;
+    return styles[i] + 1;
 }
 
-/* The verdict in its colour. */
+/* Writes the verdict as HTML, in its colour. Returns `chip`. */
 static const char *format_chip(const struct saved_run *run, char chip[REPORT_ESCAPED_BYTES])
 {
     const char *verdict = saved_run_text(run, "verdict");
     snprintf(chip, REPORT_ESCAPED_BYTES, "<span class=\"chip %s\">%.100s</span>",
-             looks_of(verdict)[0], REPORT_ESCAPED(verdict));
+             style_of_verdict(verdict)[0], REPORT_ESCAPED(verdict));
     return chip;
 }
 
-/* Charts, and how they are used, which the script shows where it runs. */
+/* Adds charts, and a hint for their use that the page's script makes visible. */
 static void add_charts(struct buffer *html, const struct report *report, struct chart_range range)
 {
     if (range.count == 0) {
         return;
     }
-    buffer_add_text(html, "<p class=\"note hint\" hidden>Values: point at a chart, or go to it and "
-                          "use the arrow keys. Zoom: drag over a time, or press + and −. <button "
-                          "type=\"button\" disabled>Show the whole time (0)</button></p>\n"
-                          "<div class=\"charts\">\n");
+    buffer_add_text(html,
+                    "<p class=\"note hint\" hidden>Values: point at a chart, or focus it and use "
+                    "the arrow keys. Zoom: drag over a time, or press + and −. <button "
+                    "type=\"button\" disabled>Show the whole time (0)</button></p>\n"
+                    "<div class=\"charts\">\n");
     for (size_t i = range.first; i < range.first + range.count; i++) {
         svg_add_chart(html, &report->charts.entries[i], i + 1);
     }
     buffer_add_text(html, "</div>\n");
 }
 
-/* The sentence below one of the four figures: what it is made of. */
-static void tile_words(const struct saved_run *run, ptrdiff_t id, char *words, size_t bytes)
+/* How run.json calls the ways to measure the server's memory, and what the page calls them. */
+static const char *const memory_sources[][2] = {
+    {"pss", "private memory, shared memory once (PSS)"},
+    {"rss", "private memory, the largest shared part (RSS)"},
+    {"cgroup", "memory of its cgroup"},
+    {"self", "append with the database in it"},
+};
+
+static const char *describe_memory_source(const char *source)
 {
-    static const char *const sources[][2] = {
-        {"pss", "private memory, shared memory once (PSS)"},
-        {"rss", "private memory, the largest shared part (RSS)"},
-        {"cgroup", "memory of its cgroup"},
-        {"self", "append with the database in it"},
-    };
+    for (size_t i = 0; i < COUNT_OF(memory_sources); i++) {
+        if (strcmp(source, memory_sources[i][0]) == 0) {
+            return memory_sources[i][1];
+        }
+    }
+    return source;
+}
+
+/* Writes the sentence below a headline: the parts of the figure, or how it was measured. */
+static void describe_headline(const struct saved_run *run, ptrdiff_t id, char *words, size_t bytes)
+{
     const double ns = (double)MONO_NS_PER_S;
     const json_t *times = json_object_get(run->json, "times");
     double value;
@@ -180,10 +193,7 @@ static void tile_words(const struct saved_run *run, ptrdiff_t id, char *words, s
                  has_server ? " %, " : "", REPORT_VALUE(run, "client_cpu_percent_at_max"));
     } else if (id == FIGURE_MAX_MEMORY_MIB) {
         const char *name = text_of(run, "resources.server_name");
-        const char *source = saved_run_text(run, "memory_source");
-        for (size_t i = 0; i < sizeof sources / sizeof sources[0]; i++) {
-            source = strcmp(source, sources[i][0]) == 0 ? sources[i][1] : source;
-        }
+        const char *source = describe_memory_source(saved_run_text(run, "memory_source"));
         const bool is_known = name[0] != '\0' || source[0] != '\0';
         snprintf(words, bytes, "%s%s%s", is_known ? name : text_of(run, "resources.server_note"),
                  name[0] != '\0' && source[0] != '\0' ? ": " : "", source);
@@ -193,7 +203,7 @@ static void tile_words(const struct saved_run *run, ptrdiff_t id, char *words, s
                  REPORT_TIME(json_object_get(times, "append_s"), ns),
                  REPORT_TIME(json_object_get(times, "disconnect_s"), ns));
     } else if (id == FIGURE_TRANSACTIONS_PER_S) {
-        snprintf(words, bytes, "committed; %s statements/s, transaction p99 %s",
+        snprintf(words, bytes, "committed per second; %s statements/s, transaction p99 %s",
                  REPORT_VALUE(run, "statements_per_s"),
                  REPORT_TIME(saved_run_json(run, "latencies.transaction.p99_ms"),
                              (double)MONO_NS_PER_MS));
@@ -203,11 +213,12 @@ static void tile_words(const struct saved_run *run, ptrdiff_t id, char *words, s
         snprintf(words, bytes, "by elapsed time%s%s%s%s", is_known ? "; " : "",
                  is_known ? REPORT_VALUE(run, "append_rows_per_s") : "",
                  is_known ? " rows/s while appending" : "",
-                 append_s > 0 && append_s < 1 ? "; too short a run for figures that repeat" : "");
+                 append_s > 0 && append_s < 1 ? "; the run was too short for repeatable figures"
+                                              : "");
     }
 }
 
-/* What was run, its verdict and the four figures. */
+/* Adds the title of a run, its server, its verdict and its headlines. */
 static void add_header(struct buffer *html, const struct saved_run *run, size_t number, int level)
 {
     char words[300], title[REPORT_WORDS_BYTES], started[REPORT_WORDS_BYTES] = "";
@@ -231,15 +242,16 @@ static void add_header(struct buffer *html, const struct saved_run *run, size_t 
     buffer_add_format(html,
                       "</p>\n<div class=\"verdict %s\"><b>%s&nbsp;%s</b><span>%s</span></div>\n"
                       "<div class=\"tiles\">\n",
-                      looks_of(verdict)[0], looks_of(verdict)[1], REPORT_ESCAPED(verdict),
+                      style_of_verdict(verdict)[0], style_of_verdict(verdict)[1],
+                      REPORT_ESCAPED(verdict),
                       REPORT_ESCAPED(saved_run_text(run, "verdict_reason")));
     const struct figure *figure;
     for (size_t i = 0; (figure = report_headline(i, report_is_scripted(run))) != NULL; i++) {
         double known;
         if (figure == &figure_table[FIGURE_THROUGHPUT_ROWS_PER_S] && !report_has_rows(run)) {
-            continue; /* its statements wrote, if anything did */
+            continue; /* the script's statements write, not append's batches */
         }
-        tile_words(run, figure - figure_table, words, sizeof words);
+        describe_headline(run, figure - figure_table, words, sizeof words);
         buffer_add_format(
             html,
             "<div class=\"tile\"><p>%s</p><p class=\"value\">%s<small>%s</small></p><p>%s</p>"
@@ -251,8 +263,8 @@ static void add_header(struct buffer *html, const struct saved_run *run, size_t 
     buffer_add_text(html, "</div>\n");
 }
 
-/* The counts of a group of figures that are known; of a ledger, which begins with its total, also a
- * bar of its parts. Nothing where the total is not known. */
+/* Adds the known counts of a group of figures. A ledger, a group that begins with its total, also
+ * has a bar of its parts; the page leaves out a ledger with an unknown total. */
 static void add_group(struct buffer *html, const struct saved_run *run, const char *title,
                       enum figure_group group)
 {
@@ -265,7 +277,7 @@ static void add_group(struct buffer *html, const struct saved_run *run, const ch
     if (is_ledger && !saved_run_figure(run, total->key, &all)) {
         return;
     }
-    /* a script's run has rows and their verification where it appends */
+    /* a run with a script has these groups only when the script appends rows */
     const bool is_of_rows = group == FIGURE_GROUP_ROWS || group == FIGURE_GROUP_VERIFIED;
     if (is_of_rows && report_is_scripted(run) &&
         !(saved_run_figure(run, "rows_planned", &value) && value > 0)) {
@@ -276,11 +288,9 @@ static void add_group(struct buffer *html, const struct saved_run *run, const ch
     for (const struct figure *figure = total; is_ledger && figure < end; figure++) {
         if (figure->group == group && figure->key != NULL && figure->better != FIGURE_TOTAL &&
             saved_run_figure(run, figure->key, &value) && value > 0 && all > 0) {
+            const char *style = figure->better == FIGURE_HIGH ? "" : "soft";
             buffer_add_format(html, "<i class=\"%s\" style=\"width:%.4f%%\"></i>",
-                              figure->better == FIGURE_LOW    ? "lost"
-                              : figure->better == FIGURE_HIGH ? ""
-                                                              : "soft",
-                              100 * value / all);
+                              figure->better == FIGURE_LOW ? "lost" : style, 100 * value / all);
         }
     }
     buffer_add_format(html, "%s<table><tbody>\n", is_ledger ? "</div>\n" : "");
@@ -288,14 +298,12 @@ static void add_group(struct buffer *html, const struct saved_run *run, const ch
         if (figure->group == group && figure->key != NULL && figure->unit == FIGURE_UNIT_COUNT &&
             saved_run_figure(run, figure->key, &value)) {
             const bool is_bad = value > 0 && figure->better == FIGURE_LOW;
+            const char *style = value == 0 && is_ledger ? " zero" : "";
             buffer_add_format(html,
                               "<tr class=\"%s%s\"><th scope=\"row\">%s</th><td class=\"n\">%s</td>"
                               "</tr>\n",
                               is_ledger && figure->better != FIGURE_TOTAL ? "part" : "",
-                              is_bad                    ? " bad"
-                              : value == 0 && is_ledger ? " zero"
-                                                        : "",
-                              figure->label, WHOLE(value));
+                              is_bad ? " bad" : style, figure->label, WHOLE(value));
         }
     }
     buffer_add_text(html, "</tbody></table>\n");
@@ -306,15 +314,15 @@ static void add_group(struct buffer *html, const struct saved_run *run, const ch
     buffer_add_text(html, "</div>\n");
 }
 
-/* Writes a number as people read it: a count has no decimals. */
+/* Writes a number for people: a whole number without decimals. */
 static const char *format_number(double value, char text[REPORT_WORDS_BYTES])
 {
     const bool is_count = value >= 0 && value < 1e15 && floor(value) == value;
     return is_count ? units_format_count((uint64_t)value, text) : report_format(value, text);
 }
 
-/* Writes a member of run.json as people read it, a time with its unit. Returns `text`, a text of
- * the member, or NULL when it is not known. */
+/* Writes a member of run.json for people, a time with its unit. Returns `text` or the member's own
+ * text; NULL when the value is unknown. */
 static const char *format_member(const char *key, const json_t *value,
                                  char text[REPORT_WORDS_BYTES])
 {
@@ -327,16 +335,26 @@ static const char *format_member(const char *key, const json_t *value,
     return json_is_boolean(value) ? (json_is_true(value) ? "yes" : "NO") : json_string_value(value);
 }
 
-/* Adds a table that run.json has rows of; nothing when it has no rows. */
+/* Returns row `i` of a list of run.json; an object is a list of one row. NULL: there are no more.
+ */
+static json_t *row_at(json_t *list, size_t i)
+{
+    if (json_is_object(list)) {
+        return i == 0 ? list : NULL;
+    }
+    return json_array_get(list, i);
+}
+
+/* Adds a table with the rows that run.json has; nothing when it has no rows. */
 static void add_table(struct buffer *html, const struct saved_run *run,
                       const struct report_table *of)
 {
-    const json_t *objects = json_object_get(run->json, of->list);
+    json_t *list = saved_run_json(run, of->list);
     const struct page_columns columns = columns_of(of, report_is_scripted(run));
     struct page_table table = {0};
     bool is_open = false;
-    for (size_t i = 0; i < json_array_size(objects); i++) {
-        const struct saved_run row = {.json = json_array_get(objects, i)};
+    for (size_t i = 0; row_at(list, i) != NULL; i++) {
+        const struct saved_run row = {.json = row_at(list, i)};
         const char *cells[COLUMNS_MAX];
         char texts[COLUMNS_MAX][REPORT_WORDS_BYTES];
         const json_t *wanted = saved_run_json(&row, of->wanted);
@@ -350,6 +368,10 @@ static void add_table(struct buffer *html, const struct saved_run *run,
         for (size_t k = 0; k < columns.count; k++) {
             const char *key = columns.keys[k];
             cells[k] = format_member(key, saved_run_json(&row, key), texts[k]);
+            if (of->figure != NULL && strcmp(key, "value") == 0 && cells[k] == texts[k]) {
+                const char *unit = figure_unit(text_in(row.json, of->figure));
+                strncat(texts[k], unit, sizeof texts[k] - strlen(texts[k]) - 1);
+            }
         }
         add_row(&table, cells);
     }
@@ -358,7 +380,8 @@ static void add_table(struct buffer *html, const struct saved_run *run,
     }
 }
 
-/* How many checks of a script failed, and why transactions were tried again. */
+/* Adds the checks of the script, the share of its statements that found rows, and the retries of
+ * its transactions by their causes. */
 static void add_checks(struct buffer *html, const struct saved_run *run)
 {
     static const char *const columns[] = {"*", "#number", NULL};
@@ -367,10 +390,12 @@ static void add_checks(struct buffer *html, const struct saved_run *run)
     } counts[] = {
         {"checks", "checks"},
         {"checks_failed", "checks that failed"},
-        {"retries_deadlock", "tried again after a deadlock"},
-        {"retries_serialization", "tried again after a serialization failure"},
-        {"retries_busy", "tried again after a lock or a busy server"},
-        {"retries_duplicate", "tried again after a duplicate key"},
+        {"found", "statements that found or changed rows"},
+        {"not_found", "statements that found or changed no row"},
+        {"retries_deadlock", "retries after a deadlock"},
+        {"retries_serialization", "retries after a serialization failure"},
+        {"retries_busy", "retries after a lock or a busy server"},
+        {"retries_duplicate", "retries after a duplicate key"},
     };
     const json_t *counters = json_object_get(run->json, "counters");
     struct page_table table = {0};
@@ -378,10 +403,9 @@ static void add_checks(struct buffer *html, const struct saved_run *run)
     for (size_t i = 0; i < COUNT_OF(counts); i++) {
         const double count = number_in(counters, counts[i].key);
         if (count > 0) {
-            const char *cells[] = {counts[i].words, WHOLE(count)};
-            table = is_open ? table : open_table(html, "Checks and tries", columns);
+            table = is_open ? table : open_table(html, "Checks and retries", columns);
             is_open = true;
-            add_row(&table, cells);
+            ADD_ROW(&table, counts[i].words, WHOLE(count));
         }
     }
     if (is_open) {
@@ -389,13 +413,13 @@ static void add_checks(struct buffer *html, const struct saved_run *run)
     }
 }
 
-/* Of an I/O trace: where the time of a read, a write, an fsync goes. */
+/* Adds the table of an I/O trace: the time of reads, writes and fsyncs in each layer. */
 static void add_trace(struct buffer *html, const struct saved_run *run)
 {
     static const char *const layers[] = {"total", "vfs", "queue", "device"};
-    static const char *const columns[] = {"*call",      "#count",      "#mean", "#vfs",
-                                          "#queue",     "#device",     "#p99",  "#p99 vfs",
-                                          "#p99 queue", "#p99 device", NULL};
+    static const char *const columns[] = {
+        "*call", "#count",           "#mean",      "#file system (vfs)", "#queue", "#device",
+        "#p99",  "#p99 file system", "#p99 queue", "#p99 device",        NULL};
     const json_t *calls = saved_run_json(run, "io_trace.calls");
     const json_t *server = saved_run_json(run, "io_trace.server");
     double lost = 0, open = 0;
@@ -420,12 +444,12 @@ static void add_trace(struct buffer *html, const struct saved_run *run)
     }
     figure_get(&run->figures, FIGURE_TRACE_LOST, &lost);
     figure_get(&run->figures, FIGURE_TRACE_OPEN, &open);
-    buffer_add_format(&note, "Records lost: %s; calls that ended before their requests: %s",
+    buffer_add_format(&note, "Trace records lost: %s; calls that ended before their requests: %s",
                       WHOLE(lost), WHOLE(open));
     for (size_t i = 0; i < json_array_size(server); i++) {
         const json_t *entry = json_array_get(server, i);
         const char *name = text_in(entry, "name");
-        buffer_add_format(&note, "; %.40s: the server counted %s, traced were %s", name,
+        buffer_add_format(&note, "; %.40s: the server counted %s, the trace %s", name,
                           WHOLE(number_in(entry, "counted")), WHOLE(number_in(entry, "traced")));
     }
     close_table(&table, buffer_text(&note));
@@ -434,8 +458,8 @@ static void add_trace(struct buffer *html, const struct saved_run *run)
 
 static void add_causes(struct buffer *html, const struct saved_run *run)
 {
-    static const char *const columns[] = {"#times",         " while",        " kind",
-                                          "+what was said", "#first – last", NULL};
+    static const char *const columns[] = {"#count",   " during",       " kind",
+                                          "+message", "#first – last", NULL};
     const json_t *causes = saved_run_json(run, "causes");
     double others = json_number_value(saved_run_json(run, "other_causes"));
     char text[160];
@@ -494,14 +518,14 @@ static void add_latencies(struct buffer *html, const struct saved_run *run)
     }
     figure_get(&run->figures, FIGURE_COUNTER_RESPONSES_UNANSWERED, &unanswered);
     snprintf(text, sizeof text,
-             "response: %s without an answer count with the time that they had waited, a lower "
-             "bound",
+             "response: %s batches without an answer count with the time that they had waited, a "
+             "lower bound",
              WHOLE(unanswered));
     close_table(&table, unanswered > 0 ? text : NULL);
 }
 
-/* What members of run.json are called on the page where their names would not say it. NULL: they
- * are shown elsewhere, or say nothing here. */
+/* The page's words for members of run.json whose keys are not clear by themselves. NULL: the page
+ * does not show the member here. */
 static const struct {
     const char *key, *words;
 } member_words[] = {
@@ -510,12 +534,23 @@ static const struct {
     {"host_settings", NULL},
     {"host_settings_changed", NULL},
     {"storage_source", NULL},
-    {"verdict", NULL}, /* the head of the page */
+    {"verdict", NULL}, /* at the top of the page */
     {"verdict_reason", NULL},
     {"soft", "(soft limit)"},
     {"hard", "(hard limit)"},
+    {"cpu_model", "CPU model"},
+    {"cpus", "CPUs"},
+    {"cpus_usable", "CPUs that append may use"},
     {"method", "rows appended by"},
-    {"is_embedded", "inside append"},
+    {"dialect", "SQL dialect"},
+    {"is_embedded", "database inside append"},
+    {"server_note", "note on the server"},
+    {"server_pid", "process of the server"},
+    {"server_name", "program of the server"},
+    {"client_bound", "limited by this machine"},
+    {"stop_reason", "ended"},
+    {"hash", "hash of the script"},
+    {"parameters", "parameter"},
     {"max_host_cpu_percent", "CPU of this machine, highest"},
     {"max_server_cpu_percent", "CPU of the server, highest"},
     {"max_client_cpu_percent", "CPU of append, highest"},
@@ -532,26 +567,37 @@ static const struct {
     {"max_server_memory_bytes", "memory of the server, highest"},
     {"max_client_memory_bytes", "memory of append, highest"},
     {"max_server_processes", "processes of the server, most"},
-    {"suspended_s", "append stood still for"},
+    {"server_cpu_us_per_row", "CPU time of the server for a row"},
+    {"suspended_s", "append was suspended for"},
+    {"server_read_mib", "read by the server's system calls"},
+    {"server_written_mib", "written by the server's system calls"},
+    {"server_read_calls", "system calls of the server that read"},
+    {"server_write_calls", "system calls of the server that write"},
+    {"storage_read_mib", "read from storage for the server"},
+    {"storage_written_mib", "written to storage by the server"},
+    {"iowait_percent", "CPUs idle while I/O was pending (iowait)"},
     {"device_read_mib", "read from the device"},
     {"device_written_mib", "written to the device"},
     {"device_reads", "reads of the device"},
     {"device_writes", "writes of the device"},
     {"device_flushes", "flushes of the device"},
-    {"device_read_ms", "a read of the device, mean"},
-    {"device_write_ms", "a write of the device, mean"},
-    {"device_flush_ms", "a flush of the device, mean"},
-    {"device_queue", "requests at the device, mean"},
+    {"device_read_ms", "time of a read of the device, mean"},
+    {"device_write_ms", "time of a write of the device, mean"},
+    {"device_flush_ms", "time of a flush of the device, mean"},
+    {"device_queue", "requests at the device at a time, mean"},
     {"device_busy_percent", "device busy, mean"},
     {"max_device_busy_percent", "device busy, highest"},
-    {"io_pressure_percent", "tasks waited for I/O"},
-    {"cpu_pressure_percent", "tasks waited for a CPU"},
-    {"memory_pressure_percent", "tasks waited for memory"},
+    {"io_pressure_percent", "I/O pressure (time in which some task waited for I/O)"},
+    {"cpu_pressure_percent", "CPU pressure (time in which some task waited for a CPU)"},
+    {"memory_pressure_percent", "memory pressure (time in which some task waited for memory)"},
     {"table_mib_before", "tables on the disk before"},
     {"table_mib_after", "tables on the disk after"},
+    {"disk_bytes_per_row", "disk space for a row"},
+    {"write_amplification", "bytes written to the disk for each byte of the rows"},
 };
 
-/* The words for a member: those of the list, else its name without unit. False: it is not shown. */
+/* Writes the words for a member: those of the list, else its key without the unit. False: the page
+ * does not show the member. */
 static bool word_member(const char *key, char *words, size_t size)
 {
     for (size_t i = 0; i < sizeof member_words / sizeof member_words[0]; i++) {
@@ -573,15 +619,18 @@ static void add_pair(struct buffer *html, const char *name, const char *text)
                       REPORT_ESCAPED(text));
 }
 
-/* The members of a value of run.json as rows, and those of its objects, in words, behind `before`.
- * Lists, what is not so and what is not known are left out, and what is deeper than `depth`. */
+/* Adds a value of run.json as a row whose name is `before` and the words of the key, or a row for
+ * each member of an object, down to `depth` objects. Lists, false and unknown values are left
+ * out. The parameters of the script keep their own names. */
 static void add_json(struct buffer *html, const char *before, const char *key, json_t *value,
                      int depth)
 {
     char name[REPORT_WORDS_BYTES], words[REPORT_WORDS_BYTES], text[REPORT_ESCAPED_BYTES] = "";
     const json_int_t whole = json_integer_value(value);
     const bool is_count = json_is_integer(value) && whole >= 0;
-    if (!word_member(key, words, sizeof words)) {
+    if (strcmp(before, "parameter ") == 0) {
+        snprintf(words, sizeof words, "%.*s", (int)sizeof words - 1, key);
+    } else if (!word_member(key, words, sizeof words)) {
         return;
     }
     snprintf(name, sizeof name, "%s%.*s", before, (int)(sizeof name - 1 - strlen(before)), words);
@@ -594,7 +643,7 @@ static void add_json(struct buffer *html, const char *before, const char *key, j
             add_json(html, name, member, entry, depth - 1);
         }
     } else if (is_count && strcmp(key, "port") == 0) {
-        snprintf(text, sizeof text, "%d", (int)whole); /* a name, no number */
+        snprintf(text, sizeof text, "%d", (int)whole); /* a port is a name: no separators */
     } else if (is_count) {
         snprintf(text, sizeof text, "%s",
                  strstr(key, "_bytes") != NULL ? UNITS_BYTES((uint64_t)whole)
@@ -605,12 +654,18 @@ static void add_json(struct buffer *html, const char *before, const char *key, j
     } else if (json_is_string(value) || json_is_true(value)) {
         snprintf(text, sizeof text, "%s", json_is_string(value) ? json_string_value(value) : "yes");
     }
-    if (text[0] != '\0' && !(key[0] == '\0' && strcmp(text, "off") == 0)) { /* not asked for */
+    if (strcmp(key, "stop_reason") == 0) {
+        snprintf(text, sizeof text, "%s", report_stop_words(json_string_value(value)));
+    } else if (strcmp(key, "memory_source") == 0 && json_is_string(value)) {
+        snprintf(text, sizeof text, "%s", describe_memory_source(json_string_value(value)));
+    }
+    /* the page leaves out an option that is off */
+    if (text[0] != '\0' && !(key[0] == '\0' && strcmp(text, "off") == 0)) {
         add_pair(html, name, text);
     }
 }
 
-/* The settings that the server told, by their own names. */
+/* Adds the settings that the server reported, under the server's own names. */
 static void add_settings(struct buffer *html, const struct saved_run *run)
 {
     static const char *const parts[][2] = {{"settings", ""},
@@ -621,19 +676,19 @@ static void add_settings(struct buffer *html, const struct saved_run *run)
         json_object_foreach(json_object_get(json_object_get(run->json, "server"), parts[i][0]),
                             setting, value)
         {
-            const char *told = json_string_value(value);
+            const char *text = json_string_value(value);
             char name[REPORT_WORDS_BYTES];
             snprintf(name, sizeof name, "%.70s%s", setting, parts[i][1]);
-            add_pair(html, name, told == NULL || told[0] == '\0' ? "not set" : told);
+            add_pair(html, name, text == NULL || text[0] == '\0' ? "not set" : text);
         }
     }
 }
 
-/* All that run.json says of where and how the run was. */
+/* Adds the machine, server, resources, script and options of a run, and how it ended. */
 static void add_environment(struct buffer *html, const struct saved_run *run)
 {
     static const char *const sections[][3] = {
-        {"Machine of append", "environment", ""},
+        {"Client machine", "environment", ""},
         {NULL, "version", "append"},
         {"Server", "server", "server"},
         {NULL, "connection", ""},
@@ -642,7 +697,7 @@ static void add_environment(struct buffer *html, const struct saved_run *run)
         {"Resources", "resources", ""},
         {"Disk", "io", ""},
         {"Workload", "workload", ""},
-        {"Settings and end", "plan", ""},
+        {"Options and end of the run", "plan", ""},
         {NULL, "outcome", ""},
     };
     buffer_add_text(html, "<h3>Environment</h3>\n<div class=\"cards\">\n");
@@ -679,7 +734,7 @@ static void add_environment(struct buffer *html, const struct saved_run *run)
     add_between(html, "<p class=\"note words\">Files: ", run->folder, "</p>\n");
 }
 
-/* The levels of a search, in the order in which they were tried. */
+/* Adds the levels of a search, in the order in which they were tried. */
 static void add_levels(struct buffer *html, const struct saved_run *run)
 {
     const struct csv_table *levels = &run->levels;
@@ -700,10 +755,39 @@ static void add_levels(struct buffer *html, const struct saved_run *run)
     close_table(&table, NULL);
 }
 
-/* A run's own section; folded where it is not the only one. */
+/* Adds the command line that makes the run again. */
+static void add_command(struct buffer *html, const struct saved_run *run)
+{
+    struct buffer line = {0};
+    report_add_command(&line, run);
+    if (line.length > 0) {
+        const bool has_ranks = json_array_size(json_object_get(run->json, "ranks")) > 0;
+        buffer_add_format(
+            html,
+            "<h3>Command line</h3>\n<div class=\"card\"><code>%s</code>\n"
+            "<p class=\"note\">To repeat the run%s, with the options that differ from "
+            "their defaults. --seed=%s also repeats the values of its rows.</p>"
+            "</div>\n",
+            REPORT_ESCAPED(buffer_text(&line)), has_ranks ? " (after mpirun and its options)" : "",
+            REPORT_ESCAPED(text_of(run, "plan.seed")));
+    }
+    html->has_failed |= line.has_failed;
+    buffer_fini(&line);
+}
+
+/* Adds how evenly the sessions appended. */
+static void add_fairness(struct buffer *html, const struct saved_run *run)
+{
+    const json_t *fairness = json_object_get(run->json, "fairness");
+    if (report_has_rows(run) && number_in(fairness, "sessions") > 1) {
+        add_table(html, run, &report_fairness);
+    }
+}
+
+/* Adds the section of a run; folded when the page has other runs. */
 static void add_run(struct buffer *html, const struct report *report, size_t index, bool is_only)
 {
-    static const char *const of_events[] = {"*event", "#at", "+what", NULL};
+    static const char *const of_events[] = {"*mark", "#time", "+event", NULL};
     static const char *const ledgers[] = {[FIGURE_GROUP_SESSIONS] = "Sessions",
                                           [FIGURE_GROUP_ROWS] = "Rows",
                                           [FIGURE_GROUP_BATCHES] = "Batches",
@@ -720,8 +804,8 @@ static void add_run(struct buffer *html, const struct report *report, size_t ind
         buffer_add_text(html, "<h3>Charts</h3>\n");
         add_charts(html, report, run->charts);
     } else {
-        add_between(html, "<p class=\"note\">Its charts: append report ", run->run.folder,
-                    ", or --all for those of all runs here</p>\n");
+        add_between(html, "<p class=\"note\">For the charts of this run: append report ",
+                    run->run.folder, "; for those of all runs on this page: --all</p>\n");
     }
     add_note(html, buffer_text(&run->absent));
     const struct event_list *events = &run->events;
@@ -735,7 +819,8 @@ static void add_run(struct buffer *html, const struct report *report, size_t ind
             ADD_ROW(&table, UNITS_COUNT(i + 1), at, events->entries[i].text);
         }
         if (events->count > EVENTS_SHOWN) {
-            buffer_add_format(html, "<tr><td colspan=\"3\">%zu more are in events.csv</td></tr>\n",
+            buffer_add_format(html,
+                              "<tr><td colspan=\"3\">%zu more events are in events.csv</td></tr>\n",
                               events->count - EVENTS_SHOWN);
         }
         close_table(&table, note);
@@ -753,6 +838,7 @@ static void add_run(struct buffer *html, const struct report *report, size_t ind
     add_table(html, &run->run, &report_hosts);
     add_table(html, &run->run, &report_ranks);
     add_table(html, &run->run, &report_expectations);
+    add_fairness(html, &run->run);
     add_table(html, &run->run, &report_transactions);
     add_table(html, &run->run, &report_statements);
     add_table(html, &run->run, &report_datasets);
@@ -762,6 +848,8 @@ static void add_run(struct buffer *html, const struct report *report, size_t ind
     add_latencies(html, &run->run);
     add_trace(html, &run->run);
     add_table(html, &run->run, &report_nodes);
+    add_command(html, &run->run);
+    add_table(html, &run->run, &report_weakened);
     add_environment(html, &run->run);
     buffer_add_text(html, is_only ? "</section>\n" : "</section>\n</details>\n");
 }
@@ -783,14 +871,14 @@ static void add_sweep(struct buffer *html, const struct report *report,
         buffer_add_format(html, ", each of %s rows", UNITS_COUNT(sweep->records[0]));
     }
     if (sweep->repeat > 1) {
-        buffer_add_format(html, ", each run %u times: the median, and the lowest and highest",
+        buffer_add_format(html, ", %u runs each: the median, and the lowest and highest value",
                           sweep->repeat);
     }
     if (pending > 0) {
         buffer_add_format(html, "; %zu of %zu runs have not ended yet", pending, sweep->run_count);
     }
     if (entry->left_out > 0) {
-        buffer_add_format(html, "; %u left no files that can be read", entry->left_out);
+        buffer_add_format(html, "; the files of %u runs cannot be read", entry->left_out);
     }
     buffer_add_format(html, "</p>\n%s",
                       entry->charts.count > 0 ? "<h3>Against sessions</h3>\n" : "");
@@ -798,7 +886,7 @@ static void add_sweep(struct buffer *html, const struct report *report,
     buffer_add_format(
         html, "<h3>Tables</h3>\n<div class=\"tables%s\">\n",
         columns_count * (report_sweep_varies(sweep) ? 2 : 1) > HALF_WIDTH_COLUMNS ? " wide" : "");
-    /* sessions down, rows across: the median of each cell, and from where to where its runs went */
+    /* sessions down, rows across; a cell has the median and the range of its runs */
     const struct figure *figure;
     const bool has_script = report_sweep_has_script(sweep);
     for (size_t f = 0; (figure = report_sweep_figure(has_script, f)) != NULL; f++) {
@@ -857,7 +945,7 @@ static void add_sweep(struct buffer *html, const struct report *report,
 
 void page_add(struct buffer *html, const struct report *report)
 {
-    /* the last two are of runs of scripts */
+    /* the last two columns only when a run has a script */
     const bool has_script = report_has_script(report);
     const char *const columns[] = {"!run",
                                    " database",
@@ -897,10 +985,10 @@ void page_add(struct buffer *html, const struct report *report)
             add_sweep(html, report, &report->sweeps[i]);
         }
         if (report->overview.count > 0) {
-            buffer_add_text(html, "<h3>Beside each other</h3>\n");
+            buffer_add_text(html, "<h3>All runs compared</h3>\n");
             if (strstr(report->runs[0].label, "×") != NULL) {
-                buffer_add_text(html, "<p class=\"note\">A run is named by its sessions × its rows "
-                                      "or its time.</p>\n");
+                buffer_add_text(html, "<p class=\"note\">The name of a run is its sessions × its "
+                                      "rows or its duration.</p>\n");
             }
             add_charts(html, report, report->overview);
         }
@@ -931,7 +1019,7 @@ void page_add(struct buffer *html, const struct report *report)
     }
     buffer_add_format(html,
                       "<footer>Made by append " APPEND_VERSION
-                      ". The files of the run have every figure, too.</footer>\n"
+                      ". The files of the run also have every figure.</footer>\n"
                       "</main>\n<script>%s</script>\n</body>\n</html>\n",
                       page_js);
 }

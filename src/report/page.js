@@ -1,9 +1,9 @@
-/* The charts of the page: values under the pointer and by the arrow keys, lines that can be
-   switched off, a zoom into time. Without this script the same charts stand still. Values are read
-   from the curves, whose coordinates are the values, or their logarithms. */
+/* The charts of the page: values under the pointer and with the arrow keys, lines that can be
+   switched off, zoom into time. Without this script the charts are pictures. The script reads the
+   values from the curves, whose coordinates are the values or their logarithms. */
 "use strict";
 (() => {
-  const WIDTH = 460; // of a drawing, in units of its own
+  const WIDTH = 460; // of a drawing, in its own units
   const CLOCK_STEPS = [10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200];
   const TIMES = [[1e3, "s"], [1, "ms"], [1e-3, "us"], [1e-6, "ns"]];
 
@@ -25,7 +25,7 @@
     return made;
   }
 
-  /* [from, to, value] of each level, or of each dot where the curve has no levels. */
+  /* Returns [from, to, value] of each level, or of each dot when the curve has no levels. */
   function readLevels(path) {
     const levels = [], isDots = !path.includes("H");
     let x = 0, y = 0;
@@ -71,7 +71,7 @@
       return parent.appendChild(made);
     }
 
-    /* The name of a line switches it off and on. */
+    /* Makes the name of a line switch the line off and on. */
     makeSwitch(button, line) {
       line.name = button.textContent;
       button.disabled = false;
@@ -86,14 +86,14 @@
       return this.frame.x + (at - this.view[0]) / (this.view[1] - this.view[0]) * this.frame.width;
     }
 
-    /* What is across below the pointer. */
+    /* Returns the value on the x axis below the pointer. */
     fromPointer(event) {
       const box = this.svg.getBoundingClientRect(), {x, width} = this.frame;
       const share = ((event.clientX - box.left) * WIDTH / box.width - x) / width;
       return this.view[0] + Math.min(1, Math.max(0, share)) * (this.view[1] - this.view[0]);
     }
 
-    /* Seconds as on the axis: 12.5, beyond five minutes 7:30, beyond an hour 1:05:00. */
+    /* Formats seconds as on the axis: 12.5, from five minutes 7:30, from an hour 1:05:00. */
     clock(seconds, decimals) {
       const minutes = Math.floor(seconds / 60), hours = Math.floor(minutes / 60);
       const two = (value, wide = 2) => value.padStart(wide, "0");
@@ -115,7 +115,7 @@
       return words[this.across]();
     }
 
-    /* Shows each line's level at a place, or its dot that is nearest. */
+    /* Shows each line's level at a place, or its nearest dot. */
     select(at, isSpoken) {
       const distance = (level) => Math.abs(level[0] - at);
       const found = this.lines.filter((line) => !line.isHidden && line.levels.length > 0).map((line) => ({line,
@@ -150,7 +150,7 @@
       [this.cursor, this.tip, this.chosen].forEach((part) => { part.style.display = "none"; });
     }
 
-    /* To the next level or dot in sight. */
+    /* Moves to the next visible level or dot. */
     step(direction) {
       const [low, high] = this.view;
       const places = this.lines.filter((line) => !line.isHidden).flatMap((line) => line.levels)
@@ -159,7 +159,7 @@
       this.select(places.find((at) => !((at - this.at) * direction <= 1e-9)) ?? this.at, true);
     }
 
-    /* Shows a part of the time; the ticks and the numbers of the marks go along. */
+    /* Shows a part of the time, with new ticks; the labels of the marks move along. */
     show(view) {
       const low = Math.max(this.whole[0], view[0]), high = Math.min(this.whole[1], view[1]);
       if (high - low < (this.whole[1] - this.whole[0]) / 1e4) {

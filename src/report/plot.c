@@ -1,7 +1,7 @@
 /*
- * Charts by gnuplot, as text and as PNG. It has the points in its script, on its standard input. No
- * shell, no start-up files of the user, and of texts of others nothing but letters and digits
- * stands in the script as it is.
+ * Charts by gnuplot, as text and as PNG. gnuplot reads a script with the points from its standard
+ * input, without a shell and without the user's start-up files. In texts from outside only letters,
+ * digits and harmless signs are written as they are.
  */
 #include <errno.h>
 #include <math.h>
@@ -23,7 +23,7 @@ enum {
     QUOTED_BYTES = 4 * CHART_TEXT_BYTES + 8,
 };
 
-/* In quotes: all that might be more to gnuplot than text is written by its code. */
+/* Writes a text in quotes for gnuplot; characters with a meaning for gnuplot become octal codes. */
 static const char *quote(const char *text, char quoted[QUOTED_BYTES])
 {
     static const char plain[] = " ,-./0123456789:=ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrs"
@@ -37,12 +37,12 @@ static const char *quote(const char *text, char quoted[QUOTED_BYTES])
     return quoted;
 }
 
-/* In a text of its own, valid to the end of the block: for arguments of a format. */
+/* The same with a text of its own, valid to the end of the block: for arguments of a format. */
 #define QUOTED(text) quote((text), (char[QUOTED_BYTES]){0})
 
-/* The drawing's size and looks, or with `columns` it is a text of that width. Colours are Okabe and
- * Ito's, which people with any colour vision tell apart. */
-static void add_looks(struct buffer *script, const struct chart *chart, unsigned columns)
+/* Adds the terminal, size and style: a text of `columns` columns, or a PNG with 0. The colours are
+ * Okabe and Ito's, which people with any colour vision can distinguish. */
+static void add_style(struct buffer *script, const struct chart *chart, unsigned columns)
 {
     static const char *const colors[CHART_SERIES_MAX] = {
         "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a5195", "#666666",
@@ -69,17 +69,21 @@ static void add_looks(struct buffer *script, const struct chart *chart, unsigned
                     "set border 3; set tics nomirror; set style fill solid 0.85 noborder\n");
 }
 
-/* `unit_s`: of the time across. */
+/* Returns the label of an x axis over time whose unit is `unit_s` seconds. */
+static const char *label_time(double unit_s)
+{
+    if (unit_s > 60) {
+        return "time since the start, h";
+    }
+    return unit_s > 1 ? "time since the start, min" : "time since the start, s";
+}
+
+/* Adds the axes and the marks. `unit_s`: seconds in the unit of the x axis, when it is time. */
 static void add_axes(struct buffer *script, const struct chart *chart, double unit_s)
 {
-    const char *const across[] = {unit_s > 60  ? "time since the start, h"
-                                  : unit_s > 1 ? "time since the start, min"
-                                               : "time since the start, s",
-                                  "share of calls, %",
-                                  "share of the sessions, %",
-                                  "sessions",
-                                  chart->label,
-                                  "rows in the tables"};
+    const char *const across[] = {
+        label_time(unit_s), "share of calls, %", "share of the sessions, %",
+        "sessions",         chart->label,        "rows in the tables"};
     buffer_add_format(script, "set xlabel %s; %s\n", QUOTED(across[chart->across]),
                       chart->is_log ? "set logscale y" : "set yrange [0:*]");
     if (chart->across == CHART_OVER_TIME || chart->across == CHART_OVER_SHARE ||
@@ -102,7 +106,7 @@ static void add_axes(struct buffer *script, const struct chart *chart, double un
         buffer_add_text(script, ")\n");
     }
     for (size_t i = 0; i < chart->mark_count; i++) {
-        const double at = chart->marks[i] / unit_s;
+        const double at = chart->marks[i].at / unit_s;
         buffer_add_format(script,
                           "set arrow from %.10g, graph 0 to %.10g, graph 1 nohead back dt 3 lc rgb "
                           "'#b42318'; set label '%zu' at %.10g, graph 0.955 offset character "
@@ -111,7 +115,8 @@ static void add_axes(struct buffer *script, const struct chart *chart, double un
     }
 }
 
-/* Each line as a block of data: from, to, y, lowest, highest, and y in words. */
+/* Adds each line as a block of data (from, to, y, lowest, highest, y as text), and the command that
+ * plots the lines. */
 static void add_curves(struct buffer *script, const struct chart *chart, bool is_text,
                        double unit_s)
 {
@@ -143,8 +148,8 @@ static void add_curves(struct buffer *script, const struct chart *chart, bool is
                               "$s%zu using 1:3 with %s lt %zu",
                               i, i, i, is_text ? "lines" : "linespoints", i);
         } else {
-            /* Levels, and what leads from one to the next. Steps leave out the last level, and from
-             * the other side the first. */
+            /* Levels, and vertical lines between them: "steps" leave out the last level, "fsteps"
+             * the first. */
             buffer_add_format(script,
                               "$s%zu using 1:3:($2-$1):(0) with vectors nohead lt %zu notitle, "
                               "$s%zu using 1:3 with steps lt %zu notitle, $s%zu using 2:3 with "
@@ -162,16 +167,15 @@ void plot_add(struct buffer *drawing, const struct chart *chart, unsigned column
 {
     static const char *const argv[] = {"gnuplot", "-d", "-", NULL};
     const bool is_time = chart->across == CHART_OVER_TIME;
-    const double unit_s = is_time && chart->end >= 3 * 3600 ? 3600
-                          : is_time && chart->end >= 300    ? 60
-                                                            : 1;
+    const double unit_of_long_s = chart->end >= 3 * 3600 ? 3600 : 60;
+    const double unit_s = is_time && chart->end >= 300 ? unit_of_long_s : 1;
     if (error_is_set(error)) {
         return;
     }
     struct buffer script = {0};
     struct child_output child = {.end.code = -1};
     enum child_result result = CHILD_FAILED;
-    add_looks(&script, chart, columns);
+    add_style(&script, chart, columns);
     add_axes(&script, chart, unit_s);
     add_curves(&script, chart, columns > 0, unit_s);
     FILE *file = tmpfile();
@@ -181,17 +185,19 @@ void plot_add(struct buffer *drawing, const struct chart *chart, unsigned column
     }
     if (result == CHILD_NOT_FOUND) {
         error_set(error, ERROR_NOT_FOUND, 0, NULL,
-                  "--text and --png draw with gnuplot, which is not installed (package "
-                  "gnuplot-nox); the page of append report needs none");
+                  "--text and --png need gnuplot, which is not installed: install the package "
+                  "gnuplot-nox, or use the page, which does not need gnuplot");
     } else if (result == CHILD_TIMED_OUT) {
-        error_set(error, ERROR_TIMEOUT, 0, NULL, "gnuplot was ended after %d s", TIMEOUT_S);
+        error_set(error, ERROR_TIMEOUT, 0, NULL, "gnuplot did not finish in %d s and was ended",
+                  TIMEOUT_S);
     } else if (result == CHILD_KILLED) {
         error_set(error, ERROR_UNSUPPORTED, 0, NULL, "gnuplot was ended by signal %d",
                   child.end.signal);
     } else if (result != CHILD_EXITED) {
-        error_set(error, ERROR_SYSTEM, errno, NULL, "gnuplot cannot be run: %s", strerror(errno));
+        error_set(error, ERROR_SYSTEM, errno, NULL, "gnuplot cannot be started: %s",
+                  strerror(errno));
     } else if (child.end.code != 0 || child.out.length == 0) {
-        /* what it said last stands behind the place where the script went wrong */
+        /* gnuplot's message follows the last "line N: " */
         const char *said = buffer_text(&child.err);
         for (const char *at = said; (at = strstr(at, "line ")) != NULL;) {
             at += strlen("line ");
@@ -213,7 +219,7 @@ void plot_add(struct buffer *drawing, const struct chart *chart, unsigned column
 static void add_line(struct buffer *text, unsigned columns, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* A line, cut at the width of the terminal; nothing in it can steer that. */
+/* Adds a line, cut at the width of the terminal and without control characters. */
 static void add_line(struct buffer *text, unsigned columns, const char *format, ...)
 {
     char line[LINE_BYTES], clean[LINE_BYTES];
@@ -232,7 +238,8 @@ static void add_charts(struct buffer *text, const struct report *report, struct 
         const struct chart *chart = &report->charts.entries[i];
         const bool is_bars = chart->across == CHART_OVER_RUNS;
         struct buffer drawing = {0};
-        buffer_add_text(text, "\n"); /* upright text is not for a terminal: the unit stands here */
+        /* a terminal has no vertical text: the title also names the y axis */
+        buffer_add_text(text, "\n");
         add_line(text, columns, "%s%s%s%s", chart->title, is_bars ? "" : ": ",
                  is_bars ? "" : chart->label, chart->is_log ? " (log scale)" : "");
         if (chart->note[0] != '\0') {
@@ -240,7 +247,7 @@ static void add_charts(struct buffer *text, const struct report *report, struct 
         }
         plot_add(&drawing, chart, columns, error);
         text->has_failed |= drawing.has_failed;
-        /* without the blanks at the ends of lines and the empty lines around it */
+        /* without blanks at the ends of lines, and without empty lines before and after */
         char *rest = drawing.has_failed ? NULL : drawing.bytes;
         size_t blank = 0;
         for (bool has_begun = false; rest != NULL;) {
@@ -263,8 +270,8 @@ static void add_charts(struct buffer *text, const struct report *report, struct 
     }
 }
 
-/* The verdict and the figures of a run, its charts, and its events: those that the charts have
- * lines for, and what could not be read. */
+/* Adds the verdict, figures and charts of a run, its first events, which the charts mark, and a
+ * note about unreadable events. */
 static void add_run(struct buffer *text, const struct report *report, const struct report_run *run,
                     unsigned columns, struct error *error)
 {
@@ -295,7 +302,7 @@ static void add_run(struct buffer *text, const struct report *report, const stru
                  (double)events->entries[i].at_ns / (double)MONO_NS_PER_S, events->entries[i].text);
     }
     if (events->count > CHART_MARKS_MAX) {
-        add_line(text, columns, "       %zu more are in events.csv",
+        add_line(text, columns, "       %zu more events are in events.csv",
                  events->count - CHART_MARKS_MAX);
     }
     if (note[0] != '\0') {
@@ -342,7 +349,7 @@ enum status report_add_text(struct buffer *text, const struct report *report, un
             }
             add_line(text, columns, "%s", line);
         }
-        add_line(text, columns, "--all draws the charts of each run, too.");
+        add_line(text, columns, "--all also draws the charts of each run.");
     }
     for (size_t i = 0; i < report->run_count && report->has_run_charts; i++) {
         buffer_add_text(text, i > 0 || report->overview.count > 0 ? "\n\n" : "");

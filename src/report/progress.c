@@ -14,15 +14,15 @@ enum {
     PARTS_MAX = 12,
     PART_BYTES = 96,
     LINE_BYTES = 1024,
-    POINTS_TO_TELL = 3,    /* from so many a trend is read */
-    LONG_S = 60,           /* a run that takes longer is worth a word */
-    ROWS_TO_TIME = 100000, /* fewer are counted too soon to say what a row costs */
+    POINTS_TO_TELL = 3,    /* fewer points do not show a trend */
+    LONG_S = 60,           /* a run that takes longer gets a hint about its reads */
+    ROWS_TO_TIME = 100000, /* a count of fewer rows is too short to time a row */
 };
 
-/* A minute or so of one CPU. */
+/* About a minute of one CPU. */
 #define MANY_ROWS_READ 1e9
 
-/* Pieces of the line. Those with the highest rank are left out first; rank 0 stays. */
+/* Parts of the line. The part with the highest rank is left out first; rank 0 always stays. */
 struct parts {
     size_t count;
     struct part {
@@ -67,18 +67,18 @@ static double rows_of(const struct progress_state *now)
     return (double)now->total->counters[RECORDER_ROWS_ACKNOWLEDGED];
 }
 
-/* Since rows began to go. */
+/* Returns the seconds since the gate opened. */
 static double seconds_worked(const struct progress_state *now)
 {
     return figures_seconds(now->interval->end_ns - now->work_start_ns);
 }
 
 /*
- * Seconds until all rows are in, by the trend, or until the time is over. What a row costs grows
- * with the rows that are there when every batch is followed by count(*), so the time of n rows is
- * taken for c0 n + c1 n², through now and the moment at which half of today's rows were in. Where
- * rows got cheaper (caches, sessions that started late), the cost of the second half is taken as it
- * is. Negative: nothing is known.
+ * Estimates the seconds until all rows are acknowledged or --duration is over. With a count(*)
+ * after every batch the cost of a row grows with the table, so the time of n rows is taken as c0 n
+ * + c1 n²; the curve goes through now and through the moment at which half of these rows were
+ * acknowledged. When rows became cheaper (caches, sessions that started late), the cost of the
+ * second half is taken as constant. Negative: unknown.
  */
 static double seconds_left(const struct progress *progress, const struct progress_state *now)
 {
@@ -96,7 +96,7 @@ static double seconds_left(const struct progress *progress, const struct progres
         const double c0 = late - c1 * (rows + half.rows);
         left = rows < all ? c0 * (all - rows) + c1 * (all * all - rows * rows) : 0;
         const double rate = (double)plan->rate_rows_per_s;
-        /* within a second of its schedule a run ends with it */
+        /* a run within a second of its schedule ends on schedule */
         if (rate > 0 && (left < all / rate - s || rate * s - rows < rate)) {
             left = all / rate - s;
         }
@@ -120,7 +120,7 @@ static void add_work(struct parts *parts, const struct progress *progress,
     const struct plan *plan = progress->plan;
     const struct interval *interval = now->interval;
     const double seconds = figures_seconds(interval->end_ns - interval->start_ns);
-    /* of its rows or of its time, whichever is nearer to its end */
+    /* the share of rows, time or transactions, whichever is nearest to its end */
     const double of_rows = plan->records > 0 ? rows_of(now) / (double)plan->records : 0;
     const double of_time =
         plan->duration_ns > 0 ? seconds_worked(now) / figures_seconds(plan->duration_ns) : 0;
@@ -132,7 +132,7 @@ static void add_work(struct parts *parts, const struct progress *progress,
     add_part(parts, 3, "sessions %s/%s", UNITS_COUNT(interval->sessions_alive),
              UNITS_COUNT(plan_sessions_all(plan)));
     const struct plan_work *work = plan_work(plan);
-    /* Cut, not rounded: 100 % is shown when all rows are in and not before. */
+    /* Cut, not rounded: 100 % appears only when all rows are acknowledged. */
     add_part(parts, 0, "%s %s %.1f%%", work->many, UNITS_COUNT(now->total->counters[work->done]),
              floor(share * 1000) / 10);
     if (seconds > 0) {
@@ -159,7 +159,7 @@ static void add_work(struct parts *parts, const struct progress *progress,
     }
     const uint64_t errors = figures_errors(total);
     add_part(parts, errors > 0 ? 0 : 1, "errors %s", UNITS_COUNT(errors));
-    /* the time left, or why a run whose rows are in or whose time is over has not ended */
+    /* the time left, or at 100 % the reason why the run has not ended */
     const double left = seconds_left(progress, now);
     const uint64_t working = interval->sessions_working;
     if (share >= 1 && working > 0) {
@@ -234,27 +234,27 @@ void progress_announce(struct progress *progress, uint64_t rows_before, int64_t 
                  SECONDS(rows * each / (double)(cpus > 0 ? cpus : 1)));
     }
     snprintf(line, sizeof line,
-             "count(*) is to run %s times over up to %s rows: %s rows in all%s. Where the database "
-             "counts them one by one the run slows down as the table grows; --read-every N counts "
-             "less often, --read none not at all",
+             "count(*) will run %s times over up to %s rows: %s rows in all%s. If the database "
+             "counts rows one by one, the run slows down as the table grows; --read-every N counts "
+             "less often, --read none never",
              UNITS_COUNT((uint64_t)ceil(reads)), UNITS_COUNT(rows_before + plan->records),
              UNITS_COUNT((uint64_t)rows), time);
     notice_keep(&progress->notice, line);
 }
 
-/* Once it shows that reading makes the run long: how long, and how long it is without. */
-static void tell_reads(struct progress *progress, const struct progress_state *now)
+/* Shows once, when reads make the run long, the time left with and without reads. */
+static void hint_at_reads(struct progress *progress, const struct progress_state *now)
 {
     const struct plan *plan = progress->plan;
     const double append_ns = (double)recorder_histogram(now->total, OPERATION_APPEND)->sum_ns;
     const double read_ns = (double)recorder_histogram(now->total, OPERATION_READ)->sum_ns;
     const double left = seconds_left(progress, now);
-    if (progress->has_told_reads || plan->script != NULL || plan->duration_ns > 0 ||
+    if (progress->has_shown_reads || plan->script != NULL || plan->duration_ns > 0 ||
         plan->rate_rows_per_s > 0 || progress->point_count < POINTS_TO_TELL || left < LONG_S ||
         read_ns < append_ns) {
         return;
     }
-    progress->has_told_reads = true;
+    progress->has_shown_reads = true;
     const double without = seconds_worked(now) * append_ns / (append_ns + read_ns) *
                            (double)plan->records / rows_of(now);
     char line[LINE_BYTES];
@@ -270,7 +270,7 @@ void progress_show(struct progress *progress, const struct progress_state *now)
         return;
     }
     if (now->work_start_ns >= 0) {
-        /* a long run keeps every second, every fourth … of its points */
+        /* a long run keeps every second point, then every fourth, and so on */
         if (progress->point_count == PROGRESS_POINTS) {
             progress->point_count /= 2;
             for (size_t i = 0; i < progress->point_count; i++) {
@@ -279,7 +279,7 @@ void progress_show(struct progress *progress, const struct progress_state *now)
         }
         progress->points[progress->point_count++] =
             (struct progress_point){seconds_worked(now), rows_of(now)};
-        tell_reads(progress, now);
+        hint_at_reads(progress, now);
     }
     if (!progress->notice.is_terminal && now->interval->end_ns < progress->next_line_ns) {
         return;
@@ -302,9 +302,8 @@ void load_progress_init(struct load_progress *progress, const struct plan *plan)
     *progress = (struct load_progress){.is_quiet = plan->is_quiet};
     notice_init(&progress->notice, STDERR_FILENO);
     progress->notice.is_terminal = progress->notice.is_terminal && plan->progress_ns == 0;
-    progress->step_ns = plan->progress_ns > 0          ? plan->progress_ns
-                        : progress->notice.is_terminal ? MONO_NS_PER_S
-                                                       : 10 * MONO_NS_PER_S;
+    progress->step_ns = progress->notice.is_terminal ? MONO_NS_PER_S : 10 * MONO_NS_PER_S;
+    progress->step_ns = plan->progress_ns > 0 ? plan->progress_ns : progress->step_ns;
     progress->next_ns = progress->step_ns;
 }
 

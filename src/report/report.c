@@ -18,7 +18,7 @@ static enum status no_memory(struct error *error)
     return STATUS_REJECTED;
 }
 
-/* `sweep` and `place`: NULL where the run is of none. */
+/* Reads a run. `sweep` and `place` are NULL for a run that belongs to no sweep. */
 static enum status add_run(struct report *report, const char *folder,
                            const struct saved_sweep *sweep, const struct saved_sweep_run *place,
                            struct error *error)
@@ -44,7 +44,7 @@ static enum status add_run(struct report *report, const char *folder,
     return STATUS_OK;
 }
 
-/* The shortest way that tells all of them apart. */
+/* Labels all runs in the shortest way that gives each a label of its own. */
 static void label_runs(struct report *report)
 {
     enum {
@@ -110,7 +110,7 @@ enum status report_read(struct report *report, const char *const *folders, size_
         report->sweep_count += status == STATUS_OK ? 1 : 0;
         for (size_t j = 0; status == STATUS_OK && j < sweep->run_count; j++) {
             char path[SAVED_RUN_PATH_BYTES + SAVED_SWEEP_NAME_BYTES];
-            struct error run_error; /* a failed run may have left nothing: the others are shown */
+            struct error run_error; /* dropped: a failed run may have left no files */
             error_clear(&run_error);
             saved_sweep_run_folder(sweep, &sweep->runs[j], path);
             if (sweep->runs[j].state != SAVED_PENDING &&
@@ -157,7 +157,8 @@ static enum status refuse_path(struct error *error, const char *path)
     return STATUS_REJECTED;
 }
 
-/* In place of a file that begins so: any other is somebody's. */
+/* Writes a file, whole or not at all. It replaces only a file that begins with `begin`: any other
+ * file is not from this program. */
 static enum status write_whole(const char *path, const char *begin, const struct buffer *content,
                                struct error *error)
 {
@@ -175,7 +176,7 @@ static enum status write_whole(const char *path, const char *begin, const struct
         fclose(file);
         if (length != wanted || memcmp(bytes, begin, wanted) != 0) {
             error_set(error, ERROR_USAGE, 0, NULL,
-                      "%s is there and was not made by append report: give another name with --out",
+                      "%s exists and was not made by append report: give another name with --out",
                       path);
             return STATUS_REJECTED;
         }

@@ -20,8 +20,8 @@ void screen_add(FILE *stream, const char *format, ...)
     fprintf(stream, "%s\n", line);
 }
 
-/* Bytes of `text` that go on one line: up to the last blank that fits and does not part a number
- * from its unit, or the whole first word. */
+/* Returns the bytes of `text` for one line: up to the last blank that fits and does not separate a
+ * number from its unit, or the whole first word. */
 static size_t break_text(const char *text, unsigned columns)
 {
     const size_t fitting = text_fit(text, columns);

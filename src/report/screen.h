@@ -1,7 +1,7 @@
 /*
- * Reports for a terminal: lines of SCREEN_COLUMNS, free of control characters whatever they were
- * made of. What is longer goes on in the next line, broken between words; a word that is wider than
- * a line (a path, a URL) stands whole. Nothing is cut.
+ * Reports for a terminal: lines of at most SCREEN_COLUMNS columns, without control characters. A
+ * longer text is broken between words; a word that is wider than a line (a path, a URL) stays
+ * whole. No text is cut.
  */
 #ifndef REPORT_SCREEN_H
 #define REPORT_SCREEN_H
@@ -17,10 +17,11 @@ enum {
 /* Writes one line. */
 void screen_add(FILE *stream, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Writes a label and a text beside it, which begins at `column` and is broken where it must be. */
+/* Writes a label and a text after it. The text begins at `column` and is broken into lines. */
 void screen_add_wrapped(FILE *stream, const char *label, unsigned column, const char *text);
 
-/* Writes where the files are, whole, however long: it is there to be copied; or that it is gone. */
+/* Writes the folder of the files, and whether it is gone. The path is never broken, so that the
+ * user can copy it. */
 void screen_add_files(FILE *stream, const char *folder);
 
 #endif

@@ -1,9 +1,8 @@
 /*
- * A chart as SVG: colours, fonts and the look of lines are the page's (page.css).
+ * A chart as SVG. The page's style sheet (page.css) has the colours, fonts and lines.
  *
- * The curves are a drawing of their own whose coordinates are the values (their logarithms
- * where an axis is logarithmic), so that page.js finds each value in its path, and zooms by
- * changing what part of it is seen.
+ * The curves are an inner <svg> whose coordinates are the values (their logarithms on a logarithmic
+ * axis). So page.js reads each value from its path, and zooms by changing the viewBox.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -15,23 +14,24 @@
 #include "report/report.h"
 
 enum {
-    WIDTH = 460, /* of the drawing, in units of its own */
+    WIDTH = 460, /* of the drawing, in its own units */
     HEIGHT = 255,
     TOP = 12,
     TOP_WITH_MARKS = 24,
     BOTTOM = 44,
     RIGHT = 14,
-    CHARACTER = 8, /* the width of one in a label, at most */
+    CHARACTER = 8, /* largest width of a character in a label */
     BAR_HEIGHT = 26,
-    BAR_VALUE = 80, /* room for the value at a bar's end */
+    BAR_VALUE = 80, /* width for the value at the end of a bar */
     TICKS_MAX = 48,
-    TICKS_UP = 4, /* wanted */
+    TICKS_UP = 4, /* about so many ticks on the y axis */
     TICKS_ACROSS = 5,
     NINES_MAX = 9,
     SESSIONS_LOG_RATIO = 12,
+    MARK_CHARACTERS = 24, /* of an event's text beside its number */
 };
 
-/* Less than any figure is written with. */
+/* Smaller than any value in the files. */
 #define STEP_LEAST 1e-12
 
 struct tick {
@@ -50,7 +50,7 @@ struct drawing {
     struct buffer *html;
     const struct chart *chart;
     struct axis x, y;
-    double left, top, width, height; /* of the curves' part */
+    double left, top, width, height; /* of the area of the curves */
 };
 
 static void add_tick(struct axis *axis, double at, const char *format, ...)
@@ -68,7 +68,7 @@ static void add_tick(struct axis *axis, double at, const char *format, ...)
     }
 }
 
-/* A time in ms with the unit that gives it few digits. */
+/* Adds a tick for a time in ms, labelled in the unit that gives the fewest digits. */
 static void add_ms_tick(struct axis *axis, double ms)
 {
     static const struct {
@@ -82,16 +82,22 @@ static void add_ms_tick(struct axis *axis, double ms)
     add_tick(axis, ms, "%.4g%s", ms / units[i].ms, ms > 0 ? units[i].name : "");
 }
 
-/* Steps of 1, 2 or 5 times a power of ten, from STEP_LEAST. */
+/* Returns a step of 1, 2 or 5 times a power of ten, at least STEP_LEAST. */
 static double round_step(double rough)
 {
+    static const struct {
+        double below, step;
+    } leads[] = {{1.5, 1}, {3, 2}, {7, 5}, {INFINITY, 10}};
     rough = fmax(rough, STEP_LEAST);
     const double power = pow(10, floor(log10(rough)));
-    const double lead = rough / power;
-    return power * (lead < 1.5 ? 1 : lead < 3 ? 2 : lead < 7 ? 5 : 10);
+    size_t i = 0;
+    while (rough / power >= leads[i].below) {
+        i++;
+    }
+    return power * leads[i].step;
 }
 
-/* From 0 to `high`. */
+/* Makes an axis from 0 to `high`. */
 static void fit_linear(struct axis *axis, double high, double step, bool is_ms)
 {
     const int decimals = (int)ceil(-log10(step) - 1e-9);
@@ -110,8 +116,8 @@ static void fit_linear(struct axis *axis, double high, double step, bool is_ms)
     }
 }
 
-/* What stands across. Times as people read a clock: 12, 0.5 below five minutes, 7:30 and 1:05:00
- * beyond; page.js does the same where it zooms. */
+/* Makes the x axis. Times are shown as on a clock: 12 or 0.5 below five minutes, then 7:30 and
+ * 1:05:00. page.js does the same when it zooms. */
 static void fit_across(struct axis *axis, const struct chart *chart)
 {
     static const int steps[] = {60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200};
@@ -144,7 +150,7 @@ static void fit_across(struct axis *axis, const struct chart *chart)
                      100 - pow(10, 2 - nines));
         }
     } else if (chart->across == CHART_OVER_SESSIONS) {
-        /* a tick at each number of sessions; labels that have no room are left out */
+        /* a tick at each number of sessions; add_axes leaves out labels without room */
         double low = 1, high = 1;
         double next = 0;
         while (axis->count < TICKS_MAX && isfinite(next)) {
@@ -169,7 +175,21 @@ static void fit_across(struct axis *axis, const struct chart *chart)
     }
 }
 
-/* From 0 to above the highest: a line is not to run along the border. */
+/* Returns the last of 1, 2, 5 and 10 that is not above `value`, or the first not below it. */
+static double round_lead(double value, bool is_up)
+{
+    static const double leads[] = {1, 2, 5, 10};
+    double lower = leads[0];
+    for (size_t i = 0; i < COUNT_OF(leads); i++) {
+        if (is_up && value <= leads[i]) {
+            return leads[i];
+        }
+        lower = value >= leads[i] ? leads[i] : lower;
+    }
+    return is_up ? leads[COUNT_OF(leads) - 1] : lower;
+}
+
+/* Makes the y axis: from 0 to above the highest value, so that no line runs along the border. */
 static void fit_values(struct axis *axis, const struct chart *chart)
 {
     double low, high;
@@ -178,15 +198,15 @@ static void fit_values(struct axis *axis, const struct chart *chart)
     const double top = high > 0 ? high : 1, step = round_step(top / TICKS_UP);
     const double last = step * ceil(top / step - 1e-9);
     if (chart->is_log && low <= high) {
-        /* times in ms, the ticks at 1, 2 and 5 times the powers of ten, or at those alone, or at
-         * every second of them */
+        /* times in ms; ticks at 1, 2 and 5 times the powers of ten, or at the powers of ten, or at
+         * every second power */
         static const double leads[] = {1, 2, 5};
         const int first = (int)floor(log10(low));
         const double low_power = pow(10, first), high_power = pow(10, floor(log10(high)));
         const double from = low / low_power, to = high / high_power;
         axis->is_log = true;
-        axis->low = low_power * (from >= 5 ? 5 : from >= 2 ? 2 : 1);
-        axis->high = high_power * (to <= 1 ? 1 : to <= 2 ? 2 : to <= 5 ? 5 : 10);
+        axis->low = low_power * fmin(5, round_lead(from, false));
+        axis->high = high_power * round_lead(to, true);
         axis->high = axis->high > axis->low ? axis->high : axis->low * 10;
         const double decades = log10(axis->high / axis->low);
         for (int power = first; power <= first + (int)decades + 1; power += decades > 7 ? 2 : 1) {
@@ -199,7 +219,7 @@ static void fit_values(struct axis *axis, const struct chart *chart)
         }
     } else if (strcmp(chart->unit, "%") == 0 &&
                (chart->across == CHART_OVER_TIME || chart->across == CHART_OVER_ROWS)) {
-        fit_linear(axis, 105, 20, false); /* a machine that is wholly busy is seen, too */
+        fit_linear(axis, 105, 20, false); /* a line at 100 % stays below the border */
     } else {
         fit_linear(axis, last < top * 1.02 ? last + step / 2 : last, step,
                    strcmp(chart->unit, "ms") == 0);
@@ -211,7 +231,7 @@ static double coordinate(const struct axis *axis, double value)
     return axis->is_log ? log10(fmax(value, 1e-9)) : value;
 }
 
-/* Where on the axis a value stands: 0 at its low end, 1 at its high one. */
+/* Returns the place of a value on the axis: 0 at the low end, 1 at the high end. */
 static double share(const struct axis *axis, double at)
 {
     const double low = coordinate(axis, axis->low), high = coordinate(axis, axis->high);
@@ -223,7 +243,7 @@ static double x_of(const struct drawing *drawing, double at)
     return drawing->left + drawing->width * share(&drawing->x, at);
 }
 
-/* Labels across that would stand on the one before are left out. */
+/* Whether a label on the x axis does not cover the one before; moves *end to its end if so. */
 static bool has_room(double center, const char *label, double *end)
 {
     const double half = (double)strlen(label) * CHARACTER / 2;
@@ -234,7 +254,7 @@ static bool has_room(double center, const char *label, double *end)
     return true;
 }
 
-/* The ticks, and what the axes are; the times of latencies have their units in their ticks. */
+/* Adds the axes with ticks and labels; ticks of latencies have their own units. */
 static void add_axes(const struct drawing *drawing, int height)
 {
     static const char *const across[] = {
@@ -257,7 +277,7 @@ static void add_axes(const struct drawing *drawing, int height)
         const struct tick *tick = &drawing->x.ticks[i];
         const double x = x_of(drawing, tick->at);
         buffer_add_format(html, "<path d=\"M%.1f %gV%g\"/>", x, drawing->top, bottom);
-        /* the last one within the drawing */
+        /* keeps the last label inside the drawing */
         const double middle = fmin(x, WIDTH - (double)strlen(tick->label) * CHARACTER / 2);
         if (has_room(middle, tick->label, &end)) {
             buffer_add_format(html, "<text x=\"%.1f\" y=\"%g\">%s</text>", middle, bottom + 17,
@@ -280,7 +300,8 @@ static void add_axes(const struct drawing *drawing, int height)
     }
 }
 
-/* M x y, H x for each level; what is filled begins and ends on the axis. */
+/* Adds the path of the levels: M x y, then H x for each level. The path of a filled line begins and
+ * ends on the axis. */
 static void add_levels(const struct drawing *drawing, const struct chart_series *series)
 {
     struct buffer *html = drawing->html;
@@ -311,7 +332,38 @@ static void add_levels(const struct drawing *drawing, const struct chart_series 
     buffer_add_text(html, is_open && is_filled ? "V0" : "");
 }
 
-/* The curves in coordinates of their own, up and right, and the marks behind them. */
+/* Adds the number of each mark above the curves, with the event's text when there is room for it;
+ * the text is always the mark's title. */
+static void add_mark_labels(const struct drawing *drawing)
+{
+    const struct chart *chart = drawing->chart;
+    double end = 0;
+    for (size_t i = 0; i < chart->mark_count; i++) {
+        char number[24], clean[REPORT_WORDS_BYTES], label[sizeof number + sizeof clean];
+        const double x = x_of(drawing, chart->marks[i].at);
+        const double next =
+            i + 1 < chart->mark_count ? x_of(drawing, chart->marks[i + 1].at) - CHARACTER : WIDTH;
+        snprintf(number, sizeof number, "%zu", i + 1);
+        text_clean_line(clean, sizeof clean, chart->marks[i].text, MARK_CHARACTERS);
+        snprintf(label, sizeof label, "%s %s", number, clean);
+        const double half = (double)text_width(label) * CHARACTER / 2;
+        const bool is_long = x - half >= end && x + half <= next;
+        if (is_long) {
+            end = x + half + CHARACTER / 2.0;
+        }
+        if (is_long || has_room(x, number, &end)) {
+            buffer_add_format(drawing->html,
+                              "<text class=\"mark\" data-at=\"%g\" x=\"%.1f\" y=\"%g\">%s<title>%s"
+                              "</title></text>",
+                              chart->marks[i].at, x, drawing->top - 6,
+                              REPORT_ESCAPED(is_long ? label : number),
+                              REPORT_ESCAPED(chart->marks[i].text));
+        }
+    }
+}
+
+/* Adds the curves, in an inner <svg> with its own coordinates, and below them the lines of the
+ * marks. */
 static void add_curves(const struct drawing *drawing)
 {
     struct buffer *html = drawing->html;
@@ -319,7 +371,6 @@ static void add_curves(const struct drawing *drawing)
     const double low = coordinate(&drawing->x, drawing->x.low);
     const double bottom = coordinate(&drawing->y, drawing->y.low);
     const double top = coordinate(&drawing->y, drawing->y.high);
-    double end = 0;
     buffer_add_format(html,
                       "<svg class=\"plot\" x=\"%g\" y=\"%g\" width=\"%g\" height=\"%g\" viewBox=\""
                       "%.9g %.9g %.9g %.9g\" preserveAspectRatio=\"none\"><g transform=\"scale(1 "
@@ -328,7 +379,8 @@ static void add_curves(const struct drawing *drawing)
                       coordinate(&drawing->x, drawing->x.high) - low, top - bottom);
     for (size_t i = 0; i < chart->mark_count; i++) {
         buffer_add_format(html, "%sM%g %.6gV%.6g%s", i == 0 ? "<path class=\"mark\" d=\"" : "",
-                          chart->marks[i], bottom, top, i + 1 == chart->mark_count ? "\"/>" : "");
+                          chart->marks[i].at, bottom, top,
+                          i + 1 == chart->mark_count ? "\"/>" : "");
     }
     for (size_t i = 0; i < chart->series_count; i++) {
         buffer_add_format(html, "<g class=\"s%zu\"><path class=\"%s\" d=\"", i + 1,
@@ -337,7 +389,7 @@ static void add_curves(const struct drawing *drawing)
         if (chart->across != CHART_OVER_SESSIONS) {
             add_levels(drawing, series);
         }
-        /* from point to point, a dot at each, and a bar from its lowest to its highest */
+        /* a line from point to point, a dot at each, and a bar from its lowest to its highest */
         for (size_t j = 0; j < 3 * series->count && chart->across == CHART_OVER_SESSIONS; j++) {
             const size_t part = j / series->count, at = j % series->count;
             const struct chart_point *point = &series->points[at];
@@ -356,19 +408,10 @@ static void add_curves(const struct drawing *drawing)
         buffer_add_text(html, "\"/></g>");
     }
     buffer_add_text(html, "</g></svg>");
-    for (size_t i = 0; i < chart->mark_count; i++) {
-        char number[24];
-        const double x = x_of(drawing, chart->marks[i]);
-        snprintf(number, sizeof number, "%zu", i + 1);
-        if (has_room(x, number, &end)) {
-            buffer_add_format(html,
-                              "<text class=\"mark\" data-at=\"%g\" x=\"%.1f\" y=\"%g\">%s</text>",
-                              chart->marks[i], x, drawing->top - 6, number);
-        }
-    }
+    add_mark_labels(drawing);
 }
 
-/* Bars to the right, a run's name and value each. */
+/* Adds a horizontal bar for each run, with the run's name and value. */
 static void add_bars(const struct drawing *drawing)
 {
     const struct chart_series *series = &drawing->chart->series[0];
@@ -399,7 +442,7 @@ void svg_add_chart(struct buffer *html, const struct chart *chart, size_t number
     }
     drawing->html = html;
     drawing->chart = chart;
-    size_t names = 0; /* beside the axis, in bytes */
+    size_t names = 0; /* longest label of the y axis, in bytes */
     fit_values(is_bars ? &drawing->x : &drawing->y, chart);
     for (size_t i = 0; i < (is_bars ? (size_t)chart->end : drawing->y.count); i++) {
         const size_t length = strlen(is_bars ? chart->runs[i].label : drawing->y.ticks[i].label);
@@ -411,8 +454,7 @@ void svg_add_chart(struct buffer *html, const struct chart *chart, size_t number
     drawing->top = chart->mark_count > 0 ? TOP_WITH_MARKS : TOP;
     drawing->width = WIDTH - RIGHT - drawing->left - (is_bars ? BAR_VALUE : 0);
     drawing->height = height - BOTTOM - drawing->top;
-    /* what stands above it, and words for those who do not see it: from where to where each line
-     * goes */
+    /* the caption, and a description for screen readers: the range of each line */
     buffer_add_format(html,
                       "<figure data-across=\"%s\" data-unit=\"%s\" data-log=\"%s%s\"><figcaption>"
                       "<b id=\"c%zu\">%s</b><span class=\"legend\">",

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/text.h"
 #include "measure/levels.h"
@@ -29,7 +30,7 @@ _Static_assert(OPERATION_COUNTS + FIGURE_POINTS + 3 <= REPORT_CELLS_MAX, "cells 
 _Static_assert(14 + IO_FIGURES <= REPORT_CELLS_MAX, "cells of a sample of a rank");
 _Static_assert(30 + 3 * OPERATIONS <= REPORT_CELLS_MAX, "cells of an interval");
 
-/* Adds a cell, and returns it so that the caller can say which files have it. */
+/* Adds a cell to all files. Returns the cell, so that the caller can change that. */
 static struct report_cell *add(struct report_row *row, const char *key, enum figure_unit unit,
                                struct figure_value value)
 {
@@ -62,7 +63,7 @@ static struct report_cell *add_number(struct report_row *row, const char *key,
     return add(row, key, unit, (struct figure_value){.is_known = is_known, .number = number});
 }
 
-/* A negative number is unknown. */
+/* Adds a number; a negative number is unknown. */
 static struct report_cell *add_positive(struct report_row *row, const char *key,
                                         enum figure_unit unit, double number)
 {
@@ -74,7 +75,7 @@ static struct report_cell *add_seconds(struct report_row *row, const char *key, 
     return add_number(row, key, FIGURE_UNIT_S, true, figures_seconds(ns));
 }
 
-/* A negative moment is unknown. */
+/* Adds a moment; a negative moment is unknown. */
 static struct report_cell *add_moment(struct report_row *row, const char *key, int64_t ns)
 {
     return add_number(row, key, FIGURE_UNIT_MOMENT, ns >= 0, figures_seconds(ns));
@@ -93,7 +94,7 @@ static struct report_cell *add_ms(struct report_row *row, const char *key, bool 
     return add_number(row, key, FIGURE_UNIT_MS, is_known, figures_ms(ns));
 }
 
-/* Negative bytes are unknown, here and in the next. */
+/* Adds bytes; negative bytes are unknown, here and in add_bytes. */
 static struct report_cell *add_mib(struct report_row *row, const char *key, int64_t bytes)
 {
     return add_number(row, key, FIGURE_UNIT_MIB, bytes >= 0, figures_mib((uint64_t)bytes));
@@ -131,22 +132,22 @@ static void add_latency(struct report_row *row, const char *operation,
 
 /* Levels of a search. */
 
-/* Adds the latencies of an operation, which are an object in JSON. JSON has no object for an
- * operation that the level does not have, and CSV has empty cells. */
-static void add_level_latency(struct report_row *row, const char *operation, bool is_there,
+/* Adds the latencies of an operation, which are an object in JSON. For an operation that the level
+ * does not have, JSON has no object and CSV has empty cells. */
+static void add_level_latency(struct report_row *row, const char *operation, bool has_operation,
                               const struct recorder_latency *latency)
 {
     static const char *const members[] = {"p50_ms", "p99_ms", "max_ms"};
     static const struct recorder_latency none;
-    if (is_there) {
+    if (has_operation) {
         struct report_cell *count = add_count(row, "count", latency->count);
         count->place = IN_JSON;
         count->object = operation;
     }
-    add_latency(row, operation, is_there ? latency : &none);
+    add_latency(row, operation, has_operation ? latency : &none);
     for (size_t i = 0; i < COUNT_OF(members); i++) {
         struct report_cell *cell = &row->cells[row->count - COUNT_OF(members) + i];
-        cell->place = is_there ? IN_CSV_AND_JSON : IN_CSV;
+        cell->place = has_operation ? IN_CSV_AND_JSON : IN_CSV;
         cell->object = operation;
         cell->member = members[i];
     }
@@ -207,7 +208,7 @@ static const struct report_column level_columns[] = {
     {"transaction_p99_ms", "#transaction p99, ms", "trans.\np99", 9, WITH_SCRIPT},
     {"connect_p99_ms", "#connect p99, ms", "connect\np99", 9, ALL_RUNS},
     {"host_cpu_percent", "#CPU, %", "CPU", 5, ALL_RUNS},
-    {"server_memory_mib", "#server memory, MiB", "server's\nmemory", 9, ALL_RUNS},
+    {"server_memory_mib", "#server memory, MiB", "server\nmemory", 9, ALL_RUNS},
 };
 const struct report_table report_levels = {
     .fill = fill_level,
@@ -441,7 +442,7 @@ static void fill_session(struct report_row *row, const void *record)
 
 const struct report_table report_sessions = {.fill = fill_session};
 
-/* Events that the user announced with --mark. */
+/* Events that the user gave with --mark. */
 
 static void fill_mark(struct report_row *row, const void *record)
 {
@@ -537,8 +538,8 @@ static const struct report_column rank_columns[] = {
     {"max_client_cpu_percent", "#append, %", "append", 9, ALL_RUNS},
     {.key = "max_server_cpu_percent", .page = "#server, %"},
     {.key = "run_queue_percent", .page = "#waiting for CPU, %"},
-    {.key = "clock_error_ms", .page = "#clock known to"},
-    {.key = "clock", .text = "clock known", .width = 13},
+    {.key = "clock_error_ms", .page = "#clock error"},
+    {.key = "clock", .text = "clock error", .width = 13},
     {.key = "verdict", .page = " verdict"},
 };
 const struct report_table report_ranks = {
@@ -559,7 +560,7 @@ static const struct report_column node_columns[] = {
     {.key = "io_trace.read_mib", .page = "#read, MiB"},
     {.key = "io_trace.written_mib", .page = "#written, MiB"},
     {.key = "io_trace.fsync_mean_ms", .page = "#fsync mean"},
-    {.key = "io_trace.fsync_vfs_ms", .page = "#vfs"},
+    {.key = "io_trace.fsync_vfs_ms", .page = "#file system (vfs)"},
     {.key = "io_trace.fsync_queue_ms", .page = "#queue"},
     {.key = "io_trace.fsync_device_ms", .page = "#device"},
 };
@@ -571,9 +572,9 @@ const struct report_table report_nodes = {
     .wanted = "io_trace.reads",
 };
 
-/* Transactions and statements of a script. */
+/* Transactions and statements of the script. */
 
-/* Returns the answer to the first call of the operation that failed; NULL when no call failed. */
+/* Returns the error text of the operation's first failed call; NULL when no call failed. */
 static const char *first_error_of(const struct causes *causes, const struct operation *operation)
 {
     const struct cause *first = NULL;
@@ -649,7 +650,7 @@ const struct report_table report_statements = {
     .wanted = "sent",
 };
 
-/* Tables of a script, and whether they have their rows. */
+/* Tables of the script, and the verification of their rows. */
 
 static void fill_dataset(struct report_row *row, const void *record)
 {
@@ -700,9 +701,9 @@ static void fill_finding(struct report_row *row, const void *record)
 }
 
 static const struct report_column finding_columns[] = {
-    {.key = "name", .page = "*limit"},           {.key = "side", .page = " whose"},
-    {.key = "sessions", .page = "#sessions"},    {.key = "evidence", .page = "+what shows it"},
-    {.key = "fix", .page = "+how it is raised"},
+    {.key = "name", .page = "*limit"},          {.key = "side", .page = " of"},
+    {.key = "sessions", .page = "#sessions"},   {.key = "evidence", .page = "+evidence"},
+    {.key = "fix", .page = "+how to raise it"},
 };
 const struct report_table report_findings = {
     .fill = fill_finding,
@@ -713,7 +714,7 @@ const struct report_table report_findings = {
     .wanted = "name",
 };
 
-/* What was expected of the run. */
+/* Expectations of the run. */
 
 static void fill_expectation(struct report_row *row, const void *record)
 {
@@ -745,4 +746,62 @@ const struct report_table report_expectations = {
     .heading = "Expectations",
     .list = "expectations",
     .wanted = "bound",
+    .figure = "figure",
+};
+
+/* Settings that weaken durability. */
+
+const char *report_weakness(const struct settings_words *words,
+                            const struct server_setting *setting)
+{
+    for (const struct weak_setting *weak = words == NULL ? NULL : words->weak;
+         weak != NULL && weak->name != NULL; weak++) {
+        if (strcmp(weak->name, setting->name) == 0 &&
+            (weak->value == NULL || strcasecmp(weak->value, setting->value) == 0)) {
+            return weak->why;
+        }
+    }
+    return NULL;
+}
+
+static void fill_weakened(struct report_row *row, const void *record)
+{
+    const struct weakened_row *of = record;
+    add_text(row, "host", of->host);
+    add_text(row, "setting", of->setting->name);
+    add_text(row, "value", of->setting->value);
+    add_text(row, "why", of->why);
+}
+
+static const struct report_column weakened_columns[] = {
+    {.key = "setting", .page = "*setting"},
+    {.key = "value", .page = " value"},
+    {.key = "why", .page = "+what can be lost"},
+    {.key = "host", .page = " host"},
+};
+const struct report_table report_weakened = {
+    .fill = fill_weakened,
+    .columns = weakened_columns,
+    .column_count = COUNT_OF(weakened_columns),
+    .heading = "Weakened durability",
+    .list = "server.weakened",
+    .wanted = "setting",
+};
+
+/* How evenly the sessions appended. */
+
+static const struct report_column fairness_columns[] = {
+    {.key = "slowest_rows_per_s", .page = "#slowest session, rows/s"},
+    {.key = "slowest_session", .page = "#its number"},
+    {.key = "fastest_rows_per_s", .page = "#fastest session, rows/s"},
+    {.key = "fastest_session", .page = "#its number"},
+    {.key = "longest_gap_ms", .page = "#longest time without an acknowledged append"},
+    {.key = "longest_gap_session", .page = "#in session"},
+};
+const struct report_table report_fairness = {
+    .columns = fairness_columns,
+    .column_count = COUNT_OF(fairness_columns),
+    .heading = "Fairness",
+    .list = "fairness",
+    .wanted = "slowest_session",
 };

@@ -1,11 +1,11 @@
 /*
- * The tables of a report. Each table is described once, in tables.c, by a function that adds every
- * cell of a row with its name and value, and by the list of the columns that people see. The
- * writers (csv.c, json.c, text.c, page.c) walk these descriptions.
+ * The tables of a report. tables.c describes each table once: by a function that adds every cell of
+ * a row with its name and value, and by the list of the columns for people. The writers (csv.c,
+ * json.c, text.c, page.c) walk these descriptions.
  *
- * CSV files and JSON objects have all cells of a row, in the order of the function. Text and page
- * have the columns of the list, in its order. The text takes a value from the cell of a column. The
- * page is made from files that were read back: it finds a value by the column's key.
+ * CSV files and JSON objects have all cells of a row, in the order of the function. The text report
+ * and the page have the columns of the list, in its order. The text report takes a value from the
+ * cell of a column. The page reads files back and finds a value by the column's key.
  *
  * Read-only. A row borrows its texts from the record.
  */
@@ -20,7 +20,7 @@
 #include "measure/result.h"
 
 enum {
-    REPORT_CELLS_MAX = 64 /* of a row */
+    REPORT_CELLS_MAX = 64 /* in a row */
 };
 
 /* Which files have a cell. */
@@ -28,7 +28,7 @@ enum report_place {
     IN_CSV_AND_JSON,
     IN_CSV,
     IN_JSON,
-    IN_TEXT, /* no file has it: it is made of other cells */
+    IN_TEXT, /* no file has the cell: it is made of other cells */
 };
 
 struct report_cell {
@@ -36,7 +36,8 @@ struct report_cell {
     enum figure_unit unit;
     struct figure_value value;
     enum report_place place;
-    const char *object; /* of JSON that has the cell, inside the row's own; NULL: the row's own */
+    const char *object; /* in JSON the object with the cell, a member of the row's object; NULL:
+                           the row's object itself */
     const char *member; /* name of the cell in JSON; NULL: the key */
 };
 
@@ -44,10 +45,10 @@ struct report_row {
     const struct operation_list *operations; /* of the run */
     struct report_cell cells[REPORT_CELLS_MAX];
     size_t count;
-    char text[MOMENT_TEXT_BYTES]; /* of a cell for which the record has no text to borrow */
+    char text[MOMENT_TEXT_BYTES]; /* for a cell when the record has no text to borrow */
 };
 
-/* The cell of a key; NULL: the row has no such cell. */
+/* Returns the cell of a key; NULL: the row does not have the cell. */
 const struct report_cell *report_row_find(const struct report_row *row, const char *key);
 
 /* The runs that have a column. */
@@ -57,14 +58,14 @@ enum report_runs {
     WITH_SCRIPT,
 };
 
-/* A column that people see. */
+/* A column for people. */
 struct report_column {
     const char *key;  /* of the cell; on the page the path of a member ("io_trace.reads") */
-    const char *page; /* title on the page, after a mark that says how cells are shown (page.c);
+    const char *page; /* title on the page, after a mark for the content of the cells (page.c);
                          NULL: the page does not have the column */
-    const char *text; /* title in the text, "append\np50" with two lines; NULL: the text does not
-                         have the column */
-    int width;        /* in the text, as printf takes it: a negative width aligns to the left */
+    const char *text; /* title in the text report, "append\np50" with two lines; NULL: the text
+                         report does not have the column */
+    int width;        /* in the text report, as printf takes it: negative aligns to the left */
     enum report_runs runs;
 };
 
@@ -73,49 +74,63 @@ struct report_table {
     const struct report_column *columns;
     size_t column_count;
 
-    const char *list;    /* of run.json, whose objects are the rows */
+    const char *list;    /* in run.json, a path: its objects are the rows; an object is one row */
     const char *heading; /* on the page */
 
-    /* The page has the objects that have the member `wanted` (a path), unless the member is the
-     * text `unwanted` (NULL: no text is unwanted). */
+    /* The page has the objects with the member `wanted` (a path), unless the member is the text
+     * `unwanted` (NULL: any text is wanted). */
     const char *wanted, *unwanted;
 
-    const char *gap;      /* in the text, between two columns; NULL: nothing */
-    bool has_no_decimals; /* in the text: rates and percentages */
+    const char *gap;      /* in the text report, between two columns; NULL: nothing */
+    bool has_no_decimals; /* in the text report: rates and percentages */
+    const char *figure;   /* on the page: the member that names a figure; the column "value" has the
+                             unit of that figure. NULL: the keys of the columns say the units */
 };
 
-/* Whether the text (else the page) of a run with or without a script has a column. */
+/* Whether the text report (else the page) of a run with or without a script has a column. */
 bool report_column_is_shown(const struct report_column *column, bool is_text, bool has_script);
 
-/* What happened at one of several hosts in an interval. */
+/* The counts of one of several hosts in an interval. */
 struct host_interval {
     const struct interval *interval;
     const char *name;
     size_t host;
 };
 
-/* One of several ranks. In the text it stands for all ranks of a machine, added up. */
+/* One of several ranks. In the text report: the sum of all ranks of a machine. */
 struct rank_row {
     unsigned number;
     const struct rank_result *rank;
-    unsigned ranks;     /* of the machine */
+    unsigned ranks;     /* number of ranks of the machine */
     bool is_clock_ours; /* the machine's only rank is rank 0, whose clock the others follow */
 };
 
-/* A transaction of a script, or the statements of one name. */
+/* A transaction of the script, or the statements of one name. */
 struct operation_row {
     const struct figure_set *set;
-    size_t operation;            /* its number in the set */
-    const struct causes *causes; /* of the run; NULL: the first error is left out */
+    size_t operation;            /* index in the set's operations */
+    const struct causes *causes; /* of the run; NULL: without the first error */
 };
 
-/* A table of a script. */
+/* A table of the script. */
 struct dataset_row {
     const char *name;
     const struct verification *verification;
 };
 
-/* The tables, with the records that they are made of. */
+/* A setting of a server that weakens durability. */
+struct weakened_row {
+    const char *host; /* NULL: the run has one host */
+    const struct server_setting *setting;
+    const char *why; /* what can be lost */
+};
+
+/* Returns what can be lost with a setting of a server; NULL: the setting does not weaken
+ * durability. `words` may be NULL. */
+const char *report_weakness(const struct settings_words *words,
+                            const struct server_setting *setting);
+
+/* The tables, and the records of their rows. */
 extern const struct report_table report_levels;          /* struct level */
 extern const struct report_table report_samples;         /* struct sample */
 extern const struct report_table report_intervals;       /* struct interval */
@@ -130,6 +145,8 @@ extern const struct report_table report_statements;      /* struct operation_row
 extern const struct report_table report_datasets;        /* struct dataset_row */
 extern const struct report_table report_findings;        /* struct finding */
 extern const struct report_table report_expectations;    /* struct expectation */
-extern const struct report_table report_nodes;           /* ranks that traced; only on the page */
+extern const struct report_table report_weakened;        /* struct weakened_row */
+extern const struct report_table report_fairness;        /* only on the page */
+extern const struct report_table report_nodes;           /* ranks with a trace; only on the page */
 
 #endif

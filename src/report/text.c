@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/param.h>
 
 #include "base/mono.h"
@@ -12,6 +11,7 @@
 #include "plan/facts.h"
 #include "report/expectations.h"
 #include "report/figures.h"
+#include "report/report.h"
 #include "report/screen.h"
 #include "report/tables.h"
 #include "trace/trace.h"
@@ -24,10 +24,10 @@ enum {
     CAUSES_SHOWN = 5,
     FINDINGS_SHOWN = 2,
     CHECK_INDENT = 6,
-    CHECK_WHERE_COLUMNS = 18, /* what is left of a line */
+    CHECK_WHERE_COLUMNS = 18, /* rest of a line after the columns of numbers */
 };
 
-/* What is written, and the text that is put together for the next line or lines. */
+/* The output, and the text for the next line or lines. */
 struct screen {
     FILE *stream;
     unsigned label; /* columns */
@@ -37,7 +37,7 @@ struct screen {
 static void say_if(struct screen *out, bool holds, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Adds to the text, where the condition holds. */
+/* Adds to the text when `holds`. */
 static void say_if(struct screen *out, bool holds, const char *format, ...)
 {
     const size_t used = strlen(out->text);
@@ -50,7 +50,7 @@ static void say_if(struct screen *out, bool holds, const char *format, ...)
 }
 #define say(out, ...) say_if((out), true, __VA_ARGS__)
 
-/* Writes the text beside a label, and forgets it; nothing where there is none. */
+/* Writes the text after a label, and empties it; nothing when the text is "". */
 static void put_at(struct screen *out, const char *label, unsigned column)
 {
     if (out->text[0] != '\0') {
@@ -76,17 +76,17 @@ static void put_line(struct screen *out)
     out->text[0] = '\0';
 }
 
-/* Bytes of a server's version without the packager's own part, which run.json has. */
+/* Returns the length of a server's version without the part of its packager, which run.json has. */
 static int version_length(const char *version)
 {
     const size_t length = strcspn(version, "(");
     return (int)(length > 1 && version[length] == '(' ? length - 1 : length);
 }
 
-/* Two arguments, for "%s %s". */
+/* A count and the word for it: two arguments, for "%s %s". */
 #define SOME(count, one, many) UNITS_COUNT(count), units_plural((count), (one), (many))
 
-/* Rows per second; a slow rate keeps two decimals. */
+/* Writes rows per second; a rate below 100 has two decimals. */
 static const char *format_rate(double rows_per_s, char text[UNITS_TEXT_BYTES])
 {
     if (rows_per_s > 0 && rows_per_s < 100) {
@@ -99,7 +99,7 @@ static const char *format_rate(double rows_per_s, char text[UNITS_TEXT_BYTES])
 #define RATE(rows_per_s) format_rate((rows_per_s), (char[UNITS_TEXT_BYTES]){0})
 #define ROUNDED(rows_per_s) UNITS_COUNT((rows_per_s) > 0 ? (uint64_t)llround(rows_per_s) : 0)
 
-/* Parts of the elapsed time keep a decimal, so that their sum can be seen to be it. */
+/* Writes a part of the elapsed time with a decimal, so that the reader can check the sum. */
 static const char *format_elapsed(int64_t ns, char text[UNITS_TEXT_BYTES])
 {
     const double seconds = figures_seconds(ns);
@@ -111,28 +111,26 @@ static const char *format_elapsed(int64_t ns, char text[UNITS_TEXT_BYTES])
 }
 #define ELAPSED(ns) format_elapsed((ns), (char[UNITS_TEXT_BYTES]){0})
 
-/* The settings that weaken durability, unless `is_alone` after the host's name. True: this or
- * something before was said. */
+/* Adds the settings of a host that weaken durability, after the host's name unless it is the only
+ * host. `has_text`: of an earlier host. Returns whether there is a text now. */
 static bool say_weak(struct screen *out, const struct settings_words *words,
-                     const struct host_result *host, bool is_alone, bool is_said)
+                     const struct host_result *host, bool is_only, bool has_text)
 {
-    bool is_named = is_alone;
-    for (size_t i = 0; words != NULL && i < host->settings.count; i++) {
+    bool is_named = is_only;
+    for (size_t i = 0; i < host->settings.count; i++) {
         const struct server_setting *setting = &host->settings.entries[i];
-        for (const struct weak_setting *weak = words->weak; weak->name != NULL; weak++) {
-            if (strcmp(weak->name, setting->name) == 0 &&
-                (weak->value == NULL || strcasecmp(weak->value, setting->value) == 0)) {
-                say(out, "%s", is_said ? "; " : "weakened: ");
-                say_if(out, !is_named, "at %s ", host->name);
-                say(out, "%s=%s: %s", setting->name, setting->value, weak->why);
-                is_named = is_said = true;
-            }
+        const char *why = report_weakness(words, setting);
+        if (why != NULL) {
+            say(out, "%s", has_text ? "; " : "weakened: ");
+            say_if(out, !is_named, "at %s ", host->name);
+            say(out, "%s=%s: %s", setting->name, setting->value, why);
+            is_named = has_text = true;
         }
     }
-    return is_said;
+    return has_text;
 }
 
-/* What serves the sessions and how they append: (MariaDB 10.11.8, bulk, InnoDB). */
+/* Writes the target, and its server, method and engine: (MariaDB 10.11.8, bulk, InnoDB). */
 static void put_target(struct screen *out, const struct plan *plan, const struct result *result)
 {
     const char *version = result->server.version;
@@ -170,7 +168,7 @@ static void put_run(struct screen *out, const struct plan *plan)
     say_if(out, plan->transactions > 0, ", %s transactions", UNITS_COUNT(plan->transactions));
     if (plan->records > 0) {
         say(out, ", %s rows", UNITS_COUNT(plan->records));
-        /* shares that are not all the same, so that it can be seen that no row fell through */
+        /* unequal shares are shown, so that the reader can check their sum */
         const uint64_t least = plan->records / plan->sessions,
                        more = plan->records % plan->sessions;
         say_if(out, more > 0, " (%" PRIu64 " x %" PRIu64 " + %" PRIu64 " x %" PRIu64 ")", more,
@@ -185,7 +183,7 @@ static void put_run(struct screen *out, const struct plan *plan)
         say(out, ", %s after %s%s", plan->read_mode == READ_QUERY ? "a query" : "count(*)",
             is_each ? "each" : "every ", is_each ? "" : UNITS_COUNT(plan->read_every));
     }
-    say_if(out, plan->rate_rows_per_s > 0, ", %s %s/s asked for",
+    say_if(out, plan->rate_rows_per_s > 0, ", at a rate of %s %s/s",
            UNITS_COUNT(plan->rate_rows_per_s), plan_work(plan)->many);
     put(out, "Run");
 }
@@ -200,8 +198,8 @@ static void put_workload(struct screen *out, const struct plan *plan, const stru
     put(out, "Workload");
 }
 
-/* Writes "total = term + term". The first term is always shown, so that the sum has two sides; how
- * terms of 0 are shown is the first form that fits a line. */
+/* Writes "total = term + term". The first term is always shown. Terms of 0 are shown in the first
+ * form that fits a line. */
 static void put_sum(struct screen *out, const char *label, const struct figure_set *set,
                     enum figure_id total, enum figure_id first, enum figure_id last)
 {
@@ -234,7 +232,7 @@ static void put_sum(struct screen *out, const char *label, const struct figure_s
     put(out, label);
 }
 
-/* Only where there is some. */
+/* Adds ", COUNT NAME" unless the count is 0. */
 static void say_some(struct screen *out, uint64_t count, const char *name)
 {
     say_if(out, count > 0, ", %s %s", UNITS_COUNT(count), name);
@@ -256,25 +254,25 @@ static void put_verification(struct screen *out, const struct result *result)
     if (v->state == VERIFICATION_FAILED) {
         say(out, "NO, the rows could not be counted: %s", v->reason);
     } else if (v->state == VERIFICATION_NONE) {
-        say(out, "nothing: this database keeps no rows to count");
+        say(out, "nothing: this database does not keep rows");
     } else {
         say(out, "count(*) %s before, %s after", UNITS_COUNT(v->rows_before),
             UNITS_COUNT(v->rows_after));
+        const char *counted =
+            are_all_hosts_counted(result) ? "every host" : "each host that answers";
         say_if(out, result->host_count > 1, " at %s",
-               !result->are_hosts_one          ? "all hosts together, each a database"
-               : are_all_hosts_counted(result) ? "every host"
-                                               : "each host that answers");
+               result->are_hosts_one ? counted : "all hosts together, each with its own database");
         if (r->state != VERIFICATION_DONE) {
-            /* a count does not say whose the rows are that are left */
+            /* count(*) does not show whether the rows that remain are of this run */
             const bool is_range = v->lost < v->lost_at_most;
             say(out, ": %s%s%s %s", is_range ? UNITS_COUNT(v->lost) : "", is_range ? " to " : "",
                 UNITS_COUNT(v->lost_at_most), v->lost_at_most > 0 ? "LOST" : "lost");
             say_if(out, result->rows.in_doubt > 0, ", %s in doubt arrived",
                    UNITS_COUNT(v->in_doubt_arrived));
-            say_some(out, v->rejected_arrived, "REJECTED are there");
+            say_some(out, v->rejected_arrived, "REJECTED found");
         }
         say_some(out, result_surplus(result),
-                 result->stop_reason == STOP_RANK ? "more, of the lost rank or of another writer"
+                 result->stop_reason == STOP_RANK ? "more, of the lost rank or another writer"
                                                   : "more than this run can have written");
         say_if(out, v->is_shrunk, ", the table SHRANK");
     }
@@ -285,28 +283,29 @@ static void put_verification(struct screen *out, const struct result *result)
     if (r->state == VERIFICATION_FAILED) {
         say(out, "NO, the rows could not be read: %s", r->reason);
     } else {
-        say(out, "%s acknowledged are there, ", UNITS_COUNT(r->present));
+        say(out, "%s acknowledged found, ", UNITS_COUNT(r->present));
         say_if(out, r->lost == 0, "0 lost");
-        say_if(out, r->lost > 0, "%s acknowledged are LOST, of %s sessions (sessions.csv)",
+        say_if(out, r->lost > 0, "%s acknowledged LOST, of %s sessions (sessions.csv)",
                UNITS_COUNT(r->lost), UNITS_COUNT(r->sessions_lost));
-        say_some(out, r->in_doubt_present, "in doubt are there");
-        say_some(out, result->rows.in_doubt - r->in_doubt_present, "in doubt are not there");
-        say_some(out, r->rejected_present, "REJECTED are there");
+        say_some(out, r->in_doubt_present, "in doubt found");
+        say_some(out, result->rows.in_doubt - r->in_doubt_present, "in doubt not found");
+        say_some(out, r->rejected_present, "REJECTED found");
         say_some(out, r->duplicates, "DUPLICATES");
-        say_some(out, r->foreign, "with this run's tag are FOREIGN");
+        say_some(out, r->foreign, "FOREIGN with this run's tag");
     }
     put(out, "Rows read");
 }
 
 static const char imbalance[] = "DOES NOT BALANCE: a defect of append, do not trust this run";
 
-/* Adds what made tries necessary, to a line. */
+/* Adds the retries by their causes. */
 static void put_retries(struct screen *out, const uint64_t counters[RECORDER_COUNTERS])
 {
     const char *before = ": ";
     for (size_t i = COUNTS_OF_RETRIES; i < OPERATION_COUNTS; i++) {
         const uint64_t retries = counters[operation_count_sums[i]];
-        /* what a script has to ask for is named where it happened */
+        /* retries after a duplicate key, which a script has to ask for, only when there were some
+         */
         if (retries > 0 || i != COUNT_RETRIES_DUPLICATE) {
             say(out, "%s%s %s", before, UNITS_COUNT(retries),
                 operation_count_names[i] + strlen("retries_"));
@@ -315,7 +314,7 @@ static void put_retries(struct screen *out, const uint64_t counters[RECORDER_COU
     }
 }
 
-/* How the transactions of the warm-up ended. */
+/* Writes how the transactions of the warm-up ended. */
 static void put_warm_up(struct screen *out, const uint64_t counters[RECORDER_COUNTERS])
 {
     const char *before = " = ";
@@ -328,12 +327,12 @@ static void put_warm_up(struct screen *out, const uint64_t counters[RECORDER_COU
                 before = " + ";
             }
         }
-        say(out, ": in no figure but Verified");
+        say(out, ": excluded from all figures except Verified");
     }
     put(out, "Warm-up");
 }
 
-/* The transactions of a script, and what they were made of. */
+/* Writes the transactions of the script by how they ended, their tries, statements and checks. */
 static void put_transactions(struct screen *out, const struct figure_set *set,
                              const struct result *result)
 {
@@ -346,7 +345,7 @@ static void put_transactions(struct screen *out, const struct figure_set *set,
             FIGURE_TRANSACTIONS_UNFINISHED);
     put_text(out, "", transactions_balance(counters) ? "" : imbalance);
     if (failed > 0) {
-        say(out, "%s = %s out of tries + %s refused + %s lost with the connection",
+        say(out, "%s = %s gave up after all retries + %s refused + %s lost with the connection",
             UNITS_COUNT(failed), UNITS_COUNT(counters[RECORDER_TRANSACTIONS_EXHAUSTED]),
             UNITS_COUNT(counters[RECORDER_TRANSACTIONS_REFUSED]),
             UNITS_COUNT(counters[RECORDER_TRANSACTIONS_LOST]));
@@ -391,7 +390,7 @@ static void put_transactions(struct screen *out, const struct figure_set *set,
     put(out, "Found");
 }
 
-/* Whether the tables of a script have the rows that were committed. */
+/* Writes whether the tables of the script have the committed rows. */
 static void put_datasets(struct screen *out, const struct plan *plan, const struct result *result)
 {
     const char *label = "Verified";
@@ -425,7 +424,7 @@ static bool figure_is_set(const struct figure_set *set, enum figure_id id)
     return figure_get(set, id, &value) && value > 0;
 }
 
-/* The ledgers, each as a sum that the reader can check, and what count(*) said. */
+/* Writes the ledgers, each as a sum that the reader can check, and the verification. */
 static void put_ledgers(struct screen *out, const struct figure_set *set, const struct plan *plan,
                         const struct result *result)
 {
@@ -448,12 +447,12 @@ static void put_ledgers(struct screen *out, const struct figure_set *set, const 
     put_text(
         out, "Unknown",
         figure_is_set(set, FIGURE_ROWS_AT_LEAST)
-            ? "what the lost rank did after its last word: the figures above are at least so many"
+            ? "the work of the lost rank after its last message: the figures above are lower bounds"
             : "");
     if (batches->due > 0) {
         say(out, "%s due = %s sent + %s not sent", UNITS_COUNT(batches->due),
             UNITS_COUNT(batches->sent), UNITS_COUNT(batches->not_sent));
-        say_if(out, unanswered > 0, "; %s of the response times are lower bounds: no answer came",
+        say_if(out, unanswered > 0, "; %s response times are lower bounds: no answer came",
                UNITS_COUNT(unanswered));
         put(out, "Batches");
     }
@@ -465,7 +464,7 @@ static void put_ledgers(struct screen *out, const struct figure_set *set, const 
     put_text(out, "", figure_text(set, FIGURE_VERIFICATION_NOTE));
 }
 
-/* The name of a row of a table; one that is far too long has a line of its own. */
+/* Adds the name of a table's row. A name that is much too long gets its own line. */
 static void say_name(struct screen *out, int width, const char *name)
 {
     const int room = width - 2;
@@ -484,8 +483,7 @@ static void say_column(struct screen *out, const struct report_table *table,
     say(out, "%s%*.*s", has_gap ? table->gap : "", column->width, (int)length, text);
 }
 
-/* Writes the titles of a table's columns. When some titles have two lines, the others stand in the
- * lower line. */
+/* Writes the titles of a table's columns. A title of one line stands in the lower of two lines. */
 static void put_head(struct screen *out, const struct report_table *table,
                      const struct operation_list *operations)
 {
@@ -510,7 +508,7 @@ static void put_head(struct screen *out, const struct report_table *table,
     }
 }
 
-/* Writes the value of a cell with its unit. Returns `text`, or a text of the cell. */
+/* Writes the value of a cell with its unit. Returns `text` or the cell's own text. */
 static const char *format_cell(const struct report_cell *cell, bool has_no_decimals,
                                char text[UNITS_TEXT_BYTES])
 {
@@ -582,8 +580,8 @@ static bool is_transaction(const struct operation *operation)
     return operation->kind == OPERATION_IS_TRANSACTION;
 }
 
-/* Writes what became of the transactions, or of the statements, that a script names; nothing when
- * it names fewer than `least`. */
+/* Writes the table of the transactions, or of the statements, that a script names; nothing when the
+ * script names fewer than `least`. */
 static void put_operations(struct screen *out, const struct figure_set *set,
                            const struct report_table *table, bool is_of_transactions, size_t least)
 {
@@ -618,11 +616,11 @@ static void put_latencies(struct screen *out, const struct plan *plan, const str
     }
     for (size_t i = 0; i < operations.count; i++) {
         const struct histogram *histogram = recorder_histogram(&result->totals, i);
-        /* told by the line of all transactions, or by that of all their tries */
-        const bool is_only =
+        /* the line of all transactions, or of all tries, has the same values */
+        const bool is_copy =
             (is_transaction(&operations.entries[i]) && transactions == 1) ||
             (i == OPERATION_TRY && transactions_retries(result->totals.counters) == 0);
-        if (!operation_is_used(&operations, i) || histogram->total == 0 || is_only) {
+        if (!operation_is_used(&operations, i) || histogram->total == 0 || is_copy) {
             continue;
         }
         say_name(out, (int)out->label, operations.entries[i].name);
@@ -636,8 +634,8 @@ static void put_latencies(struct screen *out, const struct plan *plan, const str
     }
 }
 
-/* Adds up all ranks of the machine of rank `first`. Returns the number of its ranks; 0 when an
- * earlier rank is on the same machine. */
+/* Adds up all ranks on the machine of rank `first`. Returns their number; 0 when a rank before
+ * `first` is on the same machine. */
 static unsigned add_up_machine(const struct result *result, size_t first, struct rank_result *all)
 {
     unsigned ranks = 1;
@@ -691,13 +689,14 @@ static void put_machines(struct screen *out, const struct operation_list *operat
         }
     }
     if (machines > MACHINES_SHOWN) {
-        say(out, "and %s more: ranks.csv", UNITS_COUNT(machines - MACHINES_SHOWN));
+        say(out, "and %s more machines: see ranks.csv", UNITS_COUNT(machines - MACHINES_SHOWN));
         put_line(out);
     }
     fputc('\n', out->stream);
 }
 
-/* How the sessions fared, and what append itself took. */
+/* Writes freshness, lost connections and fairness of the sessions, and the CPU time and memory of
+ * append. */
 static void put_sessions(struct screen *out, const struct figure_set *set,
                          const struct result *result)
 {
@@ -710,7 +709,7 @@ static void put_sessions(struct screen *out, const struct figure_set *set,
         say(out, "%s reads: read-your-writes violations %s",
             UNITS_COUNT(counters[RECORDER_FRESH_CHECKS]),
             UNITS_COUNT(counters[RECORDER_FRESH_BEHIND]));
-        say_if(out, counters[RECORDER_FRESH_BEHIND] > 0, " (worst %s rows behind)",
+        say_if(out, counters[RECORDER_FRESH_BEHIND] > 0, " (up to %s rows missing)",
                UNITS_COUNT(result->worst_lag_rows));
         say(out, ", non-monotonic reads %s", UNITS_COUNT(counters[RECORDER_FRESH_BACKWARD]));
         put(out, "Freshness");
@@ -722,7 +721,7 @@ static void put_sessions(struct screen *out, const struct figure_set *set,
     }
     say_if(out, refusals > 0, "%s%s batch%s by a read-only server", lost > 0 ? "; refused " : "",
            SOME(refusals, "", "es"));
-    say_some(out, lost > 0 || refusals > 0 ? failed : 0, "tries failed");
+    say_some(out, lost > 0 || refusals > 0 ? failed : 0, "attempts to reconnect failed");
     put(out, lost > 0 ? "Lost" : "Refused");
     say_if(out, churns > 0, "%s connection%s closed and reopened by --churn",
            SOME(churns, "", "s"));
@@ -748,14 +747,14 @@ static void put_sessions(struct screen *out, const struct figure_set *set,
     const uint64_t statements =
         counters[RECORDER_READS] + counters[RECORDER_WRITES] + counters[RECORDER_OTHERS];
     if (figure_get(set, FIGURE_SCRIPT_PERCENT, &percent)) {
-        /* of a warm-up the time is known, and not how many there were */
+        /* not after a warm-up, which has CPU time but no count of statements */
         say_if(out, statements > 0 && result->totals.warm_up[RECORDER_TRANSACTIONS_BEGUN] == 0,
                ", %.2f us a statement",
                resources->client_cpu_s * 1e6 / (double)(statements > 0 ? statements : 1));
         say(out, ", script %.1f %% of the transactions' time", percent);
     }
     say_if(out, memory > 0, ", %s memory", UNITS_BYTES(memory));
-    /* the program itself needs memory, too */
+    /* without the memory of the program itself */
     const uint64_t bare = MIN(resources->bare_client_memory_bytes, memory);
     if (memory > bare && bare > 0 && result->sessions.connected > 0) {
         say(out, ", %s a session", UNITS_BYTES((memory - bare) / result->sessions.connected));
@@ -764,7 +763,7 @@ static void put_sessions(struct screen *out, const struct figure_set *set,
     put(out, "append");
 }
 
-/* Of several ranks those that traced, with the means of their syncs. */
+/* Writes a line for each rank with a trace, with the mean times of its syncs. */
 static void put_nodes(struct screen *out, const struct result *result, bool has_requests)
 {
     for (size_t i = 0, shown = 0; i < result->rank_count; i++) {
@@ -792,8 +791,8 @@ static void put_nodes(struct screen *out, const struct result *result, bool has_
     }
 }
 
-/* Is the disk what the run waited for? How much of its time, and of that of its commits or appends,
- * syncs were under way, and where they were meanwhile. */
+/* Writes whether the disk limited the run: the share of syncs in the time of the run and of its
+ * commits or appends, and the share of each layer in the syncs. */
 static void put_syncs(struct screen *out, const struct figure_set *set, const struct result *result)
 {
     const struct trace_sum *trace = result->trace;
@@ -812,7 +811,7 @@ static void put_syncs(struct screen *out, const struct figure_set *set, const st
     if (trace->level != IO_TRACE_FULL || total_ms <= 0 || run_ms <= 0 || calls_ms <= 0) {
         return;
     }
-    say(out, "fsync took %.2f s, %.0f %% of the run's time and %.0f %% of that of all %s",
+    say(out, "fsync took %.2f s, %.0f %% of the run's time and %.0f %% of the time of all %s",
         total_ms / 1e3, 100 * total_ms / run_ms, 100 * total_ms / calls_ms,
         is_commit ? "commits" : "appends");
     say(out,
@@ -823,7 +822,7 @@ static void put_syncs(struct screen *out, const struct figure_set *set, const st
     put(out, "Syncs");
 }
 
-/* Where the time of the server's reads, writes and fsyncs goes. */
+/* Writes the times of the server's reads, writes and fsyncs in each layer. */
 static void put_trace(struct screen *out, const struct figure_set *set, const struct result *result)
 {
     const struct trace_sum *trace = result->trace;
@@ -876,11 +875,19 @@ static void put_trace(struct screen *out, const struct figure_set *set, const st
     put(out, "Requests");
     say(out, "%.2f s CPU to read the records, ", trace->cpu_s);
     say_if(out, trace->kernel_s >= 0, "about %.2f s in the kernel to make them", trace->kernel_s);
-    say_if(out, trace->kernel_s < 0, "what they took in the kernel is not known");
+    say_if(out, trace->kernel_s < 0, "an unknown time in the kernel to make them");
     put(out, "Trace");
 }
 
-/* The most frequent ones, each with its count in the place of the label. */
+/* Adds the phase of a cause: "append", "statement 'pay'", "transaction 'look'". */
+static void say_phase(struct screen *out, const struct cause *cause)
+{
+    const bool is_script = cause->phase == CAUSE_SCRIPT && cause->name != NULL;
+    say(out, "%s", is_script ? "transaction" : cause_phase_names[cause->phase]);
+    say_if(out, cause->name != NULL, " '%s'", cause->name);
+}
+
+/* Writes the most frequent causes of errors, each with its count as the label. */
 static void put_causes(struct screen *out, const struct causes *causes)
 {
     bool is_shown[CAUSES_MAX] = {false};
@@ -903,9 +910,9 @@ static void put_causes(struct screen *out, const struct causes *causes)
         }
         char label[UNITS_TEXT_BYTES + 16];
         snprintf(label, sizeof label, "%10s x ", UNITS_COUNT(cause->count));
-        say(out, "%s", cause_phase_names[cause->phase]);
-        say_if(out, cause->name != NULL, " %s", cause->name);
-        say(out, ", %s", error_kind_name(cause->error.kind));
+        say_phase(out, cause);
+        /* the kind says nothing about an error that the script itself raised */
+        say_if(out, cause->phase != CAUSE_SCRIPT, ", %s", error_kind_name(cause->error.kind));
         const bool has_state = cause->error.sqlstate[0] != '\0';
         say_if(out, has_state, " %s", cause->error.sqlstate);
         say_if(out, !has_state && cause->error.native_code != 0, " %d", cause->error.native_code);
@@ -917,12 +924,13 @@ static void put_causes(struct screen *out, const struct causes *causes)
     }
 }
 
-/* The limits that cost the most sessions, each with its evidence and how it is raised. */
+/* Writes the limits that cost the most sessions, each with its evidence and how to raise it. */
 static void put_findings(struct screen *out, const struct findings *findings)
 {
     for (size_t i = 0; i < findings->count && i < FINDINGS_SHOWN; i++) {
         const struct finding *finding = &findings->entries[i];
-        const bool is_delay = finding->sessions == 0 && finding->tries > 0; /* all got in at last */
+        /* all sessions connected in the end */
+        const bool is_delay = finding->sessions == 0 && finding->tries > 0;
         const uint64_t number = is_delay ? finding->tries : finding->sessions;
         say(out, "%s (%s), %s%s %s: %s", finding->name, limit_side_names[finding->side],
             is_delay ? "delayed " : "", UNITS_COUNT(number),
@@ -947,7 +955,7 @@ static void put_expectations(struct screen *out, const struct expectations *expe
     const size_t missed = expectations_count_missed(expectations);
     say_if(out, missed == 0, "all %zu met", expectations->count);
     say_if(out, missed > 0, "%zu of %zu NOT MET:", missed, expectations->count);
-    /* those that were missed first */
+    /* the missed expectations come first */
     const char *separator = missed == 0 ? ": " : " ";
     for (int pass = 0; pass < 2; pass++) {
         for (size_t i = 0; i < expectations->count; i++) {
@@ -965,24 +973,18 @@ static void put_expectations(struct screen *out, const struct expectations *expe
 
 static const char *stop_text(const struct result *result)
 {
-    static const char *const texts[] = {
-        [STOP_COMPLETED] = "no session was left",
-        [STOP_DURATION] = "--duration elapsed",
-        [STOP_INTERRUPTED] = "INTERRUPTED by a signal: the figures are of a part of the run",
-        [STOP_DROP] = "a session was dropped, and --on-drop stop was given",
-        [STOP_NO_SESSION] = "no session could connect",
-        [STOP_TOO_FEW] = "fewer sessions were up than --min-sessions requires",
-        [STOP_RANK] = "a rank was lost",
-        [STOP_SCRIPT] = "the script has a mistake"};
     const struct session_ledger *sessions = &result->sessions;
     const bool is_completed = result->stop_reason == STOP_COMPLETED;
-    return is_completed && sessions->finished == sessions->requested ? "all sessions completed"
-           : is_completed && sessions->finished == sessions->connected
-               ? "all sessions that connected completed"
-               : texts[result->stop_reason];
+    if (is_completed && sessions->finished == sessions->requested) {
+        return "all sessions completed";
+    }
+    if (is_completed && sessions->finished == sessions->connected) {
+        return "all sessions that connected completed";
+    }
+    return report_stop_words(stop_reason_names[result->stop_reason]);
 }
 
-/* What the disk below the server did, and what the tables take on it. */
+/* Writes the activity of the disk with the server's files, and the size of the tables on it. */
 static void put_io(struct screen *out, const struct figure_set *set)
 {
     const struct {
@@ -998,7 +1000,8 @@ static void put_io(struct screen *out, const struct figure_set *set)
         {FIGURE_DEVICE_BUSY_PERCENT, "; busy ", " %"},
         {FIGURE_DEVICE_QUEUE, ", queue ", ""},
         {FIGURE_IOWAIT_PERCENT, "; iowait ", " %"},
-        {FIGURE_IO_PRESSURE_PERCENT, ", tasks waited for I/O ", " % of the time"},
+        {FIGURE_IO_PRESSURE_PERCENT, ", I/O pressure ",
+         " % (share of time in which some task waited for I/O)"},
     };
     const char *device = figure_text(set, FIGURE_DEVICE), *note = figure_text(set, FIGURE_IO_NOTE);
     double number, other;
@@ -1031,7 +1034,7 @@ static void put_io(struct screen *out, const struct figure_set *set)
     put(out, "On disk");
 }
 
-/* A headline: what was said stands beside its value. */
+/* Writes a headline: its label and value, and after them the text. */
 static void put_figure(struct screen *out, enum figure_id id, const char *value)
 {
     char label[128];
@@ -1042,6 +1045,7 @@ static void put_figure(struct screen *out, enum figure_id id, const char *value)
 static void put_figures(struct screen *out, const struct figure_set *set,
                         const struct result *result)
 {
+    static const char too_short[] = "; the run was too short for repeatable figures";
     const struct resource_summary *resources = &result->resources;
     const double client = resources->cpu_at_max.client, server = resources->cpu_at_max.server;
     double number;
@@ -1090,7 +1094,7 @@ static void put_figures(struct screen *out, const struct figure_set *set,
     if (figure_get(set, FIGURE_TRANSACTIONS_PER_S, &number)) {
         snprintf(value, sizeof value, "%s /s", RATE(number));
         say(out, "committed, while the sessions worked%s",
-            result->measured_ns < MONO_NS_PER_S ? "; too short a run for figures that repeat" : "");
+            result->measured_ns < MONO_NS_PER_S ? too_short : "");
         put_figure(out, FIGURE_TRANSACTIONS_PER_S, value);
     }
     if (figure_text(set, FIGURE_WORKLOAD)[0] != '\0' && result->rows.planned == 0) {
@@ -1100,12 +1104,12 @@ static void put_figures(struct screen *out, const struct figure_set *set,
     say(out, "by elapsed time");
     if (figure_get(set, FIGURE_APPEND_ROWS_PER_S, &number)) {
         say(out, "; %s rows/s while appending%s", RATE(number),
-            result->append_ns < MONO_NS_PER_S ? "; too short a run for figures that repeat" : "");
+            result->append_ns < MONO_NS_PER_S ? too_short : "");
     }
     put_figure(out, FIGURE_THROUGHPUT_ROWS_PER_S, value);
 }
 
-/* The four figures and the verdict come last: what stands above them may have left the screen. */
+/* The headlines and the verdict come last: the lines above them may have left the screen. */
 void report_write_text(FILE *stream, const struct plan *plan, const struct result *result,
                        const char *shortage)
 {
@@ -1117,7 +1121,7 @@ void report_write_text(FILE *stream, const struct plan *plan, const struct resul
     put_workload(&out, plan, &set);
     put_ledgers(&out, &set, plan, result);
     fputc('\n', stream);
-    /* of one transaction the ledger has said it */
+    /* for a single transaction the ledger above has the counts */
     put_operations(&out, &set, &report_transactions, true, 2);
     put_operations(&out, &set, &report_statements, false, 1);
     put_latencies(&out, plan, result);
@@ -1134,8 +1138,8 @@ void report_write_text(FILE *stream, const struct plan *plan, const struct resul
     put_text(&out, "Ended", stop_text(result));
     if (result->sessions_ended > 0) {
         say(&out,
-            "the server was still at work for %s %s whose connection append cut: "
-            "they were ended there",
+            "append cut the %s of %s %s while the server still worked, and ended the work there",
+            units_plural(result->sessions_ended, "connection", "connections"),
             SOME(result->sessions_ended, "session", "sessions"));
         put(&out, "Cut");
     }
@@ -1151,20 +1155,20 @@ void report_write_text(FILE *stream, const struct plan *plan, const struct resul
     screen_add_files(stream, plan->out_folder);
 }
 
-/* A search. */
+/* Search. */
 
 static void say_failure(struct screen *out, const struct level *level)
 {
     const struct session_ledger *ledger = &level->ledger;
     const enum level_reason reason = level->reason;
     const bool has_ended = reason == LEVEL_NO_REASON || reason == LEVEL_ENDED;
-    say_if(out, has_ended, "the search ended before that was known");
+    say_if(out, has_ended, "the search ended before the result was known");
     say_if(out, reason == LEVEL_NO_PROGRESS,
            "%s of the sessions had no append acknowledged in %.0f s", UNITS_COUNT(level->stalled),
            figures_seconds(level->hold_ns));
     say_if(out, reason == LEVEL_NO_THREAD, "a session got no thread on %s",
            level->room.machine[0] == '\0' ? "this machine" : "its machine");
-    say_if(out, reason == LEVEL_STAYED, "sessions of the level before did not disconnect");
+    say_if(out, reason == LEVEL_STAYED, "sessions of the previous level did not disconnect");
     say_if(out, reason == LEVEL_REFUSED, "%s %s refused",
            SOME(ledger->refused, "session was", "sessions were"));
     say_if(out, reason == LEVEL_TIMED_OUT, "%s %s no answer to the connect in time",
@@ -1177,7 +1181,7 @@ static void say_failure(struct screen *out, const struct level *level)
            SOME(level->up, "was", "were"));
 }
 
-/* What a level is measured by. */
+/* Returns the unit of a level's throughput. */
 static const char *unit_of(const struct level *level)
 {
     return level->is_scripted ? "transactions/s" : "rows/s";
@@ -1202,7 +1206,7 @@ void text_levels_progress(const struct level *level, char line[TEXT_LEVELS_BYTES
     snprintf(line, TEXT_LEVELS_BYTES, "%.*s", TEXT_LEVELS_BYTES - 1, out.text);
 }
 
-/* How many were held, what stopped the next, and what is read from the levels. */
+/* Writes the number of held sessions, the reason why the next level was not held, and the knee. */
 static void put_answer(struct screen *out, const struct search *search, const struct result *result)
 {
     const struct findings *findings = &result->findings;
@@ -1212,7 +1216,7 @@ static void put_answer(struct screen *out, const struct search *search, const st
             search->levels[i].outcome == LEVEL_HELD && search->levels[i].hold_ns < search->hold_ns;
     }
     say_if(out, search->held == 0, "no level");
-    say_if(out, search->held > 0, "%s%s %s, each appending all the time; levels of %s%.3g s",
+    say_if(out, search->held > 0, "%s%s %s, all appending throughout; levels of %s%.3g s",
            search->failed == 0 ? "at least " : "", SOME(search->held, "session", "sessions"),
            is_shortened ? "up to " : "", figures_seconds(search->hold_ns));
     put(out, "Held");
@@ -1221,37 +1225,38 @@ static void put_answer(struct screen *out, const struct search *search, const st
         static const struct cause none;
         const struct cause *known = level_main_cause(level), *cause = known == NULL ? &none : known;
         const struct error *error = &cause->error;
-        /* HY000: see the database's number */
+        /* HY000 is a general error: the database's own number says more */
         const bool has_state = error->sqlstate[0] != '\0' && strcmp(error->sqlstate, "HY000") != 0;
         say(out, "%s: ", UNITS_COUNT(search->failed));
         say_failure(out, level);
         say_if(out, has_state, " (%s)", error->sqlstate);
         say_if(out, !has_state && error->native_code != 0, " (%d)", error->native_code);
-        /* a limit that was named has the server's words with it */
+        /* a named limit has the server's message in its evidence */
         say_if(out, findings->count == 0 && known != NULL, ": %s", error->text);
         put(out, "Not held");
     }
     put_findings(out, findings);
     const bool is_bound = search->end == SEARCH_BOUND, is_user = search->bound_by == BOUND_USER;
     const bool is_client = is_bound && search->bound_by == BOUND_CLIENT;
-    const bool has_ranks = result->rank_count > 0; /* `where` begins with the machine */
+    const bool has_ranks = result->rank_count > 0; /* then `where` begins with the machine */
     say_if(out, is_client, "by %s%s", has_ranks ? "" : "this machine's ", search->bound_limit.name);
     say_if(out, is_client && has_ranks, " (%s)", search->bound_limit.where);
     say_if(out, is_client, ", which allows %s sessions, not by the server. %s",
            UNITS_COUNT(search->bound), search->bound_limit.fix);
     say_if(out, is_bound && !is_client, "by %s %s, not by the server",
-           is_user ? "--max-sessions" : "append, which can have", UNITS_COUNT(search->bound));
+           is_user ? "--max-sessions" : "append's own limit,", UNITS_COUNT(search->bound));
     say_if(out, search->end == SEARCH_MEMORY, "by --max-memory, not by the server: %s",
            search->end_note);
     say_if(out, search->end == SEARCH_ROWS,
-           "by --max-%s, not by the server: %s rows are written; give more, or a smaller --batch",
+           "by --max-%s, not by the server: %s rows were written; raise it, or give a smaller "
+           "--batch",
            search->is_bound_by_bytes ? "bytes" : "rows", UNITS_COUNT(search->max_rows));
     say_if(out, search->end == SEARCH_TIME, "by --max-time, not by the server");
     say_if(out, search->end == SEARCH_INTERRUPTED, "by a signal, not by the server");
-    say_if(out, search->end == SEARCH_SCRIPT, "by a mistake in the script, not by the server");
+    say_if(out, search->end == SEARCH_SCRIPT, "by an error in the script, not by the server");
     say_if(out, search->end == SEARCH_GONE,
            "the server went away and accepted no connection for 60 s");
-    say_if(out, search->end == SEARCH_STUCK, "sessions that were to disconnect did not");
+    say_if(out, search->end == SEARCH_STUCK, "by sessions that did not disconnect in time");
     put(out, "Stopped");
     fputc('\n', out->stream);
 
@@ -1260,15 +1265,16 @@ static void put_answer(struct screen *out, const struct search *search, const st
     if (knee != NULL) {
         say(out, "%s %s: %s %s", SOME(knee->sessions, "session", "sessions"),
             ROUNDED(knee->rows_per_s), unit_of(knee));
-        say_if(out, knee->lowest_rows_per_s >= 0, " (%s to %s)", ROUNDED(knee->lowest_rows_per_s),
-               ROUNDED(knee->highest_rows_per_s));
+        say_if(out, knee->lowest_rows_per_s >= 0, " (%s to %s within the hold)",
+               ROUNDED(knee->lowest_rows_per_s), ROUNDED(knee->highest_rows_per_s));
         say(out, ", %s p99 %s; ", call_of(knee), UNITS_NS(knee->append.p99_ns));
-        say_if(out, best == knee, "no other number has more %s", unit_of(knee));
-        say_if(out, best != knee, "the fewest within %.0f %% of the best, %s with %s",
+        say_if(out, best == knee, "the best throughput of all levels");
+        say_if(out, best != knee,
+               "the fewest sessions within %.0f %% of the best throughput, %s with %s",
                100 * SEARCH_KNEE_SHARE, ROUNDED(best->rows_per_s), UNITS_COUNT(best->sessions));
         if (rival != NULL) {
             say(out,
-                ". This may be noise: %s %s had up to %s, too; hold the levels longer (--hold)",
+                ". This may be noise: %s %s also reached up to %s; hold the levels longer (--hold)",
                 SOME(rival->sessions, "session", "sessions"), ROUNDED(rival->highest_rows_per_s));
         }
         put(out, "Knee");
@@ -1284,9 +1290,9 @@ static void put_answer(struct screen *out, const struct search *search, const st
         say_if(out, over != NULL, "append's p99 passed %s with %s sessions (%s); ",
                UNITS_NS(search->p99_bound_ns), UNITS_COUNT(above->sessions),
                UNITS_NS(above->append.p99_ns));
-        say_if(out, over != NULL && within != NULL, "within it with %s (%s)",
+        say_if(out, over != NULL && within != NULL, "it stayed within the bound with %s (%s)",
                UNITS_COUNT(below->sessions), UNITS_NS(below->append.p99_ns));
-        say_if(out, over != NULL && within == NULL, "no lower level was within it");
+        say_if(out, over != NULL && within == NULL, "no lower level stayed within the bound");
         put(out, "p99");
     }
 }
@@ -1301,13 +1307,13 @@ void text_levels_write(FILE *stream, const struct plan *plan, const struct resul
     put_target(&out, plan, result);
     const double each = search_session_bytes(search);
     if (each >= 0) {
-        say(&out, "the server's grew by %s with each further session, its caches included (%s)",
+        say(&out, "server memory grew by %s for each additional session, caches included (%s)",
             UNITS_BYTES((uint64_t)each), memory_source_texts[result->resources.memory_source]);
         put(&out, "Memory");
     }
     put_text(&out, "Note", search->figures_note);
     fputc('\n', stream);
-    /* all of them, however many: they are what the search was made for */
+    /* all levels, however many: they are the result of the search */
     put_table(&out, &report_levels, &set.operations, search->levels, search->count,
               sizeof *search->levels);
     put_ledgers(&out, &set, plan, result);
@@ -1315,9 +1321,9 @@ void text_levels_write(FILE *stream, const struct plan *plan, const struct resul
     if (search->removal[0] != '\0') {
         const uint64_t written = result->rows.acknowledged;
         say_if(&out, search->row_bytes > 0,
-               "%s rows, %s of values; they stay: ", UNITS_COUNT(written),
+               "%s rows, %s of values, which stay; to remove them: ", UNITS_COUNT(written),
                UNITS_BYTES((uint64_t)((double)written * search->row_bytes)));
-        say_if(&out, search->row_bytes <= 0, "the workload's tables stay: ");
+        say_if(&out, search->row_bytes <= 0, "the workload's tables, which stay; to remove them: ");
         say(&out, "%s", search->removal);
         put(&out, "Written");
     }
@@ -1329,6 +1335,8 @@ void text_levels_write(FILE *stream, const struct plan *plan, const struct resul
 
 /* The limits that append check compares. */
 
+/* Writes how many sessions fit, and the first limit. `known`: "known " when some limits are
+ * unknown, else "". `first` may be NULL. */
 static void conclude(uint64_t sessions, uint64_t fitting, const struct limit *first,
                      const char *known, char line[CHECK_LINE_BYTES])
 {
@@ -1342,10 +1350,16 @@ static void conclude(uint64_t sessions, uint64_t fitting, const struct limit *fi
     } else if (fitting < sessions && !first->is_estimate) {
         used = (size_t)snprintf(line, CHECK_LINE_BYTES, "%s sessions do not fit, %s do",
                                 UNITS_COUNT(sessions), UNITS_COUNT(fitting));
+    } else if (fitting < sessions) {
+        used = (size_t)snprintf(line, CHECK_LINE_BYTES, "about %s %s", UNITS_COUNT(fitting),
+                                units_plural(fitting, "session fits", "sessions fit"));
     } else {
-        used = (size_t)snprintf(line, CHECK_LINE_BYTES, "1 to %s%s session%s",
-                                first->is_estimate ? "about " : "", UNITS_COUNT(fitting),
-                                fitting == 1 ? "" : "s");
+        const char *about = first->is_estimate ? "about " : "";
+        used = (size_t)snprintf(
+            line, CHECK_LINE_BYTES, "%s %s; %s%s%s would", UNITS_COUNT(sessions),
+            units_plural(sessions, "session fits", "sessions fit"),
+            fitting > sessions ? "up to " : "no more", fitting > sessions ? about : "",
+            fitting > sessions ? UNITS_COUNT(fitting) : "");
     }
     snprintf(line + used, CHECK_LINE_BYTES - used, "; the first %slimit is %s (%s%s%s)", known,
              first->name, limit_side_names[first->side], first->where[0] == '\0' ? "" : ", ",
@@ -1360,7 +1374,7 @@ void check_conclusion(uint64_t sessions, uint64_t fitting, const struct limit *f
 
 void check_conclude(const struct check_report *report, char line[CHECK_LINE_BYTES])
 {
-    size_t unknown = 0, told = 0;
+    size_t unknown = 0, named = 0;
     for (size_t i = 0; i < report->list->count; i++) {
         unknown += report->list->entries[i].is_unknown ? 1 : 0;
     }
@@ -1369,14 +1383,14 @@ void check_conclude(const struct check_report *report, char line[CHECK_LINE_BYTE
         const struct limit *limit = &report->list->entries[i];
         const size_t used = strlen(line);
         if (limit->is_unknown) {
-            const char *before = told++ == 0 ? "; the " : " and the ";
+            const char *before = named++ == 0 ? "; the " : " and the ";
             snprintf(line + used, CHECK_LINE_BYTES - used, "%s%s%s", before, limit->name,
-                     told == unknown ? " are not known" : "");
+                     named == unknown ? " are not known" : "");
         }
     }
 }
 
-/* Bytes with a unit, all else with separators. */
+/* Writes a value of a limit: bytes with a unit, other counts with separators. */
 static const char *format(const struct limit *limit, uint64_t value, char text[UNITS_TEXT_BYTES])
 {
     if (value == LIMIT_NONE) {
@@ -1387,7 +1401,7 @@ static const char *format(const struct limit *limit, uint64_t value, char text[U
                                              : units_format_count(value, text);
 }
 
-/* The limits of a side, each with its figures and, where there is something to say, a note. */
+/* Writes the limits of a side, each with its numbers, its note and how to raise it. */
 static void write_side(FILE *stream, const struct check_report *report, enum limit_side side)
 {
     static const char *const titles[] = {
@@ -1405,9 +1419,8 @@ static void write_side(FILE *stream, const struct check_report *report, enum lim
         }
         char needed[UNITS_TEXT_BYTES], left[UNITS_TEXT_BYTES];
         const bool is_long = strlen(limit->where) > CHECK_WHERE_COLUMNS;
-        const uint64_t rest = limit->allowed == LIMIT_NONE   ? LIMIT_NONE
-                              : limit->allowed > limit->used ? limit->allowed - limit->used
-                                                             : 0;
+        uint64_t rest = limit->allowed > limit->used ? limit->allowed - limit->used : 0;
+        rest = limit->allowed == LIMIT_NONE ? LIMIT_NONE : rest;
         screen_add(
             stream, "%s  %-21s%11s%11s%11s  %s", limit_grade_names[limit->grade], limit->name,
             limit->needed == 0 && rest == LIMIT_NONE ? "-" : format(limit, limit->needed, needed),

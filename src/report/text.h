@@ -1,7 +1,7 @@
 /*
- * What people, monitors and CI systems read of a run, a search and a check of limits: progress,
- * metrics, the report at the end, 80 columns wide but for words that are longer, JSON, JUnit XML
- * and YCSB's text.
+ * The output of a run, a search and a check of limits for people, monitors and CI systems:
+ * progress, metrics, the text report at the end, JSON, JUnit XML and YCSB's text. A line of the
+ * text report has at most 80 columns, unless a single word is longer.
  */
 #ifndef REPORT_TEXT_H
 #define REPORT_TEXT_H
@@ -24,74 +24,74 @@ enum {
     TEXT_LEVELS_BYTES = 400
 };
 
-/* A run: ledgers, latencies, errors, and at the end the four figures and the verdict. Causes beyond
- * the first five are a count. `shortage` as from run_files_shortage. */
+/* Writes the report of a run: ledgers, latencies, errors, and at the end the headlines and the
+ * verdict. Error causes after the first five are added up. `shortage`: see run_files_shortage. */
 void report_write_text(FILE *stream, const struct plan *plan, const struct result *result,
                        const char *shortage);
 
-/* A search: what held, what stopped the next, and a line a level. */
+/* Writes the report of a search: the held level, the reason why the next was not held, and a line
+ * for each level. */
 void text_levels_write(FILE *stream, const struct plan *plan, const struct result *result,
                        const struct search *search, const char *shortage);
 
-/* One line for a level while the search goes on, without a line break. */
+/* Writes one line about a level while the search goes on, without a line break. */
 void text_levels_progress(const struct level *level, char line[TEXT_LEVELS_BYTES]);
 
 /*
- * What is shown while the run goes on, on stderr: one line that is rewritten on a terminal, a
- * plain line every sample interval elsewhere, or as often as it is asked for. Used by the sampler's
- * thread only, then by the main thread after the sampler has stopped.
+ * Progress of a run, on stderr: a line that is rewritten on a terminal; elsewhere, or with
+ * --progress, a new line every interval. Only the sampler's thread uses it, and after the sampler
+ * has stopped the main thread.
  */
 
 enum {
     PROGRESS_POINTS = 64
 };
 
-/* So many rows were acknowledged so long after the work began. */
+/* The rows acknowledged `s` seconds after the gate opened. */
 struct progress_point {
     double s;
     double rows;
 };
 
-/* What the run so far looks like; made with every interval. */
+/* The state of the run at the end of an interval. */
 struct progress_state {
     const struct interval *interval;
     const struct sample *sample; /* the latest; NULL before the first */
     const struct recorder_snapshot *total;
-    int64_t work_start_ns; /* since the start of the run: when the gate opened; -1 = not yet */
+    int64_t work_start_ns; /* when the gate opened, since the start of the run; -1: not yet */
 };
 
 struct progress {
     struct notice notice;
     const struct plan *plan;
-    int64_t step_ns;      /* not a terminal: a line so often */
-    int64_t next_line_ns; /* not a terminal: when the next line is due */
-    bool has_told_reads;  /* what reading costs was said */
+    int64_t step_ns;      /* without a terminal: time between two lines */
+    int64_t next_line_ns; /* without a terminal: when the next line is due */
+    bool has_shown_reads; /* the hint about the cost of reads was shown */
     size_t point_count;
-    struct progress_point points[PROGRESS_POINTS]; /* from which the time left is estimated */
+    struct progress_point points[PROGRESS_POINTS]; /* for the estimate of the time left */
 };
 
 void progress_init(struct progress *progress, int fd, const struct plan *plan);
 
-/* Before the first batch: says what the count(*) of the run come to, where that is much and each
- * costs more as the table grows. One of `rows_before` rows took `count_ns`, with the CPUs of this
- * machine; 0: not known. */
+/* Before the first batch: warns when the count(*) of the run will read very many rows in all.
+ * `count_ns`: time of a count of `rows_before` rows on this machine; 0: unknown. */
 void progress_announce(struct progress *progress, uint64_t rows_before, int64_t count_ns);
 
-/* The whole line for one moment, at most `columns` wide (0 = no limit): what matters least is left
- * out first, then the end is cut. `text` has at least `size` bytes. */
+/* Writes the line for a state, at most `columns` wide (0: no limit). The least important parts are
+ * left out first, then the end is cut. `text` has `size` bytes. */
 void progress_format(const struct progress *progress, const struct progress_state *now,
                      unsigned columns, char *text, size_t size);
 
-/* Shows sessions, rows, %, rows/s, p99, server CPU and memory, errors, time left; never wider than
- * the terminal. To be called with every interval: the time left comes from all of them. Nothing is
- * shown with plan->is_quiet. */
+/* Shows sessions, rows, %, rows/s, p99, CPU and memory of the server, errors and the time left;
+ * never wider than the terminal. Call it for every interval: all of them make the estimate of the
+ * time left. Shows nothing with plan->is_quiet. */
 void progress_show(struct progress *progress, const struct progress_state *now);
 
-/* Takes the rewritten line away. */
+/* Clears the rewritten line. */
 void progress_end(struct progress *progress);
 
-/* The same for the load of a script's tables, on stderr: a line every second on a terminal, else
- * every ten, or as often as it is asked for. Main thread. */
+/* Progress while a script's tables are loaded, on stderr: a line every second on a terminal, else
+ * every ten seconds, or as --progress says. Main thread. */
 struct load_progress {
     struct notice notice;
     bool is_quiet;
@@ -102,78 +102,80 @@ void load_progress_show(struct load_progress *progress, const struct load_counts
 void load_progress_end(struct load_progress *progress);
 
 /*
- * What a run tells monitors while it goes on: a file for node_exporter's textfile collector, and a
- * page that Prometheus reads. Both have the same text, in the exposition format 0.0.4, written
- * again every second. Counters are totals since the run's start. Histograms have a bucket for every
- * power of two of nanoseconds, where those of struct histogram end too: no count is guessed.
+ * Metrics of a run for monitors: a file for node_exporter's textfile collector, and a page that
+ * Prometheus reads. Both have the same text, in the exposition format 0.0.4, rewritten every
+ * second. Counters are totals since the run's start. Histograms have a bucket for every power of
+ * two of nanoseconds; buckets of struct histogram end there also, so the counts are exact.
  *
- * The updates come from the measuring thread until it has ended, all else from the main thread.
+ * The measuring thread calls metrics_update until it has ended; the main thread calls all else.
  */
 struct metrics_state {
     bool is_running;
     int64_t started_wall_ns; /* 1970 UTC */
     int64_t elapsed_ns;
-    uint64_t sessions_alive; /* that have a connection now */
-    bool has_sample;         /* of CPU and memory: there is one from the first interval on */
+    uint64_t sessions_alive; /* with a connection now */
+    bool has_sample;         /* of CPU and memory: from the end of the first interval on */
     struct sample sample;    /* the latest */
 };
 
-/* Adds all metrics to *buffer. `total`: all that was counted so far. The caller sees to it that the
- * decimal point is a point. */
+/* Adds all metrics to *buffer. `total`: all counts so far. The caller sets LC_NUMERIC to a point.
+ */
 void metrics_text_add(struct buffer *buffer, const struct plan *plan,
                       const struct metrics_state *state, const struct recorder_snapshot *total);
 
 struct metrics;
 
-/* Begins what the plan asks for, so that mistakes show before the run. EXIT_CODE_OK: *metrics is
- * the caller's, NULL when nothing was asked for. The plan is borrowed. */
+/* Writes the first file and starts the server, as the plan asks, so that mistakes show before the
+ * run. EXIT_CODE_OK: the caller owns *metrics, which is NULL without --metrics and --metrics-file.
+ * The plan is borrowed. */
 enum exit_code metrics_begin(struct metrics **metrics, const struct plan *plan,
                              struct error *error);
 
-/* The next three take NULL. */
+/* Publishes the state at the end of an interval. Takes NULL, as the next two functions do. */
 void metrics_update(struct metrics *metrics, const struct progress_state *now);
 
-/* The sessions have ended: tells the last state. Returns why the file is not up to date, "" when it
- * is. */
+/* Publishes the last state, after the sessions have ended. Returns why the file is not up to date;
+ * "" when it is. */
 const char *metrics_conclude(struct metrics *metrics, const struct recorder_snapshot *total);
 
-/* The page is gone then, the file stays. `is_failed`: the run never began, the file goes too. */
+/* Stops the server and frees. The file stays, unless `is_failed`: the run never began. */
 void metrics_end(struct metrics *metrics, bool is_failed);
 
 /*
- * GET /metrics on a TCP port. One thread of its own accepts and, through libmicrohttpd, answers;
- * the text may be replaced at any time. One request a connection. A client has 5 s; one more than
- * METRICS_HTTP_CLIENTS_MAX takes the place of the oldest, so that silent clients hold nobody up.
+ * GET /metrics on a TCP port. A thread accepts connections and answers through libmicrohttpd; any
+ * thread may replace the text at any time. A connection carries one request. A client has 5 s. When
+ * METRICS_HTTP_CLIENTS_MAX clients are connected, a new client replaces the oldest, so that silent
+ * clients do not block others.
  */
 enum {
     METRICS_HTTP_CLIENTS_MAX = 16,
     METRICS_HTTP_LISTENERS_MAX = 2,
-    /* the library's epoll, the wake-up, and one more client before the oldest goes */
+    /* the library's epoll, the wake-up, and a new client before the oldest is closed */
     METRICS_HTTP_FILES_MAX = METRICS_HTTP_LISTENERS_MAX + METRICS_HTTP_CLIENTS_MAX + 3
 };
 
 struct metrics_http;
 
-/* Listens on an address of `host` and starts the thread. NULL: *error says why. */
+/* Listens on the addresses of `host` and starts the thread. NULL: *error says why. */
 struct metrics_http *metrics_http_start(const char *host, uint16_t port, struct error *error);
 
-/* What is given out from now on; copied. Any thread. Without memory the old text stays. */
+/* Replaces the text, which is copied. Any thread. Out of memory: the old text stays. */
 void metrics_http_publish(struct metrics_http *http, const char *text, size_t length);
 
 /* Ends the thread and every connection at once. Takes NULL. */
 void metrics_http_stop(struct metrics_http *http);
 
 /*
- * events.csv in the folder of a run, read back: "time,text" and a line an event, written by the run
- * for its --mark options and by its user, who appends lines with echo while it goes on or later. A
- * text with commas needs no quotes.
+ * Reads events.csv in the folder of a run: "time,text" and a line for each event. The run writes
+ * the events of --mark; the user appends further lines (echo >>) during the run or later. A text
+ * with commas needs no quotes.
  */
 #define EVENTS_FILE "events.csv"
 #define EVENTS_START_UNKNOWN INT64_MIN
 
-/* Reads the file of a run that began at `started_wall_ns` (1970 UTC); with EVENTS_START_UNKNOWN a
- * time in UTC is a bad line. Each line is read for itself: one that is bad is told in the list's
- * note and left out. No file: an empty list. REJECTED: it cannot be read; the list is empty. */
+/* Reads the file of a run that began at `started_wall_ns` (since 1970 UTC); with
+ * EVENTS_START_UNKNOWN a time in UTC is a bad line. A bad line is left out and named in the list's
+ * note. A missing file is an empty list. REJECTED: the file cannot be read; the list is empty. */
 enum status events_read(struct event_list *list, const char *folder, int64_t started_wall_ns,
                         struct error *error);
 
@@ -181,65 +183,66 @@ enum status events_read(struct event_list *list, const char *folder, int64_t sta
  * A run as JUnit XML, for CI systems (Jenkins, GitLab, GitHub): a test case for each ledger, the
  * outcome and each expectation. The same run makes the same file.
  *
- * Texts from outside become valid XML 1.0: markup is escaped, bytes that are not UTF-8 and
- * characters that XML has no place for become U+FFFD.
+ * Texts from outside become valid XML 1.0: markup is escaped; bytes that are not UTF-8 and
+ * characters that XML does not allow become U+FFFD.
  */
 
-/* The run that was judged, result->expectations included. False: out of memory or a failed write
- * (errno is set). */
+/* Writes a judged run with result->expectations. False: out of memory or a failed write (errno is
+ * set). */
 bool junit_write(FILE *stream, const struct plan *plan, const struct result *result);
 
-/* A run that did not begin: one test case with an error, and why. */
+/* Writes a run that did not begin: one test case with an error, and the reason. */
 bool junit_write_error(FILE *stream, const struct plan *plan, enum exit_code code, const char *why);
 
-/* What `ycsb run` prints by itself of the run of a script. What is not known is left out. False: a
- * failed write (errno is set). */
+/* Writes a run with a script as `ycsb run` prints it, without unknown values. False: a failed write
+ * (errno is set). */
 bool ycsb_write(FILE *stream, const struct plan *plan, const struct result *result);
 
-/* run.json: the plan, the environment, the table, both ledgers, every figure and the histograms. */
+/* run.json: the plan, the environment, the table, the ledgers, every figure and the histograms. */
 
-/* Writes one JSON object, indented; of a search (else NULL) find-max.json, which has its levels,
- * too. False: out of memory or a failed write (errno is set). */
+/* Writes one indented JSON object: run.json, or with `search` (may be NULL) find-max.json, which
+ * also has the levels. False: out of memory or a failed write (errno is set). */
 bool report_write_json(FILE *stream, const struct plan *plan, const struct table *table,
                        const struct result *result, const struct search *search);
 
-/* The same for what could not begin: who says so, the exit code and why. */
+/* Writes the JSON object of a run that did not begin: program, exit code and reason. */
 bool report_write_json_failure(FILE *stream, enum exit_code code, const struct error *error);
 
-/* The comparison of limits that append check shows, for people and as JSON. */
+/* The limits that append check compares, for people and as JSON. */
 
 enum {
     CHECK_LINE_BYTES = 240
 };
 
 struct check_report {
-    uint64_t sessions;            /* asked for */
-    const char *target;           /* without its password; NULL = this machine only */
-    const char *version;          /* of the server; NULL or "" = it does not say */
-    const char *note;             /* how the connection works, may be NULL or "" */
-    const char *io_trace;         /* whether I/O can be traced; NULL = not asked for */
-    const char *workload;         /* script; NULL = none */
-    unsigned prepared_statements; /* of it, in each session */
+    uint64_t sessions;            /* that the user asked about */
+    const char *target;           /* without its password; NULL: this machine only */
+    const char *version;          /* of the server; NULL or "": unknown */
+    const char *note;             /* how the connection works; may be NULL or "" */
+    const char *io_trace;         /* whether I/O can be traced; NULL: not asked */
+    const char *workload;         /* script; may be NULL */
+    unsigned prepared_statements; /* of the script, in each session */
     const struct limit_list *list;
-    uint64_t fitting;          /* sessions; LIMIT_NONE = no limit was found */
-    const struct limit *first; /* that binds; NULL = none */
-    const char *failure;       /* why the database was not asked; NULL or "" = it was */
-    bool is_short;             /* they certainly do not fit: the line on stderr says so, and once
-                                  is enough */
+    uint64_t fitting;          /* sessions; LIMIT_NONE: no limit was found */
+    const struct limit *first; /* limit that binds; NULL: no limit was found */
+    const char *failure;       /* why the database was not asked; NULL or "": it was asked */
+    bool is_short;             /* the sessions certainly do not fit: stderr has the conclusion, so
+                                  the text does not repeat it */
     enum exit_code code;
 };
 
-/* "1 to N sessions; the first limit is ...", or that so many do not fit and how many do. */
+/* Writes how many sessions fit and the first limit: "100 sessions fit; up to 197 would; the first
+ * limit is ...", or "300 sessions do not fit, 197 do; ...". `first` may be NULL. */
 void check_conclusion(uint64_t sessions, uint64_t fitting, const struct limit *first,
                       char line[CHECK_LINE_BYTES]);
 
-/* The same of a report, and which limit is not known. */
+/* Writes the same for a report, and the names of the unknown limits. */
 void check_conclude(const struct check_report *report, char line[CHECK_LINE_BYTES]);
 
-/* At most 80 columns wide. */
+/* Writes the report in lines of at most 80 columns. */
 void check_write_text(FILE *stream, const struct check_report *report);
 
-/* One JSON object. False: out of memory or a failed write (errno is set). */
+/* Writes one JSON object. False: out of memory or a failed write (errno is set). */
 bool check_write_json(FILE *stream, const struct check_report *report);
 
 #endif

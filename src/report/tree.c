@@ -21,7 +21,7 @@ void tree_append(struct tree array, json_t *value)
     }
 }
 
-/* The reference that the parent could not take is gone with the failure, and so must this be. */
+/* Reads the object back from its parent: when the parent could not take it, it was freed. */
 struct tree tree_object(struct tree tree, const char *key)
 {
     tree_put(tree, key, json_object());
@@ -66,7 +66,7 @@ void tree_bool(struct tree tree, const char *key, bool value)
     tree_put(tree, key, json_boolean(value));
 }
 
-/* JSON numbers of the library are signed; what is beyond is written as a real number. */
+/* The library's integers are signed; a larger count becomes a real number. */
 json_t *tree_integer(uint64_t value)
 {
     return value <= INT64_MAX ? json_integer((json_int_t)value) : json_real((double)value);
@@ -110,7 +110,7 @@ struct tree tree_figures(struct tree root, const char *section, const struct fig
 {
     struct tree tree = tree_object(root, section);
     const size_t length = strlen(section);
-    /* a counter says what was counted, also where that is no figure of the run */
+    /* counters are always known, also when the figure is unknown */
     const bool is_counters = strcmp(section, "counters") == 0;
     for (size_t id = 0; id < FIGURES; id++) {
         const struct figure *figure = &figure_table[id];
@@ -141,7 +141,8 @@ bool tree_write(FILE *stream, json_t *json, bool has_failed)
     errno = 0;
     const bool is_written = !has_failed && json_dumpf(json, stream, flags) == 0 &&
                             fputc('\n', stream) != EOF && fflush(stream) == 0;
-    const int number = !is_written && errno == 0 ? ENOMEM : errno; /* nothing else is left */
+    const int number =
+        !is_written && errno == 0 ? ENOMEM : errno; /* the only cause without errno */
     json_decref(json);
     errno = number;
     return is_written;

@@ -1,6 +1,6 @@
 /*
- * A JSON object as it is built. A failed allocation is remembered in the root: building goes on,
- * and is checked once at the end. What a tree holds it owns.
+ * A JSON object that is being built. A failed allocation is noted for the whole tree and checked
+ * once at the end. A tree owns its values.
  */
 #ifndef REPORT_TREE_H
 #define REPORT_TREE_H
@@ -13,47 +13,47 @@
 #include "figures/figures.h"
 
 struct tree {
-    json_t *json;     /* borrowed: owned by what it was added to */
+    json_t *json;     /* borrowed: its parent owns it */
     bool *has_failed; /* of the whole tree */
 };
 
-/* Adds any value; takes over the reference, also when it fails. NULL counts as a failure. */
+/* Adds a value and takes over the reference, also on failure. NULL counts as a failure. */
 void tree_put(struct tree tree, const char *key, json_t *value);
 
 /* Adds an empty object or array and returns it. */
 struct tree tree_object(struct tree tree, const char *key);
 struct tree tree_array(struct tree tree, const char *key);
 
-/* An object that may have been added before; it is added when it was not. */
+/* Returns an object; adds it when it is missing. */
 struct tree tree_member(struct tree tree, const char *key);
 
 /* Adds an element to an array. */
 void tree_append(struct tree array, json_t *value);
 struct tree tree_append_object(struct tree array);
 
-/* Bytes that are not UTF-8 become U+FFFD; NULL and "" become null. */
+/* Add a value. In texts, bytes that are not UTF-8 become U+FFFD; NULL and "" become null. */
 void tree_text(struct tree tree, const char *key, const char *text);
 void tree_bool(struct tree tree, const char *key, bool value);
 void tree_count(struct tree tree, const char *key, uint64_t value);
-/* Null when the value is not known, or not finite. */
+
+/* Add a value, or null when it is unknown or not finite. */
 void tree_count_if(struct tree tree, const char *key, bool is_known, uint64_t value);
 void tree_number(struct tree tree, const char *key, double value);
 void tree_number_if(struct tree tree, const char *key, bool is_known, double value);
 
-/* A text and a count for tree_append. Bytes that are not UTF-8 become U+FFFD. */
+/* Return a text and a count for tree_append. Bytes that are not UTF-8 become U+FFFD. */
 json_t *tree_string(const char *text);
 json_t *tree_integer(uint64_t value);
 
-/* A figure by its unit. */
+/* Adds a figure in the form of its unit. */
 void tree_value(struct tree tree, const char *key, enum figure_unit unit,
                 const struct figure_value *value);
 
-/* Adds the object of a section ("rows") with the figures that have a member there, and returns it.
- */
+/* Adds the object of a section ("rows") with the figures that belong to it, and returns it. */
 struct tree tree_figures(struct tree root, const char *section, const struct figure_set *set);
 
-/* Writes the root, indented, with a line break behind it, flushes, and frees it. `has_failed` is
- * the tree's. False: out of memory or a failed write (errno is set). */
+/* Writes the root, indented and with a line break at the end, flushes the stream and frees the
+ * root. `has_failed`: of the tree. False: out of memory or a failed write (errno is set). */
 bool tree_write(FILE *stream, json_t *json, bool has_failed);
 
 #endif

@@ -1,13 +1,15 @@
-/* Numbers, times and texts of a run as people read them. */
+/* Numbers, times and texts of a run for people. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
+#include "base/mono.h"
 #include "base/text.h"
+#include "plan/options.h"
 #include "report/report.h"
 
 #define UNKNOWN "–"
-#define COUNT_MAX 1e15 /* beyond, digits say nothing */
+#define COUNT_MAX 1e15 /* larger numbers lose digits in a double */
 
 const char *report_format(double value, char text[REPORT_WORDS_BYTES])
 {
@@ -50,7 +52,7 @@ const char *report_value(const struct saved_run *run, const char *column,
     return saved_run_figure(run, column, &value) ? report_format(value, text) : UNKNOWN;
 }
 
-/* Of a run that was not for a number of rows. */
+/* Writes the duration that a run was given instead of a number of rows. False: it has none. */
 static bool duration_of(const struct saved_run *run, char text[UNITS_TEXT_BYTES])
 {
     double records;
@@ -73,7 +75,7 @@ static bool duration_of(const struct saved_run *run, char text[UNITS_TEXT_BYTES]
     return true;
 }
 
-/* A count of the run. */
+/* Returns a count of the run; 0 when it is unknown. */
 static uint64_t count_of(const struct saved_run *run, const char *column)
 {
     double value = 0;
@@ -85,9 +87,8 @@ const char *report_title(const struct saved_run *run, char text[REPORT_WORDS_BYT
 {
     char duration[UNITS_TEXT_BYTES];
     const json_int_t held = json_integer_value(saved_run_json(run, "search.held"));
-    const uint64_t sessions = !run->is_search ? count_of(run, "sessions")
-                              : held > 0      ? (uint64_t)held
-                                              : 0;
+    const uint64_t most = held > 0 ? (uint64_t)held : 0;
+    const uint64_t sessions = run->is_search ? most : count_of(run, "sessions");
     const char *plural = sessions == 1 ? "" : "s";
     const char *workload = figure_text(&run->figures, FIGURE_WORKLOAD);
     const char *const slash = strrchr(workload, '/');
@@ -135,7 +136,7 @@ const char *report_escape(const char *text, char escaped[REPORT_ESCAPED_BYTES])
     size_t used = 0;
     snprintf(copy, sizeof copy, "%s", text == NULL ? "" : text);
     for (char *at = strpbrk(copy, "\t\r\n"); at != NULL; at = strpbrk(at, "\t\r\n")) {
-        *at = ' '; /* a query may have lines */
+        *at = ' '; /* a query may have several lines */
     }
     text_clean_line(clean, sizeof clean, copy, sizeof clean);
     for (const char *at = clean; *at != '\0' && used + 8 < REPORT_ESCAPED_BYTES; at++) {
@@ -148,4 +149,159 @@ const char *report_escape(const char *text, char escaped[REPORT_ESCAPED_BYTES])
     }
     escaped[used] = '\0';
     return escaped;
+}
+
+const char *report_stop_words(const char *stop_reason)
+{
+    static const char *const texts[] = {
+        [STOP_COMPLETED] = "all sessions had ended",
+        [STOP_DURATION] = "--duration elapsed",
+        [STOP_INTERRUPTED] = "INTERRUPTED by a signal: the figures cover a part of the run",
+        [STOP_DROP] = "a session was dropped, and --on-drop stop was given",
+        [STOP_NO_SESSION] = "no session could connect",
+        [STOP_TOO_FEW] = "fewer sessions were up than --min-sessions requires",
+        [STOP_RANK] = "a rank was lost",
+        [STOP_SCRIPT] = "stopped by an error in the script"};
+    if (stop_reason == NULL) {
+        return "";
+    }
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        if (strcmp(stop_reason_names[i], stop_reason) == 0) {
+            return texts[i];
+        }
+    }
+    return stop_reason;
+}
+
+/* Adds a word of a command line, in quotes when a shell would change it. */
+static void add_word(struct buffer *line, const char *word)
+{
+    static const char plain[] = "%+,-./0123456789:=@ABCDEFGHIJKLMNOPQRSTUVWXYZ_"
+                                "abcdefghijklmnopqrstuvwxyz";
+    if (word[0] != '\0' && word[strspn(word, plain)] == '\0') {
+        buffer_add_text(line, word);
+        return;
+    }
+    buffer_add_text(line, "'");
+    for (; *word != '\0'; word++) {
+        buffer_add(line, *word == '\'' ? "'\\''" : word, *word == '\'' ? 4 : 1);
+    }
+    buffer_add_text(line, "'");
+}
+
+static void add_option(struct buffer *line, const char *name, const char *value)
+{
+    buffer_add_format(line, " --%s=", name);
+    add_word(line, value);
+}
+
+/* Whether the plan of run.json has the value that the option has when it is not given. */
+static bool is_default(const struct option_entry *option, const json_t *value)
+{
+    const double unit = option->type == OPTION_TIME ? (double)MONO_NS_PER_S : 1;
+    const char *text = json_string_value(value);
+    switch (option->type) {
+    case OPTION_FLAG:
+        return !json_is_true(value);
+    case OPTION_COUNT:
+    case OPTION_BYTES:
+    case OPTION_TIME:
+        return !json_is_number(value) ||
+               fabs(json_number_value(value) - (double)option->usual / unit) < 1e-9;
+    case OPTION_CHOICE:
+        return text == NULL || strcmp(text, option->words[option->usual]) == 0;
+    case OPTION_TEXT:
+        return text == NULL || strcmp(text, PLAN_DEFAULT_TABLE) == 0;
+    case OPTION_TEXTS:
+        return json_array_size(value) == 0;
+    case OPTION_OTHER:
+        break;
+    }
+    return !json_is_number(value) || json_number_value(value) <= 0;
+}
+
+/* Writes the value of an option as its argument: `text`, or a text of the plan. */
+static const char *format_argument(const struct option_entry *option, const json_t *value,
+                                   const json_t *plan, char text[UNITS_TEXT_BYTES])
+{
+    const json_int_t tries = json_integer_value(json_object_get(plan, "reconnect_tries"));
+    const double number = json_number_value(value);
+    const char *word = json_string_value(value);
+    if (word == NULL && option->type == OPTION_TIME) {
+        const bool is_whole = fabs(number - round(number)) < 1e-9;
+        snprintf(text, UNITS_TEXT_BYTES, "%.0f%s", is_whole ? number : number * 1e3,
+                 is_whole ? "s" : "ms");
+    } else if (word == NULL) {
+        snprintf(text, UNITS_TEXT_BYTES, "%.0f", number);
+    } else if (strcmp(option->name, "read") == 0 && strcmp(word, "query") == 0) {
+        const char *query = json_string_value(json_object_get(plan, "read_sql"));
+        return query == NULL ? word : query;
+    } else if (strcmp(option->name, "on-drop") == 0 && tries > 0) {
+        snprintf(text, UNITS_TEXT_BYTES, "%.10s:%" JSON_INTEGER_FORMAT, word, tries);
+    } else {
+        return word;
+    }
+    return text;
+}
+
+void report_add_command(struct buffer *line, const struct saved_run *run)
+{
+    /* The target says the first four. run.json has the others also when they were not given. */
+    static const char *const passed[] = {"host",       "port",      "user",         "database",
+                                         "sessions",   "seed",      "min-sessions", "server-pid",
+                                         "stack-size", "max-failed"};
+    const enum command command = run->is_search ? COMMAND_FIND_MAX : COMMAND_RUN;
+    const json_t *plan = saved_run_json(run, "plan");
+    const char *target = json_string_value(saved_run_json(run, "plan.target.display"));
+    const json_int_t sessions = json_integer_value(saved_run_json(run, "plan.sessions"));
+    const json_int_t records = json_integer_value(saved_run_json(run, "plan.records"));
+    const double least = json_number_value(saved_run_json(run, "plan.min_sessions"));
+    const double share = json_number_value(saved_run_json(run, "plan.max_failed_percent"));
+    const double failed = json_number_value(saved_run_json(run, "plan.max_failed"));
+    const char *folder = json_string_value(saved_run_json(run, "plan.out_folder"));
+    if (target == NULL) {
+        return;
+    }
+    buffer_add_text(line, run->is_search ? "append find-max" : "append");
+    if (!run->is_search) {
+        buffer_add_format(line, " %" JSON_INTEGER_FORMAT, sessions);
+    }
+    if (!run->is_search && records > 0) {
+        buffer_add_format(line, " %" JSON_INTEGER_FORMAT, records);
+    }
+    if (folder == NULL || folder[0] == '\0' || strstr(target, folder) == NULL) {
+        buffer_add_text(line, " "); /* else the run had its own database in its folder */
+        add_word(line, target);
+    }
+    for (const struct option_entry *option = option_table; option->name != NULL; option++) {
+        bool is_passed = option->key == NULL || option->scope == OPTION_OF_CALL ||
+                         (option->commands & (unsigned)command) == 0;
+        for (size_t i = 0; i < COUNT_OF(passed); i++) {
+            is_passed |= strcmp(option->name, passed[i]) == 0;
+        }
+        char path[REPORT_WORDS_BYTES];
+        snprintf(path, sizeof path, "plan.%.80s", is_passed ? "" : option->key);
+        const json_t *value = is_passed ? NULL : saved_run_json(run, path);
+        if (value == NULL || is_default(option, value)) {
+            continue;
+        }
+        if (option->type == OPTION_FLAG) {
+            buffer_add_format(line, " --%s", option->name);
+        } else if (option->type == OPTION_TEXTS) {
+            for (size_t i = 0; i < json_array_size(value); i++) {
+                const char *text = json_string_value(json_array_get(value, i));
+                add_option(line, option->name, text == NULL ? "" : text);
+            }
+        } else {
+            char text[UNITS_TEXT_BYTES];
+            add_option(line, option->name, format_argument(option, value, plan, text));
+        }
+    }
+    if (least > 1) {
+        buffer_add_format(line, " --min-sessions=%.0f", least);
+    }
+    if (share > 0 || failed > 0) {
+        buffer_add_format(line, share > 0 ? " --max-failed=%.0f%%" : " --max-failed=%.0f",
+                          share > 0 ? share : failed);
+    }
 }

@@ -22,7 +22,7 @@ class Check(harness.Case):
         lines = ended.out.splitlines()
         for line in lines:
             self.assertLessEqual(len(line), 80, line)
-        self.assertRegex(lines[-1], r"^1 to (about )?[\d,]+ sessions; the first limit is \S+.* "
+        self.assertRegex(lines[-1], r"sessions? fits?; (up to (about )?[\d,]+|no more) would; the first limit is \S+.* "
                                     r"\(client, ")
         for name in ("RLIMIT_NOFILE", "RLIMIT_NPROC", "kernel.threads-max", "kernel.pid_max",
                      "vm.max_map_count", "RLIMIT_AS", "ip_local_port_range", "free memory"):

@@ -88,7 +88,7 @@ class Expect(harness.Case):
                 ("verdict==1", "verdict is VALID, DEGRADED or INVALID"),
                 ("verdict==GOOD", "wrong value: verdict is VALID, DEGRADED or INVALID"),
                 ("throughput==VALID", "throughput is rows/s"),
-                ("exit_code==0", "follows from what is expected"),
+                ("exit_code==0", "depends on the expectations"),
                 ("lost==0,", "empty"),
                 ("", "empty")):
             with self.subTest(text=text):

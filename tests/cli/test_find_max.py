@@ -88,7 +88,7 @@ class Embedded(harness.Case, Searching):
                                     "be written to syslog_table, and stay\n")
         rows = f"{search.rows['acknowledged']:,}"
         self.assertRegex(" ".join(ended.out.split()),
-                         rf"Written {rows} rows, [\d.]+ [KM]iB of values; they stay: remove ")
+                         rf"Written {rows} rows, [\d.]+ [KM]iB of values, which stay; to remove them: remove ")
         self.assertEqual(search.search["removal"], f"remove {search.folder}")
 
     def test_json(self):

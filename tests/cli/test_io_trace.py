@@ -78,7 +78,7 @@ class Embedded(io_trace.Traced):
         self.assertFalse((out / "io.fsync.vfs.hgrm").exists())
         self.assertTrue((out / "request.write.device.hgrm").exists())
         page = (out / "report.html").read_text()
-        self.assertIn("Requests of the server under way, stacked by layer", page)
+        self.assertIn("Requests of the server in flight, stacked by layer", page)
         self.assertNotIn("queue and vfs", page)
 
     def test_check(self):

@@ -52,7 +52,7 @@ class Null(harness.Case):
             self.assertAlmostEqual(rate, float(summary["append_rows_per_s"]), places=1)
             self.assertRegex(ended.out, r"\nThroughput +[\d,.]+ rows/s  by elapsed time; "
                                         r"[\d,.]+ rows/s while\s+appending")
-            self.assertEqual("too short a run" in re.sub(r"\s+", " ", ended.out),
+            self.assertEqual("the run was too short" in re.sub(r"\s+", " ", ended.out),
                              run.json["times"]["append_s"] < 1)
             figures, end = ended.out.index("\nMaximum CPU"), ended.out.index("\nFiles ")
             self.assertLess(figures, ended.out.index(f"\n{summary['verdict']} "))

@@ -67,7 +67,7 @@ class Exact(harness.Postgresql):
         self.assertIn("postgres", ended.out)
 
     def test_appended_to_and_recreated(self):
-        note = "100 rows were there before, and reads cost more"
+        note = "the table had 100 rows before the run, and reads cost more"
         self.run_append("2", "100", self.url)
         ended, run = self.run_append("2", "100", self.url)
         self.assertEqual(run.verification["rows_before"], 100)

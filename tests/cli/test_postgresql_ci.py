@@ -62,7 +62,7 @@ class Smoke(harness.Postgresql):
         _, err = self.smoke(self.url, code=0)
         self.assertNotIn("rows were there", err)
         out, err = self.smoke(self.url, code=0, OUT=str(self.folder / "again"))
-        note = "1,000 rows were there before, and reads cost more the more there are: --recreate"
+        note = "the table had 1,000 rows before the run, and reads cost more in a larger table: --recreate"
         self.assertIn(f"NOTE: {note}", err)
         self.assertIn(note, " ".join(out.split()))
 

@@ -119,10 +119,11 @@ class Report(harness.Case):
         text = page.text[page.text.index("Ledgers"):]
         text = " ".join(text.split())
         for words in ("checks10 checks that failed5", "Expectations", "committed==1110NO",
+                      "Checks and retries", "Options and end of the run",
                       "Settings of the server", "journal_modewal",
                       "open files (soft limit)"):
             self.assertIn(words, text)
-        self.assertRegex(text, r"transaction_p99<=1h[\d.e-]+yes")
+        self.assertRegex(text, r"transaction_p99<=1h[\d.e-]+ msyes")
         for words in ("is embedded", "I/O trace", "processes soft", "journal mode"):
             self.assertNotIn(words, text)
 
@@ -135,6 +136,55 @@ class Report(harness.Case):
         text, page = self.check_page(run.folder / "report.html")
         self.assertRegex(text, r"<title>append: [^<]*&lt;b&gt;&amp;\.lua: 1 session")
         self.assertIn("<b>&.lua: 1 session", page.text)
+
+    def test_a_run_in_words(self):
+        """The page shows expectations, fairness, the command line, the names of marks, weakened
+        durability, the disk and the end of a run in words, not as keys of run.json."""
+        database = "sqlite:" + str(self.folder / "in words.db")
+        _, run = self.run_append(2, database, "--duration", "2500ms", "--rate", 2000, "--batch", 50,
+                                 "--read", "none", "--mark", "1=index & key made",
+                                 "--expect", "throughput>=1, append_p99<=1h")
+        changed = run.json
+        changed["server"]["weakened"] = [{"host": None, "setting": "synchronous", "value": "off",
+                                          "why": "a crash can lose <rows>"}]
+        (run.folder / "run.json").write_text(json.dumps(changed))
+        self.append("report", run.folder)
+        page_text, page = self.check_page(run.folder / "report.html")
+        self.assertIn(">1 index &amp; key made<title>index &amp; key made</title></text>", page_text)
+        text = " ".join(page.text[page.text.index("Ledgers"):].split())
+        self.assertRegex(text, r"throughput>=1[\d,.]+ rows/syes append_p99<=1h[\d.]+ msyes")
+        fairness = run.json["fairness"]
+        self.assertRegex(text, r"Fairness slowest session, rows/sits numberfastest session, rows/s"
+                               r"its numberlongest time without an acknowledged appendin session "
+                               rf"[\d,.]+{fairness['slowest_session']}[\d,.]+"
+                               rf"{fairness['fastest_session']}[\d.]+ [mu]?s"
+                               rf"{fairness['longest_gap_session']} ")
+        self.assertIn(f"Command line append 2 '{database}' --batch=50 --read=none --rate=2000 "
+                      "--duration=2500ms --expect='throughput>=1, append_p99<=1h' "
+                      "--mark='1=index & key made'", text)
+        self.assertIn("Weakened durability settingvaluewhat can be losthost "
+                      "synchronousoffa crash can lose <rows>", text)
+        for words in ("memory measured asappend with the database in it", "ended--duration elapsed",
+                      "disk space for a row", "I/O pressure (time in which some task waited for I/O)",
+                      "read by the server's system calls", "CPUs that append may use"):
+            self.assertIn(words, text)
+        for key in ("stop reason", "server read", "storage read", "cpus usable", "server note", "disk "
+                    "bytes"):
+            self.assertNotIn(key, text)
+
+    def test_the_command_line_of_a_page(self):
+        """It runs as printed, has no password, and no default."""
+        _, run = self.run_append(3, 1500, "null:", "--timeout", "1500ms", "--on-drop", "reconnect:5",
+                                 "--sample-interval", "1s", "--min-sessions", "2")
+        self.append("report", run.folder)
+        text, _ = self.check_page(run.folder / "report.html")
+        line = html.unescape(re.search(r"<code>(.*?)</code>", text)[1])
+        self.assertEqual(line, "append 3 1500 null: --on-drop=reconnect:5 --timeout=1500ms "
+                               "--sample-interval=1s --min-sessions=2")
+        _, again = self.run_append(*line.split()[1:])
+        for key in ("sessions", "records", "timeout_s", "on_drop", "reconnect_tries", "min_sessions",
+                    "sample_interval_s"):
+            self.assertEqual(again.json["plan"][key], run.json["plan"][key], key)
 
     def test_texts_of_others(self):
         """What a server or user wrote is text, never a part of the page."""
@@ -219,7 +269,7 @@ class Report(harness.Case):
         self.assertRegex(ended.out, r"^Report +report\.html ")
         text, page = self.check_page(self.folder / "report.html")
         self.assertEqual(text.count('<details class="run">'), 3)
-        self.assertIn("Beside each other", page.text)
+        self.assertIn("All runs compared", page.text)
         lines = {title: len(names) for title, names in self.legends(text).items()}
         for title, runs in (("Rows acknowledged each second", 2), ("Append p99 each second", 2),
                             ("CPU of the whole machine", 2), ("Append latency by percentile", 3)):
@@ -270,7 +320,7 @@ class Report(harness.Case):
         self.append("report", run.folder, self.folder / "the other")
         text, _ = self.check_page(self.folder / "report.html")
         self.assertIn('<a href="#run2">the other</a>', text)
-        self.assertNotIn("A run is named by", text)
+        self.assertNotIn("The name of a run is", text)
         self.append("report", run.folder, run.folder)
         text, _ = self.check_page(self.folder / "report.html")
         for number in (1, 2):
@@ -279,7 +329,7 @@ class Report(harness.Case):
         self.append("report", run.folder, larger.folder)
         text, page = self.check_page(self.folder / "report.html")
         self.assertIn('<a href="#run2">3 × 1k</a>', text)
-        self.assertIn("A run is named by its sessions × its rows or its time.", page.text)
+        self.assertIn("The name of a run is its sessions × its rows or its duration.", page.text)
 
     def test_sweep(self):
         out = self.folder / "sweep"

@@ -27,7 +27,7 @@ class VerifyRows:
         self.assertEqual(verified["read"], self.identities(run))
         for name in ("lost", "duplicates", "foreign", "rejected_present"):
             self.assertEqual(verified[name], 0, name)
-        self.assertRegex(ended.out, r"Rows read [\d,]+ acknowledged are there, 0 lost")
+        self.assertRegex(ended.out, r"Rows read [\d,]+ acknowledged found, 0 lost")
 
     def test_all_there(self):
         for options in ((), ("--batch", "7"), ("--data", "constant")):
@@ -70,7 +70,7 @@ class VerifyRows:
         self.assertEqual(int(summary["verified_foreign"]), SESSIONS * LOST[500])
         self.assertEqual(run.json["outcome"]["verdict"], "DEGRADED")
         self.assertEqual(ended.reason, f"append: {SESSIONS * lost:,} acknowledged rows are lost")
-        self.assertRegex(ended.out, r"28 acknowledged are LOST, of 4 sessions")
+        self.assertRegex(ended.out, r"28 acknowledged LOST, of 4 sessions")
         self.assertRegex(ended.out, r"12\s+DUPLICATES")
 
     def test_seed_of_an_earlier_run(self):

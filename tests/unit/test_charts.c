@@ -100,7 +100,7 @@ TEST(test_merged)
     assert_true(rows->points[0].y == 20);
     assert_true(rows->points[CHART_LEVELS_MAX - 1].to == ROWS);
     assert_string_equal(find(&report, "rows-per-second")->note,
-                        "2 intervals each are drawn as one: the mean.");
+                        "Each level is the mean of 2 intervals.");
     assert_true(find(&report, "append-latency")->series[0].points[0].y == 30);
     report_free(&report);
     buffer_fini(&text);
@@ -350,15 +350,14 @@ TEST(test_ticks_across)
     }
 }
 
-/* Foreign texts are escaped in the drawing; of numbers that would overlap only the first is kept.
- */
+/* Foreign texts are escaped in the drawing; of labels that would overlap only the first is kept. */
 TEST(test_drawing)
 {
     struct chart chart = {.unit = "rows/s",
                           .label = "rows/s",
                           .end = 10,
                           .is_filled = true,
-                          .marks = {5, 5.01},
+                          .marks = {{5, "<i>"}, {5.01, "later"}},
                           .mark_count = 2};
     snprintf(chart.title, sizeof chart.title, "<b>");
     snprintf(chart.note, sizeof chart.note, "a & b");
@@ -370,7 +369,23 @@ TEST(test_drawing)
     assert_non_null(strstr(html, "class=\"line area\" d=\"M0 0V40H10V0\""));
     assert_non_null(strstr(html, "d=\"M5 0V45M5.01 0V45\""));
     assert_non_null(strstr(html, "data-at=\"5\""));
+    assert_non_null(strstr(html, ">1<title>&lt;i&gt;</title></text>"));
     assert_null(strstr(html, "data-at=\"5.01\""));
+    free(html);
+}
+
+/* The text of an event is beside its number when the chart has room for both. */
+TEST(test_names_of_marks)
+{
+    struct chart chart = {.unit = "rows/s",
+                          .label = "rows/s",
+                          .end = 10,
+                          .marks = {{0.1, "at the border"}, {3, "index made"}, {7, "restart"}},
+                          .mark_count = 3};
+    char *html = draw(&chart, 0, 10, 40);
+    assert_non_null(strstr(html, ">1<title>at the border</title></text>"));
+    assert_non_null(strstr(html, ">2 index made<title>index made</title></text>"));
+    assert_non_null(strstr(html, ">3 restart<title>restart</title></text>"));
     free(html);
 }
 

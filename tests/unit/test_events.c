@@ -89,8 +89,8 @@ TEST_BETWEEN(test_bad_lines, set_up, tear_down)
         {"time,text", "line 3: 'time,text' does not begin"},
         {"2026-01-31T11:00:00Z,x", "is before the start of the run"},
         {"1,\"open", "quotes that are not closed"},
-        {"1,\"a\"b", "text behind them"},
-        {"1,\"a\",b", "text behind them"},
+        {"1,\"a\"b", "text after them"},
+        {"1,\"a\",b", "text after them"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         char text[200];
@@ -169,7 +169,7 @@ TEST_BETWEEN(test_files, set_up, tear_down)
     event_list_fini(&list);
     assert_int_equal(events_read(&list, folder, EVENTS_START_UNKNOWN, &error), STATUS_OK);
     assert_int_equal(list.count, 0);
-    assert_non_null(strstr(list.note, "when the run began is not known"));
+    assert_non_null(strstr(list.note, "the start of the run is not known"));
     event_list_fini(&list);
 
     assert_int_equal(unlink(path), 0);

@@ -190,8 +190,11 @@ TEST(test_conclusion)
     char line[CHECK_LINE_BYTES];
     struct limit limit = {.side = LIMIT_CLIENT, .name = "RLIMIT_NPROC", .where = "ulimit -u"};
     check_conclusion(10, 1234, &limit, line);
-    assert_string_equal(line,
-                        "1 to 1,234 sessions; the first limit is RLIMIT_NPROC (client, ulimit -u)");
+    assert_string_equal(line, "10 sessions fit; up to 1,234 would; the first limit is RLIMIT_NPROC "
+                              "(client, ulimit -u)");
+    check_conclusion(1, 1, &limit, line);
+    assert_string_equal(
+        line, "1 session fits; no more would; the first limit is RLIMIT_NPROC (client, ulimit -u)");
     check_conclusion(5000, 1234, &limit, line);
     assert_string_equal(line, "5,000 sessions do not fit, 1,234 do; the first limit is "
                               "RLIMIT_NPROC (client, ulimit -u)");
@@ -201,7 +204,10 @@ TEST(test_conclusion)
     limit.is_estimate = true;
     check_conclusion(100, 50, &limit, line);
     assert_string_equal(
-        line, "1 to about 50 sessions; the first limit is RLIMIT_NPROC (client, an estimate)");
+        line, "about 50 sessions fit; the first limit is RLIMIT_NPROC (client, an estimate)");
+    check_conclusion(20, 50, &limit, line);
+    assert_string_equal(line, "20 sessions fit; up to about 50 would; the first limit is "
+                              "RLIMIT_NPROC (client, an estimate)");
     check_conclusion(10, LIMIT_NONE, NULL, line);
     assert_string_equal(line, "no limit was found");
 }

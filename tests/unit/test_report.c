@@ -269,7 +269,7 @@ TEST_BETWEEN(test_bad_text, set_up, NULL)
                          "started\nConnected 897 = 880 finished + 0 stopped + 17 dropped\n");
     check_contains(text, "= 8,861,200 acknowledged + 300 rejected + 1,700 in doubt");
     check_contains(text, " 300 LOST, 0 in doubt arrived");
-    check_contains(text, "100,000 reads: read-your-writes violations 41 (worst 1,200");
+    check_contains(text, "100,000 reads: read-your-writes violations 41 (up to 1,200");
     check_contains(text, "97 x connect, server 53300: sorry, too many clients already");
     check_contains(text, "administrator?[31m\n");
     check_contains(text, "3 x append, server 7: value too long");
