@@ -824,7 +824,7 @@ static void add_sweep(struct report *report, const struct saved_sweep *sweep, si
     note_first(&chart, columns, CHART_SERIES_MAX,
                report_sweep_varies(sweep) ? "columns of the tables" : "numbers of rows");
     if (sweep->records_count == 1 && sweep->records[0] > 0 && chart.series_count == 1) {
-        add_note(&chart, "All runs had %s.", chart.series[0].name);
+        add_note(&chart, "Each run had %s.", chart.series[0].name);
     }
     if (sweep->repeat > 1) {
         add_note(&chart, "The median of the runs; bars go from the lowest to the highest value.");

@@ -819,8 +819,7 @@ static void add_run(struct buffer *html, const struct report *report, size_t ind
             ADD_ROW(&table, UNITS_COUNT(i + 1), at, events->entries[i].text);
         }
         if (events->count > EVENTS_SHOWN) {
-            buffer_add_format(html,
-                              "<tr><td colspan=\"3\">%zu more events are in events.csv</td></tr>\n",
+            buffer_add_format(html, "<tr><td colspan=\"3\">%zu more: see events.csv</td></tr>\n",
                               events->count - EVENTS_SHOWN);
         }
         close_table(&table, note);
@@ -985,7 +984,7 @@ void page_add(struct buffer *html, const struct report *report)
             add_sweep(html, report, &report->sweeps[i]);
         }
         if (report->overview.count > 0) {
-            buffer_add_text(html, "<h3>All runs compared</h3>\n");
+            buffer_add_text(html, "<h3>Runs compared</h3>\n");
             if (strstr(report->runs[0].label, "×") != NULL) {
                 buffer_add_text(html, "<p class=\"note\">The name of a run is its sessions × its "
                                       "rows or its duration.</p>\n");

@@ -302,8 +302,7 @@ static void add_run(struct buffer *text, const struct report *report, const stru
                  (double)events->entries[i].at_ns / (double)MONO_NS_PER_S, events->entries[i].text);
     }
     if (events->count > CHART_MARKS_MAX) {
-        add_line(text, columns, "       %zu more events are in events.csv",
-                 events->count - CHART_MARKS_MAX);
+        add_line(text, columns, "       %zu more: see events.csv", events->count - CHART_MARKS_MAX);
     }
     if (note[0] != '\0') {
         add_line(text, columns, "Events    %s", note);

@@ -1,4 +1,4 @@
-"""append prepare and cleanup, and what a run does before its first session: for harness.Case.
+"""append prepare and cleanup, and the tables that a run makes before its first session: mixins for harness.Case.
 
 Subclasses have self.url, self.sql(*statements) -> text and self.tables() -> set of names.
 """
@@ -8,11 +8,11 @@ import signal
 
 import harness
 
-CHUNK = 10_000  # rows that are loaded in one append
+CHUNK = 10_000  # rows that one append loads
 OLTP = ("--workload", "oltp", "--set", "tables=2,table_size=12000")
 
-# A row takes some 50 µs, so a signal comes in the middle of the load; `key` is the number of the row or
-# something else.
+# A row takes some 50 µs, so a signal arrives in the middle of the load; `numbered`: the key is the
+# number of the row.
 SLOW_SCRIPT = """
 local rows, numbered = param("rows", 60000), param("numbered", true)
 local busy = derive(row(0), function(i)
@@ -27,7 +27,7 @@ local get = statement("get", "SELECT v FROM slow WHERE id = ?", {"int32"})
 transaction("t", function() get:run(5) end, {autocommit = true})
 """
 
-# The script takes more than 2 s for its rows, and fails at one of the last.
+# The script takes more than 2 s for its rows, and fails at one of the last rows.
 LATE_SCRIPT = """
 local late = derive(row(0), function(i)
    local s = 0
@@ -39,7 +39,7 @@ dataset("late", 250, {{"id", "int32", row(), key = true}, {"v", "text(40)", late
 transaction("t", function() end)
 """
 
-# One that works, and what is put in place of it.
+# A dataset without a mistake, and the text that replaces it.
 BAD_SCRIPT = """
 dataset("bad1", 50, {{"id", "int32", row(), key = true}})
 dataset("bad2", 50, {{"id", "int16", row(), key = true}, {"t", "text(3)", text(3)}}, {index = {"t"}})
@@ -65,7 +65,7 @@ TRIGGERS = {
 
 
 class Others:
-    """Tables of somebody else's, and that they are left as they are. Subclasses as of Prepare."""
+    """append does not change tables of other users. Subclasses as for Prepare."""
 
     CREATE = "create table {} (id int primary key, msg varchar(40))"
     RENAME = "alter table {} rename to {}"
@@ -82,7 +82,7 @@ class Others:
         return [int(self.sql(f"select count(*) from {table}")) for table in tables]
 
     def run_script(self, *options, code=(0, 6)):
-        """A short run; that append is the bottleneck of one is no fault here."""
+        """Makes a short run; it may be client-bound."""
         ended = self.append(2, self.url, *options, "--transactions", 20, "--out", self.out(),
                             code=None)
         self.assertIn(ended.code, code, ended)
@@ -98,12 +98,12 @@ class Others:
         self.assertEqual(ended.out, "")
 
     def others_table(self, name="log1"):
-        """A table of somebody else's, as similar to that of OTHERS as can be."""
+        """Makes another user's table, as similar to the table of OTHERS as possible."""
         self.sql(self.CREATE.format(name),
                  *(f"insert into {name} values ({i}, 'precious {i}')" for i in range(50)))
 
     def refused_others(self, *script, table="log1", rows=50, columns="id, msg"):
-        """Nothing that append can be asked for drops, empties or fills it, unless it is named."""
+        """No command of append drops, empties or fills the table unless the table is named."""
         told = fr"append did not make table '{table}' \({rows} rows?; columns {columns}\) and leaves it as it is: "
         self.refused_prepare(*script, pattern=told)
         self.refused_prepare(*script, "--recreate", pattern=told + f"--recreate={table} drops it")
@@ -121,7 +121,7 @@ class Others:
         self.assertEqual(self.counts(table), [rows])
 
     def test_killed_before_the_mark(self):
-        """The table that was made counts as the user's; what the messages name for it works."""
+        """A table that the user made counts as the user's; the commands in the messages work for it."""
         script = ("--workload", self.script(OTHERS, "others.lua"))
         self.sql(self.CREATE.format("log1"))
         told = r"append did not make table 'log1' \(0 rows; columns id, msg\) and leaves it as it is: "
@@ -144,7 +144,7 @@ class Others:
         self.assertNotIn("log1", self.tables())
         self.others_table()
         self.assertRegex(self.prepare(*script, "--recreate=log1").out, "100 rows loaded")
-        # now it is append's
+        # now the table is append's
         self.prepare(*script, "--recreate")
         ended = self.append("cleanup", self.url, *script)
         self.assertRegex(ended.err, "dropping table log1 with 100 rows")
@@ -156,7 +156,7 @@ class Others:
         self.refused_others(*script, rows=0)
 
     def test_a_table_of_others_that_fits_is_used(self):
-        """As those of pgbench -i: transactions run on it, and it is never dropped."""
+        """Tables as pgbench -i makes them: transactions run on them, and they are never dropped."""
         script = ("--workload", self.script(OTHERS, "others.lua"), "--set", "rows=50")
         self.others_table()
         self.run_script(*script)
@@ -172,7 +172,7 @@ class Others:
         self.refused_others(*script)
 
     def test_a_table_that_was_renamed(self):
-        """append made it, under another name: somebody keeps it now."""
+        """append made the table and a user renamed it: now the user keeps it."""
         self.prepare("--workload", self.script(OTHERS.replace("log1", "log2"), "two.lua"))
         self.sql(self.RENAME.format("log2", "log1"))
         self.refused_others("--workload", self.script(OTHERS, "others.lua"), "--set", "rows=200", rows=100)
@@ -181,11 +181,11 @@ class Others:
     TRIGGER, TRIGGERED = TRIGGERS["sqlite"], "watch is a trigger of it"
 
     def test_what_hangs_on_a_table(self):
-        """append made it, but somebody's rows would go with it, or somebody's statements would run."""
+        """append made the table, but a drop would also remove a user's rows, or run a user's statements."""
         script = ("--workload", self.script(OTHERS, "others.lua"))
         for statements, why, undo in ((self.REFERRED, "orders refers to it", "drop table orders"),
                                       (self.TRIGGER, self.TRIGGERED, None)):
-            if statements is None:  # this database has no such thing
+            if statements is None:  # this database does not have that
                 continue
             with self.subTest(why):
                 self.prepare(*script)
@@ -217,7 +217,7 @@ class Others:
         self.assertEqual(self.sql("select msg from syslog_table"), "mine")
 
     def test_the_default_table(self):
-        """syslog_table: rows are added, and --recreate drops it only where append made it."""
+        """syslog_table: rows are added, and --recreate drops the table only if append made it."""
         def undo(*options):
             return " ".join(re.search(r"(?m)^To undo +((?:.*\n?)(?: {10}.*\n)*)", self.append(
                 2, 100, self.url, *options, "--out", self.out(), code=None).out).group(1).split())
@@ -245,7 +245,7 @@ class Prepare(Others):
         self.assertEqual(self.sql("select min(id) from sbtest1"), "1")
         self.assertEqual(self.sql("select max(id) from sbtest1"), "12000")
         self.assertLessEqual({"sbtest1_k", "sbtest2_k"}, self.indexes())
-        # the numbers that the database gives begin behind those that were loaded
+        # the numbers that the database assigns begin after the loaded numbers
         self.sql("insert into sbtest1 (k, c, pad) values (1, 'c', 'pad')")
         self.assertEqual(self.sql("select max(id) from sbtest1"), "12001")
         self.sql("delete from sbtest1 where id = 12001")
@@ -275,7 +275,7 @@ class Prepare(Others):
     def test_other_number_of_rows(self):
         self.prepare(*OLTP)
         self.sql("delete from sbtest2 where id = 11000")
-        # its load was finished: what is there now is the result of runs, or somebody's work
+        # the load was complete: the rows are now the result of runs, or a user's work
         for refuse in (self.refused_run, self.refused_prepare):
             refuse(*OLTP, pattern="table 'sbtest2' has 11,999 rows, but oltp declares 12,000: append "
                    "cleanup drops it, --recreate replaces it")
@@ -300,7 +300,7 @@ class Prepare(Others):
             self.sql(f"create table sbtest2 {columns}")
             for refuse in (self.refused_run, self.refused_prepare):
                 refuse(*OLTP, pattern=pattern)
-            self.assertEqual(self.tables(), {"sbtest2"}, "a table was made beside one that is wrong")
+            self.assertEqual(self.tables(), {"sbtest2"}, "no table may be made when another one is wrong")
             self.sql("drop table sbtest2")
 
     def test_cleanup_looks_at_all_tables_first(self):
@@ -312,7 +312,7 @@ class Prepare(Others):
         self.assertEqual(self.counts("sbtest1"), [12000])
 
     def test_another_load_is_not_taken_up(self):
-        """A load that was cut off goes on only with what decides its rows."""
+        """An interrupted load resumes only with the same options for its rows."""
         script = ("--workload", self.script(SLOW_SCRIPT))
         self.interrupted(*script)
         there = self.counts("slow")
@@ -323,18 +323,18 @@ class Prepare(Others):
         self.assertEqual(self.counts("slow"), [100])
 
     def test_rows_of_the_run_are_left(self):
-        """A table that is declared without rows takes any number of them."""
+        """A table declared without rows may have any number of rows."""
         options = ("--workload", "select-insert", "--set", "rows=500")
         for _ in range(2):
             self.run_script(*options)
         self.assertEqual(self.counts("colemp", "colemp_logging"), [500, 40])
 
     def interrupted(self, *options):
-        """SIGINT when at least one chunk is in; how many rows are."""
+        """Interrupts the load when at least one chunk is loaded. Returns the number of rows."""
         process = self.start("prepare", 2, self.url, *options)
 
         def has_rows():
-            self.assertIsNone(process.poll(), "it ended too early")
+            self.assertIsNone(process.poll(), "the load ended before the signal")
             return "slow" in self.tables() and self.counts("slow")[0] > 0
 
         harness.wait_until(has_rows, "the first rows")
@@ -363,7 +363,7 @@ class Prepare(Others):
         self.assertLessEqual({"slow_v", "slow_name_v"}, self.indexes())
 
     def test_interrupted_without_a_number(self):
-        """Nothing tells which rows are there: the table has to be made again."""
+        """It is unknown which rows were loaded: the table has to be made again."""
         script = ("--workload", self.script(SLOW_SCRIPT), "--set", "numbered=false")
         ended = self.interrupted(*script)
         self.assertRegex(ended.reason, "rows are loaded; --recreate starts over")
@@ -384,7 +384,7 @@ class Prepare(Others):
         self.assertEqual(self.tables(), {"sbtest3", "other", "syslog_table"})
 
     def test_nothing_is_half_made(self):
-        """What the script is to blame for: one line, exit code 2, no table."""
+        """Mistakes in the script: one line, exit code 2, no table."""
         cases = (
             ("SELECT id FROM bad1", "SELECT nix FROM bad1", r"mine.lua:4: statement 'get': .*nix"),
             ("SELECT id FROM bad1", "SELEC id FROM bad1", r"mine.lua:4: statement 'get': .*SELEC"),
@@ -413,7 +413,7 @@ class Prepare(Others):
         self.assertEqual(self.counts("bad1", "bad2"), [50, 50])
 
     def test_time_of_a_script_is_not_the_server_s(self):
-        """Between two calls nothing can be overdue."""
+        """Between two calls no call can be overdue."""
         self.refused_run("--workload", self.script(LATE_SCRIPT), "--timeout", "1", "--quiet",
                          pattern=r"there is no row 240")
 

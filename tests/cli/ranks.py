@@ -13,7 +13,7 @@ FAULTY_MODULE = pathlib.Path(harness.BINARY).parent / "tests" / "faulty-mpi.so"
 
 
 def rank_of(pid):
-    """The number of a rank's process; None where it is none."""
+    """Returns the rank of a process; None for another process."""
     try:
         words = pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
     except OSError:
@@ -32,7 +32,7 @@ class Ranks(harness.Case):
     MPIRUN = ("--allow-run-as-root", "--oversubscribe")
 
     def environment(self, **more):
-        """Open MPI leaks what its plugins had."""
+        """The leak sanitizer is off: Open MPI leaks the memory of its plugins."""
         options = os.environ.get("ASAN_OPTIONS", "").replace("detect_leaks=1", "detect_leaks=0")
         return super().environment(ASAN_OPTIONS=options, **more)
 
@@ -41,7 +41,7 @@ class Ranks(harness.Case):
                           program="mpirun", **options)
 
     def start_faulty(self, count, *arguments, mpirun=(), env=None, **fault):
-        """`fault`: the settings of faulty_mpi.c, of which `signal` may be a constant."""
+        """`fault`: settings of faulty_mpi.c; `signal` may be a constant of the module signal."""
         folder = self.out()
         folder.mkdir()
         program = folder / "append"
@@ -52,11 +52,11 @@ class Ranks(harness.Case):
                                 env={**settings, **(env or {})})
 
     def find_rank(self, process, number):
-        """The process of a rank under this mpirun."""
+        """Returns the process of a rank under this mpirun."""
         return next(pid for pid in children_of(process.pid) if rank_of(pid) == number)
 
     def end_ranks(self, process, code, may_be_busy=False):
-        """What mpirun itself says on standard error is not looked at. `may_be_busy`: a machine
+        """Ignores mpirun's own lines on standard error. `may_be_busy`: a machine
         whose CPUs others take makes the run INVALID, and is no failure of the test."""
         out, err = process.communicate(timeout=harness.GUARD_S)
         ended = harness.Ended(process.returncode, out, err)
@@ -89,7 +89,7 @@ class Ranks(harness.Case):
         return run
 
     def find_max_of_ranks(self, count, *arguments, code=0, **options):
-        """For one that is Searching, too: a whole search of so many ranks."""
+        """For a class that is also Searching: makes a whole search with this number of ranks."""
         out = self.out()
         ended = self.ranks(count, "find-max", *arguments, "--out", out, code=code, **options)
         search = self.check_search(out, ended, more=("ranks.csv", "ranks_samples.csv"))
@@ -103,7 +103,7 @@ class Ranks(harness.Case):
         return sorted(path.name for path in out.parent.glob(out.name + ".rank*"))
 
     def refused_ranks(self, count, *arguments, code, pattern, **options):
-        """Nothing was begun: one line, no folder left."""
+        """Checks that no run began: one line, and no folder stays."""
         ended = self.ranks(count, *arguments, "--out", self.out(), code=code, **options)
         self.assertRegex(ended.reason, pattern)
         self.assertEqual([path.name for path in self.folder.iterdir() if

@@ -1,7 +1,7 @@
-"""A server that is killed and started again in the middle of a run, several times.
+"""A server is killed and started again several times in the middle of a run.
 
-APPEND_TEST_KILLS: how often (default 3). A kill comes when every session is connected and rows
-are acknowledged again; the run is long enough for all of them.
+APPEND_TEST_KILLS: number of kills (default 3). A kill follows when every session is connected and
+rows are acknowledged again; the run is long enough for all kills.
 """
 
 import os
@@ -25,7 +25,7 @@ class Restarts(harness.Case):
         return process
 
     def acknowledged(self):
-        """Rows so far, as the run's own file has them."""
+        """Returns the rows so far, from the run's own file."""
         path = self.out_folder / "intervals.csv"
         lines = path.read_text().splitlines() if path.is_file() else []
         if len(lines) < 2:
@@ -35,7 +35,7 @@ class Restarts(harness.Case):
         return sum(int(row[column]) for row in rows if len(row) > column)
 
     def wait_for_more(self, process, rows):
-        """Waits until so many more rows were acknowledged."""
+        """Waits until this many further rows were acknowledged."""
         before = self.acknowledged()
         harness.wait_until(lambda: process.poll() is not None
                            or self.acknowledged() >= before + rows, "rows are acknowledged")
@@ -81,7 +81,7 @@ class Restarts(harness.Case):
             self.kill_and_restart(process, server)
         self.wait_for_more(process, 400)
         ended, run = self.finish(process)
-        # A kill may find no batch on its way; a client that is slow is the bottleneck.
+        # A kill may find no batch in flight; a slow client is the bottleneck.
         self.assertIn(ended.code, (1,) if run.rows["in_doubt"] > 0 else (0, 6), ended)
         self.assertNotEqual(run.json["outcome"]["verdict"], "VALID")
         verified = self.check_recovered(run, SESSIONS, KILLS)
@@ -90,7 +90,7 @@ class Restarts(harness.Case):
         self.assertEqual(run.verification["rows_after"], verified["read"])
 
     def check_losing(self, **settings):
-        """Settings with which the server acknowledges what it has not written."""
+        """Settings with which the server acknowledges rows that it has not written."""
         server = self.SERVER(self, **settings)
         process = self.begin(server, sessions=20, seconds=15 * harness.SLOW, rate=4000)
         self.kill_and_restart(process, server, sessions=20)

@@ -1,4 +1,4 @@
-"""What a server is said to allow is what it allows: limits set low, sessions opened until refused."""
+"""The reported limits are the server's real limits: limits set low, sessions opened until refused."""
 
 import harness
 
@@ -10,15 +10,15 @@ class SessionLimits(harness.Case):
         return {limit["name"]: limit for limit in run.json["server"]["session_limits"]}
 
     def check(self, url, name, allowed, *options, code=4):
-        """Opens more sessions than fit; as many as the limit says must get in."""
-        # One after the other: MariaDB lets one in beyond max_connections until it knows whether that
-        # is an administrator, and refuses whoever logs in at that moment.
+        """Opens more sessions than fit; as many as the limit allows must connect."""
+        # One after the other: MariaDB accepts a connection above max_connections until it knows whether
+        # that is an administrator, and refuses other logins at that moment.
         _, run = self.run_append(self.SESSIONS, self.SESSIONS * 50, url, "--recreate", "--no-check",
                                  "--connect-concurrency", "1", *options, code=code)
         limits = self.limits(run)
         self.assertIn(name, limits)
         self.assertEqual(limits[name]["allowed"], allowed, limits)
-        # the connection that asked is counted, and gone when the sessions come
+        # the connection that asked counts as used, and is closed before the sessions connect
         room = min(limit["allowed"] - limit["used"] + 1 for limit in limits.values())
         self.assertEqual(room, limits[name]["allowed"] - limits[name]["used"] + 1, limits)
         # sessions of an earlier run may have left between the question and the sessions

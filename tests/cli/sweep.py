@@ -1,4 +1,4 @@
-"""Sweeps, and what holds for the files of every one of them."""
+"""Sweeps, and the checks that hold for the files of every sweep."""
 
 import csv
 import json
@@ -13,8 +13,8 @@ OF_ROWS = {"append_p99.csv": "append_p99_ms"}
 OF_SCRIPTS = {"transactions_per_s.csv": "transactions_per_s",
               "transaction_p99.csv": "transaction_p99_ms"}
 
-# Runs of a moment, and some that go on for a second and more after their first interval, which is
-# time enough to interrupt them.
+# Very short runs, and runs that go on for more than a second after their first interval, which is
+# long enough to interrupt them.
 RATE = 1500 // min(harness.SLOW, 2)
 QUICK = ("--sessions", "1,2", "--records", "1k,3k")
 SLOW = ("--sessions", "1,2", "--records", "3k,4k", "--rate", str(RATE), "null:")
@@ -22,11 +22,11 @@ NAMES = ("1x3000", "2x3000", "1x4000", "2x4000")
 
 
 def child_of(process):
-    """The pid of the run that goes on."""
+    """Returns the pid of the current run."""
     pid = process.pid
     text = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    if not text:  # a signal to process 0 would go to the tests themselves
-        raise AssertionError("no run goes on")
+    if not text:  # a signal to process 0 would reach the tests themselves
+        raise AssertionError("there is no current run")
     return int(text[0])
 
 
@@ -38,7 +38,7 @@ def is_alive(pid):
 
 
 def read_csv(path):
-    """Header and rows; every row has every cell."""
+    """Returns header and rows; every row has every cell."""
     data = path.read_bytes().decode()
     assert data.endswith("\r\n"), path
     rows = list(csv.reader(data.splitlines(keepends=True), strict=True))
@@ -61,7 +61,7 @@ class Sweep:
 
     @property
     def tables(self):
-        """{file: column of sweep.csv}"""
+        """Returns {file: column of sweep.csv}."""
         is_script = any(option.startswith("--workload=") for option in self.json["options"])
         return TABLES | (OF_SCRIPTS if is_script else OF_ROWS)
 
@@ -69,20 +69,20 @@ class Sweep:
         return [row for row in self.rows if row["statistic"] == statistic]
 
     def table(self, name):
-        """{(sessions, records): text}, with variants {(sessions, variant): text}"""
+        """Returns {(sessions, records): text}, with variants {(sessions, variant): text}."""
         header, rows = read_csv(self.folder / name)
         assert header[0] == "sessions", header
         return {(int(row[0]), int(column) if column.isdigit() else column): cell
                 for row in rows for column, cell in zip(header[1:], row[1:])}
 
     def column(self, run):
-        """That a run is in, of the tables."""
+        """Returns the title of the tables' column that has a run."""
         records, variant = int(run["records"]), run["variant"]
         several = len(self.json["records"]) > 1
         return f"{variant} {records}" if variant and several else variant or records
 
     def shape(self):
-        """All that two sweeps with the same options have in common, whatever was measured."""
+        """Returns the parts that are equal in two sweeps with the same options, whatever was measured."""
         tables = {name: read_csv(self.folder / name) for name in self.tables}
         return {
             "names": sorted(str(path.relative_to(self.folder))
@@ -92,7 +92,7 @@ class Sweep:
                                                  "state", "reason", "sessions", "records",
                                                  "exit_code")]
                      for row in self.rows],
-            # shares of ticks, which a short run may have none of, and of a disk that was not touched
+            # shares of clock ticks, which a short run may not have, and of a disk that was not used
             "filled": [[bool(cell) for column, cell in row.items()
                         if not re.search("cpu_percent|iowait|_ms$|busy_percent", column)
                         or re.search("^(append|read|connect)_", column)]
@@ -108,10 +108,10 @@ class Sweep:
 
 
 class Sweeping:
-    """For a harness.Case."""
+    """A mixin for a harness.Case."""
 
     def sweep(self, *arguments, code=0, **options):
-        """A whole sweep with its files checked: (Ended, Sweep)."""
+        """Makes a whole sweep and checks its files. Returns (Ended, Sweep)."""
         out = self.out()
         ended = self.append("sweep", *arguments, "--out", out, code=code, **options)
         return ended, self.check_sweep(out)
@@ -150,7 +150,7 @@ class Sweeping:
         self.assertEqual(run["state"] == "done", run["exit_code"] in (0, 5), run)
         self.assertEqual(run["exit_code"] != 0, run["reason"] is not None, run)
         folder = sweep.folder / run["folder"]
-        # A run that was killed leaves its files empty.
+        # A killed run leaves empty files.
         if (folder / "run.json").exists() and (folder / "run.json").stat().st_size > 0:
             own = self.check_run(folder, run["exit_code"]).table("summary.csv")[0]
             self.assertEqual({key: row[key] for key in own}, own)
@@ -175,7 +175,7 @@ class Sweeping:
             self.assertAlmostEqual(float(table[size]), median, delta=0.06)
 
     def check_report(self, ended, sweep):
-        """The tables, in at most 80 columns where a column fits."""
+        """Returns the tables, in at most 80 columns when a column fits."""
         tables = len(set(re.findall("(?m)^Transactions, /s", ended.out))) + 5
         for title in ("Maximum CPU, %", "Maximum memory, MiB", "Elapsed time, s",
                       "Throughput, rows/s", "p99, ms"):

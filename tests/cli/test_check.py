@@ -22,8 +22,9 @@ class Check(harness.Case):
         lines = ended.out.splitlines()
         for line in lines:
             self.assertLessEqual(len(line), 80, line)
-        self.assertRegex(lines[-1], r"sessions? fits?; (up to (about )?[\d,]+|no more) would; the first limit is \S+.* "
-                                    r"\(client, ")
+        self.assertRegex(" ".join(ended.out.split()),
+                         r" 10 sessions fit; (up to (about )?[\d,]+|no more) would; the first limit "
+                         r"is \S+ \(client, [^()]+\)$")
         for name in ("RLIMIT_NOFILE", "RLIMIT_NPROC", "kernel.threads-max", "kernel.pid_max",
                      "vm.max_map_count", "RLIMIT_AS", "ip_local_port_range", "free memory"):
             self.assertRegex(ended.out, rf"(?m)^PASS  {re.escape(name)} ")

@@ -63,7 +63,7 @@ class Events(harness.Case):
         (out / "events.csv").mkdir()
         process.send_signal(signal.SIGINT)
         ended = self.end(process, 130)
-        self.assertRegex(ended.out, r"(?m)^Events +events\.csv is no file")
+        self.assertRegex(ended.out, r"(?m)^Events +events\.csv is not a regular file")
 
     def test_bad_marks(self):
         for mark in ("5", "=x", "5=", "-1=x", "5s=x", "2026-02-30T00:00:00Z=x", "5=a\nb"):

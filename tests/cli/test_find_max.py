@@ -67,7 +67,7 @@ class Bounds(harness.Case, Searching):
         self.assertEqual((knee["sessions"], knee["rows_per_s"]),
                          (fewest["sessions"], fewest["rows_per_s"]))
         self.assertLessEqual(knee["lowest_rows_per_s"], knee["highest_rows_per_s"])
-        self.assertRegex(ended.out, r"(?m)^Knee +\d sessions: [\d,]+ rows/s \([\d,]+ to [\d,]+\)")
+        self.assertRegex(ended.out, r"(?m)^Knee +\d sessions: [\d,]+ rows/s \([\d,]+ to [\d,]+ within\s+the\s+hold\)")
         self.assertEqual(search.search["p99"], {"bound_ms": 3_600_000.0, "sessions_within": 4,
                                                 "sessions_over": None})
         self.assertRegex(ended.out, r"stayed within .* at every level")

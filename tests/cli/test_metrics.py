@@ -193,7 +193,7 @@ class Metrics(harness.Case):
             self.refused("2", "100", "null:", "--metrics", value, code=2,
                          pattern=r"--metrics .* is not PORT or HOST:PORT")
         self.refused("2", "100", "null:", "--metrics", "no.such.host.invalid:9464", code=2,
-                     pattern="is not known")
+                     pattern="unknown host")
         self.refused("2", "100", "null:", "--metrics-file", self.folder / "none" / "x.prom", code=2,
                      pattern="--metrics-file .*none.* cannot be written: No such file")
         pipe = self.folder / "pipe"

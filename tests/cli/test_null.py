@@ -1,4 +1,4 @@
-"""Whole runs on the null adapter: files, ledgers, options that need no database."""
+"""Whole runs on the null adapter: files, ledgers and options that need no database."""
 
 import json
 import re
@@ -25,13 +25,13 @@ class Null(harness.Case):
         self.assertEqual(run.table("summary.csv")[0]["reads"], "28")
 
     def test_a_program_that_is_stopped_for_a_time(self):
-        """The machine went on, and append did not: its figures say nothing of the server."""
+        """append was stopped while the machine went on: its figures say nothing about the server."""
         out = self.out()
         process = self.start("3", "null:", "--duration", "5", "--rate", "1000", "--out", out)
         self.wait_for_rows(process, out)
-        time.sleep(0.5)  # between two intervals, when all threads wait
+        time.sleep(0.5)  # between two intervals, while all threads wait
         process.send_signal(signal.SIGSTOP)
-        time.sleep(2)  # the time itself is what is measured
+        time.sleep(2)  # the test is about the time itself
         process.send_signal(signal.SIGCONT)
         ended = self.end(process, 6)
         run = self.check_run(out, 6)
@@ -42,7 +42,7 @@ class Null(harness.Case):
         self.assertLess(suspended_s, run.json["figures"]["elapsed_s"])
 
     def test_the_rate_while_appending(self):
-        """Connecting and leaving are in the throughput, and not in the rate beside it."""
+        """The throughput includes the time to connect and disconnect; the rate after it does not."""
         for work in (["3", "100", "null:"], ["3", "null:", "--duration", "1.2"]):
             ended, run = self.run_append(*work, "--rate", "1000")
             summary = run.table("summary.csv")[0]
@@ -69,7 +69,7 @@ class Null(harness.Case):
         first = self.start("2", "10", "null:")
         second = self.start("2", "10", "null:")
         codes = sorted(self.end(process, None).code for process in (first, second))
-        # The same millisecond is possible: then the second is refused, never mixed in.
+        # Both runs may begin in the same millisecond: then the second is refused, and no files are mixed.
         self.assertIn(codes, ([0, 0], [0, 2]))
 
     def test_hgrm_files(self):
@@ -129,7 +129,7 @@ class Pace(harness.Case):
         self.assertTrue((run.folder / "response.hgrm").is_file())
 
     def test_rows_or_a_duration(self):
-        """Whichever comes first; rows for which there was no time are not short."""
+        """RECORDS or --duration ends a run, whichever comes first; rows after the duration are not missing."""
         _, run = self.run_append("-c", "2", "40", "null:", "-T", "1h", "--batch", "10")
         self.assertEqual(run.rows["acknowledged"], 40)
         self.assertEqual(run.json["outcome"]["stop_reason"], "completed")
@@ -151,8 +151,8 @@ class Pace(harness.Case):
         self.assertGreaterEqual(len(run.table("intervals.csv")), 2)
 
     def test_a_folder_that_is_removed_meanwhile(self):
-        """What the report names must be there, whole or said to be short."""
-        for removed, why in ((".", "the folder was removed or renamed meanwhile"),
+        """Every file that the report names exists and is whole, or the report says that it is short."""
+        for removed, why in ((".", "the folder was removed or renamed during the run"),
                              ("samples.csv", "samples.csv: No such file")):
             out = self.out()
             process = self.start("1", "null:", "--duration", "2", "--rate", "1000", "--out", out)

@@ -1,4 +1,4 @@
-"""Whole runs through ODBC drivers, held against what the databases' own clients find."""
+"""Whole runs through ODBC drivers, compared with the rows that the databases' own clients find."""
 
 import os
 import re
@@ -9,7 +9,7 @@ from odbc_strings import DRIVERS, parts, string
 from prepare import TRIGGERS, Others
 
 class OdbcCase:
-    """What the tests of every driver share."""
+    """Shared by the tests of every driver."""
 
     def check_exact(self, run, sessions, rows):
         self.assertEqual(run.rows["acknowledged"], rows)
@@ -36,7 +36,7 @@ class OdbcCase:
                 self.assertNotIn(secret.encode(), path.read_bytes(), path)
 
     def registered(self, driver, **settings):
-        """Environment in which the driver is registered with other settings."""
+        """Returns an environment in which the driver is registered with other settings."""
         shown = harness.run_client(["odbcinst", "-q", "-d", "-n", driver], dict(os.environ))
         entries = [line for line in shown.splitlines() if "=" in line
                    and line.split("=")[0] not in settings]
@@ -45,7 +45,7 @@ class OdbcCase:
         return {"ODBCSYSINI": str(self.folder)}
 
     def sources(self, **sources):
-        """Environment in which these data sources exist."""
+        """Returns an environment with these data sources."""
         path = self.folder / "odbc.ini"
         path.write_text("".join(
             f"[{name}]\n" + "".join(f"{key}={value}\n" for key, value in keys.items())
@@ -54,7 +54,7 @@ class OdbcCase:
 
 
 class ServerCase(OdbcCase):
-    """The same for both servers. SERVER and USER are keys of the driver's data sources."""
+    """Tests for both servers. SERVER and USER are keys of the driver's data sources."""
 
     SERVER = USER = VERSION = METHOD = None
 
@@ -149,7 +149,7 @@ class ServerCase(OdbcCase):
                      pattern="'must' of table 'child' cannot be left out")
 
     def test_duplicate_keys(self):
-        """Of a boolean key only two values exist."""
+        """A boolean key has only two values."""
         self.sql("create table twice (flag boolean primary key, t varchar(20))")
         _, run = self.run_append("1", "300", self.target, "--table", "twice", code=1)
         self.assertGreater(run.rows["rejected"], 0)
@@ -196,7 +196,7 @@ class Mariadb(ServerCase, harness.Mariadb):
 
 
 class OthersTables:
-    """The marks are the database's, whichever driver brings them."""
+    """Parameters are marked as the database requires, whatever the driver."""
 
     def setUp(self):
         super().setUp()
@@ -245,13 +245,13 @@ class Sqlite(OdbcCase, harness.Case):
             self.check_exact(run, 3, 601)
 
     def test_arrays_that_the_driver_does_not_have(self):
-        """The driver makes the file when it is asked."""
+        """The driver creates the file on request."""
         ended = self.append("2", "100", self.target, "--method", "array", "--out", self.out(),
                             code=2)
         self.assertRegex(ended.reason, r"no parameter arrays: --method insert")
 
     def test_durability(self):
-        """Commits are synced as by the native adapter, unless the connection string says no."""
+        """Commits are synced as with the native adapter, unless the connection string turns that off."""
         for more, pattern in (({}, r"INSERT instead$"),
                               ({"SyncPragma": "OFF"}, r"commits are not always synced"),
                               ({"SyncPragma": "FULL"}, r"INSERT instead$")):

@@ -1,4 +1,4 @@
-"""What happens through ODBC drivers when sessions go away, or the server says nothing."""
+"""ODBC drivers when connections are lost, or when the server does not answer."""
 
 import os
 import signal
@@ -10,8 +10,7 @@ from odbc_strings import parts, string
 
 
 class Proxy:
-    """Passes the first connections on to a server; those after them are accepted and never hear
-    anything."""
+    """Forwards the first connections to a server; later connections are accepted and never answered."""
 
     def __init__(self, case, host, port, passed):
         self.server, self.left, self.sockets = (host, int(port)), passed, []
@@ -49,9 +48,9 @@ class Proxy:
 
 
 class Failures:
-    """The same for both servers."""
+    """Tests for both servers."""
 
-    SERVER = None  # a class of private ones
+    SERVER = None  # a class of private servers
     BLOCKS_WITH_ROWS = None  # a query that does not end once the table has rows
 
     def setUp(self):
@@ -66,7 +65,7 @@ class Failures:
         return process, out
 
     def kill(self, number):
-        """Ends sessions that append, at once: not the first, nor what asks for sizes, which comes last."""
+        """Ends sessions that append, all at once: not the first, and not the last, which asks for sizes."""
         sessions = harness.wait_until(lambda: len(found := self.sessions()) >= 10 and found,
                                       "ten sessions")
         self.kill_sessions(sorted(sessions, key=int)[10 - number:10])
@@ -92,13 +91,13 @@ class Failures:
         self.assertEqual(self.count(), run.rows["acknowledged"])
 
     def test_ctrl_c_while_every_read_blocks(self):
-        """Only the sockets of the driver can be used to end such calls."""
+        """Only shutting down the driver's sockets ends these calls."""
         out = self.out()
         process = self.start("3", "3000", self.target, "--read", self.BLOCKS_WITH_ROWS, "--out",
                              out, "--recreate")
         harness.wait_until(lambda: len(self.blocked()) == 3, "three blocked sessions")
         process.send_signal(signal.SIGINT)
-        # The grace of a blocked call is 10 s; the guard only tells it from "for ever".
+        # A blocked call has a grace of 10 s; the guard only detects a call that never ends.
         self.end(process, 130, timeout_s=harness.GUARD_S)
         run = self.check_run(out, 130)
         self.assertEqual(run.rows["acknowledged"], 300)
@@ -106,7 +105,7 @@ class Failures:
             self.kill_sessions([session])
 
     def test_a_server_that_never_speaks(self):
-        """The first connection finds table and server, those of the sessions find nobody."""
+        """The first connection reaches the server; the connections of the sessions do not."""
         proxy = Proxy(self, self.keys["Server"], self.keys["Port"], 1)
         target = string(self.keys, Port=proxy.port)
         _, run = self.run_append("3", "300", target, "--connect-timeout", "5s", code=4)
@@ -114,7 +113,7 @@ class Failures:
         self.assertEqual(run.sessions["connected"], 0)
 
     def test_the_server_hangs(self):
-        """Stopped processes answer nothing: Ctrl-C must end the run all the same."""
+        """Stopped processes do not answer; Ctrl-C must still end the run."""
         server = self.SERVER(self)
         out = self.out()
         process = self.start("3", "10000000", string(parts(server.url)), "--rate", "3000", "--out",
@@ -137,7 +136,7 @@ class Failures:
                      code=4, pattern=r"\S")
 
     def test_ctrl_c_while_nobody_speaks(self):
-        """No driver has a call that ends another thread's connect."""
+        """The drivers have no call to end another thread's connect."""
         proxy = Proxy(self, self.keys["Server"], self.keys["Port"], 0)
         target = string(self.keys, Port=proxy.port)
         for command in (("3", "300", target), ("check", "3", target),

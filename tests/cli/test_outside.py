@@ -1,4 +1,4 @@
-"""Adapters outside the tree: one shared library, built with nothing but what is installed."""
+"""Adapters outside the tree: a shared library that is built with the installed files alone."""
 
 import os
 import pathlib
@@ -11,7 +11,7 @@ import harness
 
 BUILD = pathlib.Path(os.environ["APPEND_BUILD"])
 SOURCES = harness.ROOT / "tests" / "outside"
-# An adapter whose operations do nothing; what is wrong with it is put in.
+# An adapter whose operations do nothing, with a place for each fault.
 OTHER = """
 #include <stdlib.h>
 #include "append/adapter.h"
@@ -79,13 +79,13 @@ class Outside(harness.Case):
         source.unlink()
 
     def is_refused(self, target, pattern):
-        """Named in its folder: one line, exit code 2, and no run."""
+        """A faulty adapter in its folder: one line, exit code 2, and no run."""
         ended = self.refused(5, 1000, target, "--adapter-folder", self.mine, code=2,
                              pattern=pattern)
         self.assertLess(len(ended.reason), 260)
 
     def ran(self, folder, *arguments):
-        """A run whose ledgers balance, and whose rows are in the file."""
+        """The ledgers of a run balance, and its rows are in the file."""
         ended, run = self.run_append(5, 1000, *arguments)
         self.assertIn("1,000 = 1,000 acknowledged + 0 rejected", ended.out)
         self.assertEqual((run.verification["rows_after"], run.verification["lost"]), (1000, 0))
@@ -155,7 +155,7 @@ class Outside(harness.Case):
                  header, "-x", "c", os.devnull)
 
     def test_what_is_exported(self):
-        """What the headers mark, all of it, and nothing else of append's."""
+        """The program exports every symbol that the headers mark, and no other symbol of append."""
         marks = set()
         for header in (PREFIX / "include" / "append").glob("*.h"):
             code = re.sub(r"#define[^\n]*|/\*.*?\*/", "", header.read_text(), flags=re.S)
@@ -164,7 +164,7 @@ class Outside(harness.Case):
         exported = re.findall(r"(?m) [TRD] (\w+)$", call("nm", "-D", "--defined-only", PROGRAM))
         names = {name.removeprefix("append_") for name in exported if name.startswith("append_")}
         self.assertEqual(names, marks)
-        if harness.SLOW == 1:  # sanitizers export functions of their own
+        if harness.SLOW == 1:  # sanitizers export further functions
             self.assertEqual(len(exported), len(marks) + 1)
             self.assertIn("connect", exported)
 
@@ -190,7 +190,7 @@ class Outside(harness.Case):
         self.is_refused("folder:", r"folder\.so cannot be loaded: ")
 
     def test_names(self):
-        """Nothing in a name leads to another folder, and the working directory is not looked at."""
+        """No name leads to another folder, and the working directory is not searched."""
         inner = self.mine / "inner"
         inner.mkdir()
         for name in ("../csvdir", "./csvdir", str(self.mine / "csvdir"), "CSVDIR", "csvdir.so"):
@@ -210,7 +210,7 @@ class Outside(harness.Case):
             self.append(2, 10, target, "--adapter-folder", self.mine)
 
     def test_a_folder_that_is_not_one(self):
-        """Also where the adapter is built in: a wrong word is not passed over."""
+        """A wrong folder is refused also for a built-in adapter."""
         for folder in (self.mine / "missing", self.mine / "csvdir.so"):
             for target in ("null:", "csvdir:data"):
                 self.refused(2, 10, target, "--adapter-folder", folder, code=2,

@@ -1,4 +1,4 @@
-"""The manual page, the completions of shells and the packages, as the build made them."""
+"""The manual page, the shell completions and the packages of a build."""
 
 import os
 import pathlib
@@ -24,7 +24,7 @@ class Generated(harness.Case):
             self.skipTest(f"no {program} here")
 
     def options_of(self, command):
-        """The options of a command, as --help has them."""
+        """Returns the options of a command from its --help."""
         words = [command, "--help"] if command else ["--help"]
         return set(re.findall(r"(?m)^  (--[\w-]+)", self.append(*words).out))
 
@@ -55,7 +55,7 @@ class Generated(harness.Case):
         self.assertNotIn("@", ended.stdout)
 
     def complete(self, *words):
-        """What bash offers for the last of the words."""
+        """Returns bash's completions of the last word."""
         script = ('. "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); compopt() { :; };'
                   '_append; printf "%s\\n" "${COMPREPLY[@]}"')
         ended = run("bash", "--norc", "-c", script, DOCS / "append.bash", "append", *words,
@@ -87,7 +87,7 @@ class Generated(harness.Case):
         self.need("zsh")
         ended = run("zsh", "-n", DOCS / "_append")
         self.assertEqual((ended.returncode, ended.stderr), (0, ""))
-        # The specifications as zsh has them, of the command that the words name.
+        # The specifications for zsh, of the command that the words name.
         script = ("_arguments() { print -l -- $options }; _files() { };"
                   "_describe() { print -l -- $commands }; CURRENT=$#; words=(\"$@\"); . \"$0\"")
         offered = run("zsh", "-f", "-c", script, DOCS / "_append", "append", "check", "--").stdout
@@ -98,7 +98,7 @@ class Generated(harness.Case):
 
 
 class Configured(harness.Case):
-    """Where cmocka is missing the program is built without tests, unless they are asked for."""
+    """Without cmocka the program is built without tests, unless they are requested."""
 
     def test_without_cmocka(self):
         folders = run("pkg-config", "--variable=pc_path", "pkg-config").stdout.strip().split(":")
@@ -133,7 +133,7 @@ class Packages(harness.Case):
         return next((self.folder / "packages").glob(pattern))
 
     def runs(self, program):
-        """As its user would: 50 sessions, 100,000 rows, nothing else."""
+        """The script with its defaults: 50 sessions, 100,000 rows."""
         process = self.start("50", 100_000 // harness.SLOW, program=str(program))
         ended = self.end(process, 0)
         self.assertRegex(ended.out, r"(?m)^(VALID|DEGRADED)")
@@ -152,7 +152,7 @@ class Packages(harness.Case):
         self.smokes(top / "share/append/ci-smoke.sh")
 
     def names_libraries(self, top):
-        """Without its libraries: started by a link, and told of all that it lacks."""
+        """A package without its libraries, started through a link, names all missing libraries."""
         program = top / "lib/append/append"
         there = program.read_bytes()
         program.write_bytes(there.replace(b"libjansson.so.4\0", b"libjanssox.so.4\0")
@@ -165,7 +165,7 @@ class Packages(harness.Case):
         program.write_bytes(there)
 
     def smokes(self, script):
-        """The script of the package finds the program of the package, wherever it is started."""
+        """The script of the package finds the package's program from any folder."""
         ended = run(script, "sqlite:", "--quiet", cwd=self.folder,
                     env={"PATH": os.environ["PATH"], "RECORDS": "1000", "SESSIONS": "2"})
         self.assertEqual(ended.returncode, 0, ended.stdout + ended.stderr)
@@ -181,7 +181,7 @@ class Packages(harness.Case):
         (root / "var/lib/dpkg/updates").mkdir(parents=True)
         (root / "var/lib/dpkg/info").mkdir()
         (root / "var/lib/dpkg/status").touch()
-        # A system of its own, without the libraries that the package asks for.
+        # A separate system without the libraries that the package requires.
         dpkg = ("dpkg", f"--root={root}", "--force-not-root", "--force-script-chrootless",
                 "--log=/dev/null")
         refused = run(*dpkg, "--install", path)
@@ -214,7 +214,7 @@ class Install(harness.Case):
 
 class Version(harness.Case):
     def test_libraries(self):
-        """--version tells the client library of every adapter: its version, or that there is none."""
+        """--version shows the version of every adapter's client library, or that it is missing."""
         lines = self.append("--version").out.splitlines()
         self.assertGreater(len(lines), 1)
         for line in lines[1:]:

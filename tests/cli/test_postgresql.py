@@ -1,4 +1,4 @@
-"""Whole runs on PostgreSQL, held against what psql finds."""
+"""Whole runs on PostgreSQL, compared with the rows that psql finds."""
 
 import pathlib
 import signal
@@ -134,7 +134,7 @@ class Options(harness.Postgresql):
         self.assertEqual(harness.psql(url, "select count(*) from syslog_table"), "300")
 
     def test_a_password_in_the_list_of_processes(self):
-        """Of a sweep and of its run: ps shows the target without it."""
+        """ps shows the target of a sweep and of its run without the password."""
         url = self.in_database(self.URL).replace("append@", "append:append%20secret@")
         process = self.start("sweep", "--sessions", "1", "--records", "100G", "--rate", "100",
                              "--duration", "1h", "--out", self.out(), url)
@@ -191,7 +191,7 @@ class UserTables(harness.Postgresql):
         self.assertEqual(self.count("odd"), 0)
 
     def test_rules_of_the_table(self):
-        """CHECK, a foreign key, an enum, and a type without values, by every method."""
+        """CHECK, a foreign key, an enum, and a type without generated values, with every method."""
         self.sql("create table parent (id int primary key)",
                  "insert into parent select generate_series(1, 50)",
                  "create type mood as enum ('happy', 'sad')",
@@ -212,7 +212,7 @@ class UserTables(harness.Postgresql):
                 " count(distinct price), bool_and(tags = '{a}') from child"), "50|2|2|2|t")
             written.add(self.sql("select md5(string_agg(c::text, ',' order by n2, n3)) from"
                                  " child c"))
-        self.assertEqual(len(written), 1, "the seed repeats them")
+        self.assertEqual(len(written), 1, "the seed repeats the rows")
         self.run_append("1", "50", self.url, "--table", "parent", "--values", "id=51..100")
         self.assertEqual(self.sql("select count(*), max(id) from parent"), "100|100")
 

@@ -44,10 +44,10 @@ class Small(harness.Case):
         self.refused("20", "2000", server.url, code=4,
                      pattern=r"\d+ sessions do not fit, 10 do; the first limit is max_connections")
         self.run_append("10", "1000", server.url)
-        # a run has just left: its sessions may be there still
+        # the sessions of the previous run may not have ended yet
         for _ in range(3):
             self.run_append("10", "1000", server.url)
-        # One after the other: a session that is sent away holds a place until then.
+        # One after the other: a refused session holds a place until it is closed.
         _, run = self.run_append("20", "2000", server.url, "--min-sessions", "10",
                                  "--connect-concurrency", "1", code=4)
         self.assertEqual(run.sessions["connected"], 10)

@@ -1,4 +1,4 @@
-"""What a job in CI uses: the smoke script, the example, and what other programs read of a run."""
+"""The parts that a CI job uses: the smoke script, the example, and the files for other programs."""
 
 import json
 import pathlib
@@ -35,7 +35,7 @@ class Smoke(harness.Postgresql):
         return out, err
 
     def check_refused(self, code, out, err, pattern):
-        """A run that did not begin: the reason stands in the JUnit file too, and nowhere else."""
+        """A run that did not begin: the reason is also in the JUnit file, and no other file is made."""
         self.assertRegex(err, pattern)
         error = xml.etree.ElementTree.parse(self.folder / "smoke/junit.xml").find(".//error")
         self.assertEqual(error.get("type"), f"exit-code-{code}")
@@ -76,7 +76,7 @@ class Smoke(harness.Postgresql):
         server.stop()
         process = self.start_smoke(server.url)
         time.sleep(2)
-        self.assertIsNone(process.poll(), "it does not wait for the server")
+        self.assertIsNone(process.poll(), "it ended before the server was up")
         server.restart()
         out, err = process.communicate(timeout=harness.GUARD_S)
         self.assertEqual(process.returncode, 0, out + err)
@@ -91,7 +91,7 @@ class Smoke(harness.Postgresql):
                            "not ready within 2.00 s: nothing listens on 127.0.0.1:1")
 
     def test_what_waiting_cannot_help(self):
-        """With a day to wait, the test's own time would be over first."""
+        """With --wait of a day, only an early answer ends the run within the test's time limit."""
         server = harness.PrivateServer(self, max_connections=8)
         self.check_refused(4, *self.smoke(server.url, code=4, WAIT="24h", SESSIONS="50"),
                            "max_connections")
@@ -101,14 +101,14 @@ class Smoke(harness.Postgresql):
         self.check_refused(4, *self.smoke(url, code=4, WAIT="24h"), "no_such_database")
 
     def test_a_server_that_is_full(self):
-        """Somebody else has the connections, and leaves: that can be waited for."""
+        """--wait also waits until other clients release their connections."""
         server = harness.PrivateServer(self, max_connections=8)
         other = self.start("4", server.url, "--duration", "1h", "--rate", "4", "--out", self.out())
         out = self.folder / "run-1"
         self.wait_for_rows(other, out)
         process = self.start_smoke(server.url, WAIT="1h")
-        time.sleep(3)  # longer than is waited without the option
-        self.assertIsNone(process.poll(), "it does not wait for room")
+        time.sleep(3)  # longer than the wait without the option
+        self.assertIsNone(process.poll(), "it ended before a connection was free")
         other.send_signal(signal.SIGINT)
         self.end(other, 130)
         out, err = process.communicate(timeout=harness.GUARD_S)
@@ -132,7 +132,7 @@ class Smoke(harness.Postgresql):
         self.check_refused(2, *ended, "APPEND '/no/append<&>' is not a program")
 
     def test_an_append_that_dies(self):
-        """It did not write the end of the JUnit file."""
+        """A killed run leaves a JUnit file without its end."""
         program = self.folder / "dies"
         program.write_text("#!/bin/sh\nkill -9 $$\n")
         program.chmod(0o755)
@@ -142,10 +142,10 @@ class Smoke(harness.Postgresql):
 
 
 class Read(harness.Case):
-    """Files that other programs read, while the run goes on or after it."""
+    """Files that other programs read during a run or after it."""
 
     def test_intervals_stream(self):
-        """tail -f: every second a whole line more."""
+        """tail -f: every second another whole line."""
         out = self.out()
         process = self.start("2", "null:", "--duration", "6", "--rate", "1000", "--out", out)
         path = out / "intervals.csv"
@@ -163,7 +163,7 @@ class Read(harness.Case):
         self.assertTrue((path.read_bytes()).startswith(text))
 
     def test_hgrm_as_the_plotter_reads_it(self):
-        """HdrHistogram's plotFiles.html takes lines of four numbers that do not begin with #."""
+        """HdrHistogram's plotFiles.html reads lines of four numbers that do not begin with #."""
         _, run = self.run_append("4", "20000", "null:")
         for name in ("append", "connect", "read"):
             points = []
@@ -181,7 +181,7 @@ class Read(harness.Case):
             self.assertLessEqual(points[-1][1], latency["max_ms"] + 1e-6)
 
     def test_json_on_standard_output(self):
-        """One object and nothing else, of every command that has --json; each says so in --help."""
+        """Every command with --json writes one object and nothing else, and has the option in its --help."""
         commands = {"": ("2", "100", "null:", "--out", self.out()),
                     "check": ("2",),
                     "find-max": ("null:", "--first", "2", "--max-sessions", "4", "--hold", "0.2",
@@ -201,7 +201,7 @@ class Read(harness.Case):
         self.assertLessEqual({"", "check", "find-max", "report", "compare", "sweep"}, has_json)
 
     def test_json_of_what_cannot_begin(self):
-        """An object all the same, with the words of the line on standard error."""
+        """A failure is also an object, with the text of the line on standard error."""
         gone = "postgresql://append@127.0.0.1:1/append"
         for code, kind, words in (
                 (4, "unreachable", ("2", "100", gone)), (4, "unreachable", ("2", "100", "1")),
@@ -223,7 +223,7 @@ class Read(harness.Case):
 
 class Compose(harness.Case):
     def test_services(self):
-        """As far as can be told without Docker: it is YAML, and has what the example says."""
+        """As far as a test without Docker can see: the file is YAML with the parts of the example."""
         try:
             import yaml
         except ImportError:
@@ -237,7 +237,7 @@ class Compose(harness.Case):
                 self.assertRegex(port, r"^127\.0\.0\.1:\d+:\d+$")
         text = (harness.ROOT / "docs/ci.md").read_text()
         example = yaml.safe_load(re.search(r"```yaml\n(.*?)```", text, flags=re.S)[1])
-        # It has the words that somebody else's repository has: the package's, none of these sources.
+        # It uses only commands that another repository has: from the package, not from these sources.
         steps = [step for step in example["jobs"]["smoke"]["steps"] if "run" in step]
         for step in steps:
             subprocess.run(["bash", "-n"], input=step["run"], text=True, check=True, timeout=60)

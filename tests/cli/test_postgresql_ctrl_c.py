@@ -1,4 +1,4 @@
-"""Ctrl-C in every phase of a run on PostgreSQL, but for what follows the load."""
+"""Ctrl-C in every phase of a run on PostgreSQL up to the end of the load."""
 
 import pathlib
 
@@ -13,7 +13,7 @@ class Postgresql(harness.Case, OfRuns):
     def pids(self, server):
         pid = (server.home / "data" / "postmaster.pid").read_text().split()[0]
         children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        # the first one is stopped first, so that it does not see the others stop
+        # the first process is stopped first, so that it does not see the others stop
         return [int(pid), *map(int, children)]
 
 

@@ -14,11 +14,11 @@ class Postgresql(harness.Case, OfSearches):
     def pids(self, server):
         pid = (server.home / "data" / "postmaster.pid").read_text().split()[0]
         children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        # the first one is stopped first, so that it does not see the others stop
+        # the first process is stopped first, so that it does not see the others stop
         return [int(pid), *map(int, children)]
 
     def sleepy(self, server, reads):
-        """A table of which rows are seen only after a minute, by queries that are like `reads`.
+        """Makes a table whose rows take a minute to read, for queries that are like `reads`.
 
         COPY cannot write to it.
         """

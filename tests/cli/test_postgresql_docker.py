@@ -1,4 +1,4 @@
-"""A PostgreSQL in a container of a real Docker daemon: found, measured, restarted under load."""
+"""PostgreSQL in a container of a real Docker daemon: found, measured, restarted under load."""
 
 import json
 import os
@@ -16,7 +16,7 @@ URL = containers.URL
 
 
 def parse_compose():
-    """The service postgresql of compose.yaml as words of docker run."""
+    """Returns the service postgresql of compose.yaml as arguments of docker run."""
     import yaml
     service = yaml.safe_load((harness.ROOT / "compose.yaml").read_text())["services"]["postgresql"]
     health = service.pop("healthcheck")
@@ -35,7 +35,7 @@ def parse_compose():
         words += ["--tmpfs", f"{place}:mode=1777"]
     for name, value in service.pop("ulimits").items():
         bounds = list(value.values()) if isinstance(value, dict) else [value, value]
-        # not every root may raise what this machine has
+        # not every root may raise the limits of this machine
         most = resource.getrlimit(getattr(resource, f"RLIMIT_{name.upper()}"))[1]
         soft, hard = (bound if most < 0 else min(bound, most) for bound in bounds)
         words += ["--ulimit", f"{name}={soft}:{hard}"]
@@ -51,7 +51,7 @@ class Docker(containers.Contained):
         self.server("--publish", f"127.0.0.1:{PORT}:5432", *words)
 
     def test_limits_of_the_container(self):
-        """`check` names the one that comes first, and the command that it names lifts it."""
+        """`check` names the first limit, and the command that it names raises the limit."""
         self.published("--memory", "512m", "--pids-limit", "150")
         ended = self.append("check", 200, URL, "--container", "db", code=4)
         text = " ".join(ended.out.split())
@@ -60,14 +60,14 @@ class Docker(containers.Contained):
         self.assertRegex(text, r"memory\.(limit_in_bytes|max) \S+ MiB \S+ MiB")
         cure = re.search(r"-> docker (update --pids-limit \d+) CONTAINER", text)[1]
         self.engine.run(*cure.split(), "db")
-        # a process of the server may have begun meanwhile
+        # the server may have started another process in between
         self.assertNotIn("pids.max", self.append("check", 190, URL, "--container", "db",
                                                  code=None).reason)
         _, run = self.run_append(20, harness.fewer(20000), URL, "--container", "db")
         self.check_measured(run)
 
     def test_without_its_name(self):
-        """The process that holds the port forwards, and is not measured."""
+        """The process that listens on the port only forwards, and is not measured."""
         self.published()
         _, run = self.run_append(2, 1000, URL)
         self.assertIsNone(run.json["resources"]["server_pid"])
@@ -76,12 +76,12 @@ class Docker(containers.Contained):
                          "port belongs to docker-proxy: .* use --container NAME")
 
     def test_where_the_data_is(self):
-        """In the container's own layer of an overlay, in a volume, in memory."""
+        """The data directory in the container's own overlay layer, in a volume, and in memory."""
         volume = self.folder / "volume"
         volume.mkdir()
         volume.chmod(0o1777)
         self.folder.chmod(0o755)
-        # An overlay upon a disk is on that disk; os.major is 0 where the daemon's files are on none.
+        # An overlay on a disk is on that disk; os.major is 0 when the daemon's files are not on a disk.
         disk = os.major(os.stat(self.engine.home).st_dev)
         for words, is_on_disk in (((), disk != 0),
                                   (("--volume", f"{volume}:{containers.DATA}"), disk != 0),
@@ -107,7 +107,7 @@ class Docker(containers.Contained):
                     self.assertEqual(run.json["io_trace"]["requests"] > 0, is_on_disk)
 
     def test_restart_under_load(self):
-        """The container's next process is found, in the cgroup that was made again for it."""
+        """After a restart the container's new process is found, in its new cgroup."""
         self.published()
         before = self.first_process()
         out = self.out()
@@ -136,7 +136,7 @@ class Docker(containers.Contained):
                                         if row["mode"] == "S"}, "nothing traced of the new one")
 
     def test_compose_and_the_smoke_script(self):
-        """What compose.yaml says of PostgreSQL, with the command that docs/ci.md has for it."""
+        """PostgreSQL from compose.yaml, with the command in docs/ci.md."""
         words, image, command = parse_compose()
         name = words[words.index("--name") + 1]
         del words[words.index("--name"):words.index("--name") + 2]

@@ -1,4 +1,4 @@
-"""What happens when sessions or the server go away, or the server has no room."""
+"""Lost sessions, a lost server, and a server with a full disk."""
 
 import os
 import signal
@@ -23,7 +23,7 @@ class Killed(harness.Postgresql):
         return process, out
 
     def kill(self, number):
-        """Ends the backends of some sessions at once; only those that have appended count as sessions."""
+        """Ends the backends of some sessions at once; only backends that have appended count."""
         left = number
 
         def kill_busy():
@@ -66,7 +66,7 @@ class Killed(harness.Postgresql):
         self.assertEqual(run.sessions["stopped"], 9)
 
     def lock(self, mode="access exclusive"):
-        """Locks the table in a session of its own until the returned process ends."""
+        """Locks the table in a separate session until the returned process ends."""
         locker = subprocess.Popen(["psql", "-X", "-q", self.url], stdin=subprocess.PIPE, text=True,
                                   stdout=subprocess.DEVNULL)
         self.addCleanup(locker.wait)
@@ -80,7 +80,7 @@ class Killed(harness.Postgresql):
                            "all sessions wait for the lock")
 
     def test_the_server_gives_no_answer_until_the_time_is_over(self):
-        """One run whose reads do not return, and one whose appends do not."""
+        """A run with reads that do not return, and a run with appends that do not return."""
         reads, appends = self.out(), self.out()
         # the query is tried before the run, when the table is empty
         query = "select pg_sleep(3600) from syslog_table limit 1"
@@ -128,7 +128,7 @@ class Killed(harness.Postgresql):
         locker = self.lock()
         self.wait_for_blocked(10)
         process.send_signal(signal.SIGINT)
-        # The grace of a blocked call is 10 s; the guard only tells it from "for ever".
+        # A blocked call has a grace of 10 s; the guard only detects a call that never ends.
         ended = self.end(process, 130, timeout_s=harness.GUARD_S)
         locker.stdin.close()
         locker.wait()
@@ -141,7 +141,7 @@ class Killed(harness.Postgresql):
         self.lock()
         self.wait_for_blocked(10)
         process.send_signal(signal.SIGINT)
-        # Two signals within 0.2 s are one request, so the second one is repeated.
+        # Two signals within 0.2 s count as one request, so the second is repeated.
         harness.wait_until(lambda: process.poll() is not None or
                            process.send_signal(signal.SIGINT), "the end", timeout_s=9)
         self.assertEqual(process.returncode, 130)
@@ -184,7 +184,7 @@ class Killed(harness.Postgresql):
 
 
 class Gone(harness.Postgresql):
-    """These stop servers, so each has its own."""
+    """These tests stop their servers, so each has its own."""
 
     def test_the_server_is_killed(self):
         server = harness.PrivateServer(self, max_connections=60)
@@ -199,7 +199,7 @@ class Gone(harness.Postgresql):
         self.assertRegex(ended.out, r"(?i)dropped")
 
     def test_the_server_hangs(self):
-        """Stopped processes answer nothing: Ctrl-C must end the run all the same."""
+        """Stopped processes do not answer; Ctrl-C must still end the run."""
         server = harness.PrivateServer(self, max_connections=20)
         out = self.out()
         process = self.start("3", "10000000", server.url, "--rate", "3000", "--out", out)

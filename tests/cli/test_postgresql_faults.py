@@ -17,14 +17,14 @@ class Restarts(faults.Faults, harness.Case):
                 "select pg_reload_conf()"]
 
     def end_backends(self, server, where="true"):
-        """How many sessions of the run were ended."""
+        """Returns the number of sessions of the run that were ended."""
         return int(harness.psql(
             server.superuser_url, "select count(pg_terminate_backend(pid)) from pg_stat_activity"
             f" where usename = 'append' and application_name <> 'psql' and "
             f"{harness.OF_SESSIONS} and {where}"))
 
     def end_one_session(self, server):
-        """Ends a session that appends, and waits until its backend is gone."""
+        """Ends a session that appends, and waits until its backend has ended."""
         harness.wait_until(lambda: harness.psql(
             server.superuser_url, "select count(pg_terminate_backend(pid, 60000)) from (select pid"
             " from pg_stat_activity where usename = 'append' and query ~* '^copy' limit 1) as one")
@@ -67,7 +67,7 @@ class Restarts(faults.Faults, harness.Case):
     def test_idle_sessions_that_are_lost(self):
         server = self.SERVER(self)
         process, out = self.begin(server, "--idle", "5", rows=harness.fewer(32_000))
-        # An idle session has never run a statement.
+        # an idle session has never run a statement
         lost = self.end_backends(server, "query !~* '(copy|count|begin)'")
         self.assertEqual(lost, 5)
         ended = self.end(process, 1)

@@ -1,4 +1,4 @@
-"""find-max on PostgreSQL: the limit of the server, and a server that dies meanwhile."""
+"""find-max on PostgreSQL: the limit of the server, and a server that dies during the search."""
 
 import time
 
@@ -11,9 +11,9 @@ HOLD = ("--hold", "500ms", "--read", "none")
 
 class Limits(harness.Case, Searching):
     def test_max_connections(self):
-        """97 of 100: three are kept for superusers."""
+        """97 of 100 sessions: three are reserved for superusers."""
         server = PrivateServer(self, max_connections=100)
-        # One after the other: who is sent away holds a place until then, and is no hint.
+        # One after the other: a refused session holds a place until it is closed, and would mislead the search.
         ended, search = self.find_max(server.url, *HOLD, "--batch", 10, "--first", 50,
                                       "--connect-concurrency", 1)
         self.assertEqual((search.search["held"], search.search["failed"]), (97, 98))
@@ -25,7 +25,7 @@ class Limits(harness.Case, Searching):
         self.assertRegex(finding["fix"], "max_connections")
         self.assertRegex(ended.out, r"(?m)^Held +97 sessions")
         self.assertRegex(ended.out, r"(?m)^Not held +98: 1 session was refused, .*53300")
-        # few levels: the number that got in is a hint, and nobody was sent away
+        # few levels: the search uses the number of connected sessions, and no session was refused
         self.assertLessEqual(len(search.levels), 10)
         self.assertEqual(search.sessions["connected"], 97)
         self.assertEqual(search.verification["lost"], 0)
@@ -35,7 +35,7 @@ class Limits(harness.Case, Searching):
             self.assertTrue(any(level[key] is not None for level in search.levels), key)
 
     def test_how_to_be_rid_of_the_rows(self):
-        """What the report says of it works, and takes nothing else away."""
+        """The command that the report gives removes append's rows, and no others."""
         server = PrivateServer(self)
         options = (*HOLD, "--first", 2, "--max-sessions", 2)
         left = []
@@ -56,7 +56,7 @@ class Limits(harness.Case, Searching):
         self.assertEqual((search.search["held"], search.search["failed"]), (9, 10))
 
     def test_no_room_at_all(self):
-        """The set-up got in, the first session does not: a role that may have one session."""
+        """A role with one session: the set-up connects, the first session does not."""
         server = PrivateServer(self)
         harness.psql(server.superuser_url, "create role lonely login connection limit 1",
                      "grant all on schema public to lonely")
@@ -101,7 +101,7 @@ class Deaths(harness.Case, Searching):
         self.assertEqual(search.verification["lost"], 0)
 
     def test_server_does_not_come_back(self):
-        """It is waited for, for a minute at most; a signal ends that."""
+        """The search waits for the server up to a minute; a signal ends the wait."""
         process = self.begin("--hold", "3s", "--first", 5)
         self.server.kill()
         harness.wait_until(

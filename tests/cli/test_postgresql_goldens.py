@@ -1,4 +1,4 @@
-"""What runs on PostgreSQL print and write is what tests/golden says."""
+"""Runs on PostgreSQL print and write what tests/golden has."""
 
 import goldens
 import harness

@@ -1,4 +1,4 @@
-"""Which server is measured, and with which settings: what the open connection says decides."""
+"""The measured server and its settings: the open connection decides which server that is."""
 
 import json
 import os
@@ -8,7 +8,7 @@ import unittest
 
 import harness
 
-# In a network namespace: forwards a port to another address.
+# Runs in a network namespace and forwards a port to another address.
 RELAY = """
 import socket, sys, threading
 here, there = (sys.argv[1], int(sys.argv[2])), (sys.argv[3], int(sys.argv[4]))
@@ -28,7 +28,7 @@ while True:
 
 class Settings(harness.Postgresql):
     def test_what_the_session_has(self):
-        """Durability that the environment weakens is in the result, on the screen and in compare."""
+        """Weakened durability is in the result, on the screen and in compare."""
         runs = []
         for options in ("-c synchronous_commit=off", ""):
             ended, run = self.run_append(2, 200, self.url, env={"PGOPTIONS": options})
@@ -59,7 +59,7 @@ class Settings(harness.Postgresql):
                            "other_run": "2x1000", "other_value": "off"}])
 
     def change_during(self, *words):
-        """A run in whose middle two settings are changed, another one is new."""
+        """Two settings change and a third appears during a run."""
         out = self.out()
         process = self.start(*words, self.url, "--out", out)
         self.wait_for_rows(process, out)
@@ -80,7 +80,7 @@ class Settings(harness.Postgresql):
         self.assertEqual(run.json["server"]["settings_changed"], {})
 
     def test_what_hangs_on_the_table(self):
-        """An index that one run had and another had not, and one that came in the middle."""
+        """An index that only one of two runs had, and an index that was made during a run."""
         url = os.environ["APPEND_TEST_MARIADB"]
         name = f"indexed{os.getpid()}"
         self.addCleanup(harness.mariadb, url, f"drop table if exists {name}")
@@ -107,7 +107,7 @@ class Settings(harness.Postgresql):
                           " ".join(ended.out.split()))
 
     def test_indexes_of_the_load_are_no_change(self):
-        """They are made when the rows are in, and of an empty table, too."""
+        """Indexes are made after the rows are loaded, also for an empty table."""
         script = self.folder / "indexed.lua"
         script.write_text('local n = {"n", "int32", 7}\n'
                           'dataset("filled", 100, {{"id", "int32", row(), key = true}, n}, {index = {"n"}})\n'
@@ -184,7 +184,7 @@ class ServerPid(harness.Postgresql):
 
 @unittest.skipUnless(os.geteuid() == 0, "network namespaces need root")
 class HostAddress(harness.Postgresql):
-    """The name leads here, the address elsewhere: what runs here is not the server."""
+    """The host name means this machine, the address another one: no process here is the server."""
 
     def setUp(self):
         super().setUp()

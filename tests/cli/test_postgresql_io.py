@@ -1,4 +1,4 @@
-"""Disk and I/O of a real server, held against what PostgreSQL itself counts."""
+"""Disk and I/O of a real server, compared with PostgreSQL's own counts."""
 
 import os
 
@@ -6,7 +6,7 @@ import harness
 
 
 class Io(harness.Case):
-    """A server of its own: its counters are of this run alone."""
+    """A private server: its counters belong to this run alone."""
 
     def setUp(self):
         super().setUp()
@@ -28,7 +28,7 @@ class Io(harness.Case):
         self.assertAlmostEqual(io["disk_bytes_per_row"], size / rows, delta=0.1)
         self.assertEqual(io["data_directory"], str((self.server.home / "data").resolve()))
         if os.geteuid() == 0:
-            # all of the log is written by the server's processes, each a write() of 8 KiB at least
+            # the server's processes write the whole log, in write() calls of at least 8 KiB
             self.assertGreaterEqual(io["server_written_mib"] * mib, 0.9 * wal)
             self.assertGreater(io["server_write_calls"], rows / 100 / 2)
         else:
@@ -39,7 +39,7 @@ class Io(harness.Case):
         else:
             self.assertGreaterEqual(io["device_written_mib"] * mib, 0.9 * wal)
             self.assertGreater(io["device_flushes"] + io["device_writes"], rows / 100 / 8)
-            # beside the values a row has a header in the table, and another one in the log
+            # a row also has a header in the table, and another one in the log
             self.assertGreater(io["write_amplification"], 1)
         samples = run.table("samples.csv")
         self.assertEqual(int(samples[-1]["rows_held"]), rows)
@@ -68,7 +68,7 @@ class Io(harness.Case):
         self.assertIn("No such file", run.json["io"]["note"])
 
     def test_full_server_is_not_made_fuller(self):
-        """The size is asked on a connection beside the sessions: none of them loses its place."""
+        """The size of the table is queried on a separate connection: no session loses its place."""
         free = int(self.ask("select current_setting('max_connections')::int - "
                             "current_setting('superuser_reserved_connections')::int"))
         _, run = self.run_append(free, harness.fewer(100000), self.server.url, "--read", "none",

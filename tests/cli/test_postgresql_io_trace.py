@@ -1,4 +1,4 @@
-"""--io-trace of a PostgreSQL server, held against what the server, dd and fio have counted."""
+"""--io-trace of a PostgreSQL server, compared with the counts of the server, dd and fio."""
 
 import json
 import os
@@ -30,12 +30,12 @@ class OfServer(io_trace.Traced):
             self.assertGreater(entry["counted"], 500)
             self.assertEqual(entry["traced"], entry["counted"], entry)
         self.assertRegex(ended.out, r"wal_sync:\s+server\s+([\d,]+),\s+traced\s+\1")
-        # backends that were not there when the trace began
+        # backends that began after the trace
         self.assertGreaterEqual(len({row["pid"] for row in rows if row["file"] == "wal"}), 4)
         self.assertTrue({"wal", "table"} <= {row["file"] for row in rows})
 
     def wait_for_sessions(self, process, out):
-        """Waits until both sessions' processes have written for a second; their numbers."""
+        """Waits until both sessions' processes have written for a second. Returns their process ids."""
         def ask():
             return {int(pid) for pid in harness.psql(
                 self.server.superuser_url, "select pid from pg_stat_activity where usename = 'append' "
@@ -48,8 +48,8 @@ class OfServer(io_trace.Traced):
         return ask()
 
     def end_slowly(self):
-        """Lets the server's first process have a CPU only when nobody else wants it, on a CPU that
-        somebody always wants: once killed, it takes the kernel long to end it."""
+        """Gives the server's first process the lowest priority on a busy CPU: once killed, it takes the
+        kernel long to end it."""
         cpu = {min(os.sched_getaffinity(0))}
         pid = int((self.server.home / "data/postmaster.pid").read_text().split()[0])
         busy = subprocess.Popen(["sh", "-c", "while :; do :; done"], stdin=subprocess.DEVNULL)
@@ -61,7 +61,7 @@ class OfServer(io_trace.Traced):
         return busy
 
     def test_restarted(self):
-        """A server that is there again is traced, however long the killed one takes to go."""
+        """A restarted server is traced, however long the killed server takes to end."""
         out = self.folder / "run"
         process = self.start("2", self.server.url, "--duration", "10m", "--rate", "200", "--batch",
                              "1", "--read", "none", "--on-drop", "reconnect", "--io-trace", "--out",
@@ -77,11 +77,11 @@ class OfServer(io_trace.Traced):
         writers = {row["pid"] for row in self.rows(harness.Run(out))
                    if row["file"] == "wal" and row["mode"] == "S" and row["row"] == "operation"}
         self.assertEqual(before & after, set())
-        self.assertEqual((before | after) - writers, set(), "these were not traced")
+        self.assertEqual((before | after) - writers, set(), "these processes were not traced")
 
 
 class OfProcess(io_trace.Traced):
-    """Programs whose I/O is known, in place of the server's process."""
+    """Programs with known I/O, in place of the server's process."""
 
     def setUp(self):
         super().setUp()
@@ -91,8 +91,8 @@ class OfProcess(io_trace.Traced):
         self.file = self.folder / "file"
 
     def trace(self, commands, afterwards=None):
-        """The run beside shell commands, which begin when it goes on; and what is done by another
-        process than theirs."""
+        """Runs shell commands during a run that traces their shell, and then `afterwards()`. Returns the
+        run and the rows of its trace."""
         self.outs += 1
         go, out = self.folder / f"go{self.outs}", self.folder / f"run{self.outs}"
         shell = subprocess.Popen(
@@ -124,7 +124,7 @@ class OfProcess(io_trace.Traced):
         return [row for row in rows if all(row[key] == value for key, value in wanted.items())]
 
     def test_another_process(self):
-        """A trace that saw nothing of the server says so."""
+        """A trace without records of the server says so."""
         other = subprocess.Popen(["sleep", "60"])
         self.addCleanup(other.wait)
         self.addCleanup(other.kill)
@@ -145,15 +145,15 @@ class OfProcess(io_trace.Traced):
             self.assertEqual(len(found), calls, (mode, size))
             waited = [row for row in found if row["device_ns"] > 0]
             self.assertGreaterEqual(len(waited), calls * 0.98, (mode, size))
-        # where the file lies in pieces a call has several requests
+        # in a fragmented file a call has several requests
         direct = self.only(rows, row="request", mode="W", source="own")
         self.assertGreaterEqual(sum(row["size_bytes"] for row in direct),
                                 (300 * 16384 + 100 * 8192) * 0.98)
         self.assertEqual(run.json["io_trace"]["fsyncs"], 0)
 
     def test_write_back(self):
-        """What the kernel writes later is of the process that wrote it, and of no call. Who else
-        reads the file does so for himself."""
+        """A later write by the kernel counts for the process that wrote the data, but for no call. Reads of
+        the file by another process count for that process."""
         def read():
             with open(self.file, "rb") as file:
                 os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
@@ -170,7 +170,7 @@ class OfProcess(io_trace.Traced):
         self.assertTrue(any(row["source"] == "writeback" for row in late))
 
     def test_journal(self):
-        """With a journal the file system writes for the caller, who waits: that is vfs."""
+        """With a journal the file system writes for the waiting caller: this time is vfs."""
         image, place = self.folder / "image", self.folder / "mounted"
         place.mkdir()
         with open(image, "wb") as file:
@@ -204,7 +204,7 @@ class OfProcess(io_trace.Traced):
                 found = [row for row in self.only(rows, row="operation", mode=mode)
                          if mode == "S" or row["size_bytes"] == 8192]
                 self.assertGreaterEqual(count, 1000)
-                # fio lays its file out before, and may sync it at the end
+                # fio lays out its file first, and may sync it at the end
                 self.assertGreaterEqual(len(found), count, (arguments, kind))
                 if mode == "R":
                     self.assertEqual(len(found), count, (arguments, kind))

@@ -1,4 +1,4 @@
-"""Limits around a PostgreSQL server set low in turn, and a server that is killed."""
+"""Limits around a PostgreSQL server, each set low in turn, and a killed server."""
 
 import os
 import pathlib
@@ -43,7 +43,7 @@ class PostgresqlLimits(Confined):
         command = self.command(enter=network.enter)
         predicted, first = self.predict(command, 300, server.url)
         self.assertEqual(first, "ip_local_port_range")
-        time.sleep(1.5)  # the port of a connection that was closed is given out again after 1 s
+        time.sleep(1.5)  # the kernel reuses the port of a closed connection after 1 s
         ended, run = self.stop_run(command, 300, server.url, code=3)
         finding = self.check_stop(run, ended, predicted, "ports", "client")
         self.assertRegex(finding["evidence"], r"connect: Cannot assign requested address; 1\d\d of")
@@ -52,7 +52,7 @@ class PostgresqlLimits(Confined):
         return int((server.home / "data" / "postmaster.pid").read_text().splitlines()[0])
 
     def lock_table(self, url):
-        """A psql that holds the table until it is told to commit."""
+        """Returns a psql that holds the table until it reads a commit."""
         client = subprocess.Popen(["psql", "-X", "-q", "-A", "-t", url], stdin=subprocess.PIPE,
                                   stdout=subprocess.PIPE, text=True)
         self.addCleanup(self.reap_client, client)
@@ -68,10 +68,10 @@ class PostgresqlLimits(Confined):
         client.stdout.close()
 
     def test_listen_backlog(self):
-        """A server that does not accept for a while: as many wait as its backlog holds.
+        """A server that does not accept for a while: its backlog holds a few waiting connections.
 
-        The first SYN of the others is dropped, and so is that sent again after 1 s and after 3 s.
-        Then the server goes on; the next would come after 7 s, but connects end after 6.
+        The first SYN of the others is dropped, and so are the SYNs repeated after 1 s and 3 s. Then the
+        server goes on; the next SYN would be sent after 7 s, but connects end after 6 s.
         """
         sessions, backlog = 400, 150
         network = Network(self, core__somaxconn=backlog)
@@ -81,7 +81,7 @@ class PostgresqlLimits(Confined):
         server = PrivateServer(self, prefix=network.enter)
         command = self.command(enter=network.enter)
         options = ["--connect-concurrency", sessions, "--connect-timeout", 6]
-        waiting = backlog + 1  # the kernel refuses when there are more than that many
+        waiting = backlog + 1  # the kernel refuses connections above this number
         # The set-up waits for a lock while the postmaster is stopped, so no session has begun yet.
         port = re.search(r":(\d+)/", server.url).group(1)
         socket_url = f"postgresql://postgres@/append?host={server.home}&port={port}"
@@ -110,7 +110,7 @@ class PostgresqlLimits(Confined):
         self.assertRegex(finding["fix"], r"--connect-concurrency.*net\.core\.somaxconn")
 
     def kill(self, server, program, *options):
-        """A run whose server is killed while 20 sessions append: what it found."""
+        """Returns the findings of a run whose server is killed while 20 sessions append."""
         out = self.out()
         process = self.start(20, 20_000_000, server.url, "--out", out, "--read", "none", *options,
                              program=program)
@@ -126,7 +126,7 @@ class PostgresqlLimits(Confined):
         self.assertRegex(finding["evidence"], rf"\(pid {pid}\) ended; .* into the run$")
 
     def test_a_killed_server_of_another_user(self):
-        """Whose process cannot be seen."""
+        """The server's process is not visible."""
         finding = self.kill(PrivateServer(self), self.command())
         self.assertRegex(finding["evidence"], r"^nothing listens on port \d+ any more; .* the run$")
 

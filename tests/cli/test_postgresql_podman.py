@@ -1,4 +1,4 @@
-"""A PostgreSQL in a container of Podman: found though docker is asked first, measured, restarted."""
+"""PostgreSQL in a Podman container: found after docker was asked first, measured, restarted."""
 
 import json
 import signal
@@ -16,7 +16,7 @@ class Podman(containers.Contained):
                     command=("postgres", "-c", "max_connections=300", "-c", f"port={self.INNER_PORT}"))
 
     def test_limits_of_the_container(self):
-        """`check` reads them from its cgroup, and names podman's own commands."""
+        """`check` reads the limits from the container's cgroup, and names podman's commands."""
         self.begin("--memory", "512m", "--pids-limit", "150")
         ended = self.append("check", 200, containers.URL, "--container", "db", code=4)
         text = " ".join(ended.out.split())
@@ -38,7 +38,7 @@ class Podman(containers.Contained):
             self.assertGreater(run.json["io_trace"]["fsyncs"], 0)
 
     def test_restart_under_load(self):
-        """The container's next process is found, in the cgroup that was made again for it."""
+        """After a restart the container's new process is found, in its new cgroup."""
         self.begin()
         before = self.first_process()
         out = self.out()

@@ -19,7 +19,7 @@ class Tables(Prepare, harness.Postgresql):
         return self.names("pg_indexes", "indexname")
 
     def test_cleanup_is_interrupted(self):
-        """Somebody reads a table while it is to be dropped."""
+        """Another session reads a table that append wants to drop."""
         script = ("--workload", "oltp", "--set", "tables=2,table_size=10")
         self.prepare(*script)
         reader = subprocess.Popen(["psql", "-X", "-q", self.url], stdin=subprocess.PIPE, text=True)
@@ -40,7 +40,7 @@ class Tables(Prepare, harness.Postgresql):
         self.assertEqual(self.tables(), set())
 
     def test_in_another_schema(self):
-        """The search path leads to a table of somebody else's."""
+        """The search path leads to a table of another user."""
         self.sql("create schema theirs")
         self.others_table("theirs.log1")
         self.sql(f"alter role current_user in database {self.database} set search_path = public, theirs")
@@ -60,12 +60,12 @@ class Tables(Prepare, harness.Postgresql):
     TRIGGER = TRIGGERS["postgresql"]
 
     def test_parts_that_are_somebody_elses(self):
-        """A partition that was attached, and a table that inherits: their rows would go, too."""
+        """An attached partition and an inheriting table would also lose their rows."""
         script = ("--workload", self.script(OTHERS.replace("}})\n", """}}, {create = {postgresql = [[
             create table log1 (id int, msg varchar(40)) partition by range (id);
             create table first partition of log1 for values from (0) to (1000)]]}})\n""", 1), "parts.lua"))
         self.prepare(*script)
-        self.prepare(*script, "--recreate")  # the partition that it made goes with it
+        self.prepare(*script, "--recreate")  # the partition that append made is dropped with its table
         self.others_table("mine")
         self.sql("update mine set id = id + 1000", "alter table log1 attach partition mine for values from (1000) to (2000)")
         told = r"append made table 'log1' .*, but mine is a part of it"
@@ -74,8 +74,8 @@ class Tables(Prepare, harness.Postgresql):
         self.assertEqual(self.counts("mine"), [50])
 
     def test_a_part_of_what_is_somebody_elses(self):
-        """Somebody's partitioned table, or one that is inherited from, has append's table as a part: its rows
-        would go, too."""
+        """append's table is a part of a user's partitioned or inherited table: the user's rows would also be
+        dropped."""
         script = ("--workload", self.script(OTHERS, "others.lua"))
         for whole, attach, detach in (
                 ("create table mine (like log1) partition by range (id)",
@@ -93,7 +93,7 @@ class Tables(Prepare, harness.Postgresql):
             self.append("cleanup", self.url, *script)
 
     def test_what_somebody_hung_on_a_table(self):
-        """A policy, and a publication that names the table: both would go with it."""
+        """A policy of the table and a publication with the table would be dropped with it."""
         script = ("--workload", self.script(OTHERS, "others.lua"))
         for make, told, drop in (("create policy only_low on log1 using (id < 50)", "only_low is a policy of it",
                                   "drop policy only_low on log1"),
@@ -106,7 +106,7 @@ class Tables(Prepare, harness.Postgresql):
             self.append("cleanup", self.url, *script)
 
     def test_how_to_undo_names_the_table_of_the_run(self):
-        """Without quotes and schema the statement would drop somebody's table."""
+        """Without quotes and schema the statement would drop a user's table."""
         ddl = self.folder / "ddl.sql"
         ddl.write_text('create table "Mine" (n1 smallint, n2 int, n3 bigint)')
         self.sql("create schema archive", "create table mine (id int)", "create table syslog_table (id int)")
@@ -120,7 +120,7 @@ class Tables(Prepare, harness.Postgresql):
             self.assertEqual(self.counts(there), [100])
 
     def test_a_server_that_does_not_say_what_hangs_on_a_table(self):
-        """A catalogue that roles may not read: then nobody knows, and the table stays."""
+        """When the role may not read the catalogue, append does not know the dependents, and keeps the table."""
         server = harness.PrivateServer(self)
         script = ("--workload", self.script(OTHERS, "others.lua"))
         self.append("prepare", 1, server.url, *script)
@@ -149,7 +149,7 @@ class Tables(Prepare, harness.Postgresql):
         self.append("cleanup", self.url, *script)
 
     def test_a_load_that_fails_beside_another_table_of_its_name(self):
-        """What is dropped then is append's own table, and no other."""
+        """Then append drops its own table, and no other."""
         script = ("--workload", self.script(OTHERS, "others.lua"), "--set", "rows=5000000")
         process = self.start("prepare", 1, self.url, *script)
         there = "select count(*) from pg_class where relname = 'log1' and relpages > 0"

@@ -1,4 +1,4 @@
-"""Poolers, and servers that speak PostgreSQL's protocol without being one."""
+"""Poolers, and other servers with PostgreSQL's protocol."""
 
 import os
 import shutil
@@ -10,12 +10,12 @@ from postgresql_proxy import Proxy
 
 
 class Pgbouncer(harness.Postgresql):
-    """pgbouncer with three sessions of the server, reached by its socket."""
+    """pgbouncer with three sessions of the server, reached through its socket."""
 
     CLIENTS = 30
     MODE = "transaction"
 
-    WAIT_S = 60  # for a session of the server: a busy machine is slow to begin one
+    WAIT_S = 60  # for a session of the server: a busy machine starts it slowly
 
     def setUp(self):
         super().setUp()
@@ -29,7 +29,7 @@ class Pgbouncer(harness.Postgresql):
             f"[pgbouncer]\nlisten_addr =\nunix_socket_dir = {self.folder}\n"
             f"listen_port = {self.port}\nauth_type = any\npool_mode = {self.MODE}\n"
             f"default_pool_size = 3\nquery_wait_timeout = {self.WAIT_S}\nmax_client_conn = {self.CLIENTS}\n")
-        # it does not run as root
+        # pgbouncer does not run as root
         other = {"user": "nobody", "group": "nogroup", "extra_groups": []} if os.geteuid() == 0 \
             else {}
         self.folder.chmod(0o777)
@@ -45,7 +45,7 @@ class Pgbouncer(harness.Postgresql):
 
 
 class Pooler(Pgbouncer):
-    """A client has any session of the server, for one transaction."""
+    """A client gets any session of the server, for one transaction."""
 
     def test_nothing_is_prepared(self):
         for method in ("copy", "insert"):
@@ -57,7 +57,7 @@ class Pooler(Pgbouncer):
                 self.assertIn("pooler", ended.out)
 
     def test_nothing_of_a_workload_stays_prepared(self):
-        """What is prepared before the sessions begin would be found by the next client."""
+        """The next client would find statements that were prepared before the sessions."""
         for workload, sets in (("ycsb", "records=100"), ("oltp", "table_size=100"), ("ycsb", "records=100")):
             _, run = self.pooled(8, "--workload", workload, "--set", sets, "--transactions", 80)
             self.assertEqual(run.json["transactions"]["committed"], 80)
@@ -81,7 +81,7 @@ class Pooler(Pgbouncer):
 
 
 class SessionPooler(Pgbouncer):
-    """A client keeps its session of the server, as append's do to the end."""
+    """A client keeps its session of the server until it disconnects; append's sessions do so at the end."""
 
     MODE = "session"
 
@@ -91,7 +91,7 @@ class SessionPooler(Pgbouncer):
 
 
 class FullSessionPooler(Pgbouncer):
-    """More clients than it has sessions."""
+    """More clients than pgbouncer has sessions."""
 
     MODE = "session"
     WAIT_S = 5
@@ -103,7 +103,7 @@ class FullSessionPooler(Pgbouncer):
 
 
 class StatementPooler(Pgbouncer):
-    """There are no transactions."""
+    """Statement pooling has no transactions."""
 
     MODE = "statement"
 
@@ -115,7 +115,7 @@ class StatementPooler(Pgbouncer):
 
 
 class OtherServers(harness.Postgresql):
-    """A real server that is asked something it does not know."""
+    """A real server gets a query that it does not know."""
 
     def proxy(self, known, unknown):
         return Proxy(self, self.url, to_server=lambda data: data.replace(known, unknown))
@@ -145,7 +145,7 @@ class OtherServers(harness.Postgresql):
         self.assertRegex(ended.reason, pattern)
 
     def test_garbage_instead_of_rows(self):
-        """The first message of COPY TO STDOUT is longer than it may be."""
+        """The first message of COPY TO STDOUT is longer than allowed."""
         self.run_append(2, 400, self.url)
 
         def spoil(data):

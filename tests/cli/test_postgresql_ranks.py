@@ -1,4 +1,4 @@
-"""Several ranks as one run on PostgreSQL: the table is the one that a single process makes."""
+"""Several ranks as one run on PostgreSQL: they write the table that a single process writes."""
 
 import os
 import pathlib
@@ -34,15 +34,16 @@ class PostgreSQL(Ranks, Searching, Sweeping, harness.Postgresql):
         self.assertEqual(self.folders_of_ranks(run.folder), [])
 
     def test_a_table_that_takes_long(self):
-        """Rank 0 is heard while it waits for the server, for longer than a silent one would be
-        waited for."""
+        """Rank 0 sends messages while it waits for the server, for longer than the other ranks would wait for
+        a silent rank."""
         schema = self.folder / "schema.sql"
         schema.write_text("select pg_sleep(65); create table late (n bigint, t text)")
         _, run = self.run_ranks(2, "2", "200", self.url, "--table", "late", "--schema-file", schema)
         self.assertEqual(run.rows["acknowledged"], 200)
 
     def before_the_run(self, end, left):
-        """Ends it with `end` while the server makes the table. `left`: folders that stay."""
+        """Ends the run with `end` while the server makes the table. `left`: ends of the names of
+        the folders that stay."""
         schema = self.folder / "schema.sql"
         schema.write_text("select pg_sleep(60); create table late (n bigint, t text)")
         out = self.out()
@@ -59,7 +60,7 @@ class PostgreSQL(Ranks, Searching, Sweeping, harness.Postgresql):
                          [out.name + name for name in left])
 
     def test_a_signal_before_the_run(self):
-        """In good order, within the time that mpirun gives."""
+        """The ranks end in order, within the time that mpirun allows."""
         self.before_the_run(lambda process: process.send_signal(signal.SIGINT), [])
 
     def test_a_rank_that_is_killed_before_the_run(self):
@@ -67,17 +68,17 @@ class PostgreSQL(Ranks, Searching, Sweeping, harness.Postgresql):
                             [".rank2"])
 
     def test_a_rate_is_for_all_together(self):
-        """As many batches are due as for one process."""
+        """The ranks have as many due batches as one process."""
         words = ("9", self.url, "--rate", "2000", "--batch", "10", "--duration", "2", "--recreate")
         _, alone = self.run_append(*words)
         _, run = self.run_ranks(3, *words)
-        # each by its own share; what else a busy machine makes of them is not asked here
+        # each rank by its own share; the test does not check the rest on a busy machine
         self.assertNotIn("rate", " ".join(row["verdict_reason"] for row in run.table("ranks.csv")))
         self.assertEqual(run.json["batches"]["due"], alone.json["batches"]["due"])
         self.assertEqual(run.json["outcome"]["stop_reason"], "duration")
 
     def test_a_script(self):
-        """Counters of the ranks have no number in common, and what is looked for is there."""
+        """No two ranks get the same number from a counter, and every key that is looked up exists."""
         ended, run = self.run_ranks(3, "6", self.url, "--workload", "ycsb", "--set",
                                     "preset=d,records=500,read=50,insert=50", "--transactions",
                                     "900", "--seed", "5")
@@ -92,7 +93,7 @@ class PostgreSQL(Ranks, Searching, Sweeping, harness.Postgresql):
                              for row in run.table("ranks.csv")), 900)
 
     def test_a_script_of_ones_own(self):
-        """Its text goes to the other ranks with the plan."""
+        """Rank 0 sends the text of the script to the other ranks with the plan."""
         script = self.folder / "own.lua"
         script.write_text('local one = statement("one", "select 1")\n'
                           'transaction("ask", function() one:run() end, {autocommit = true})\n')
@@ -100,7 +101,7 @@ class PostgreSQL(Ranks, Searching, Sweeping, harness.Postgresql):
         self.assertEqual(run.json["transactions"]["committed"], 40)
 
     def test_find_max(self):
-        """The server's limit is found by all ranks together, and is one finding."""
+        """All ranks hit the server's limit, which is one finding."""
         server = harness.PrivateServer(self, max_connections=40)
         ended, search = self.find_max_of_ranks(5, server.url, "--hold", "500ms", "--batch", 10,
                                                "--weights", "0,1,1,1,1")
@@ -118,7 +119,7 @@ class PostgreSQL(Ranks, Searching, Sweeping, harness.Postgresql):
         self.assertEqual(int(count), search.rows["acknowledged"])
 
     def test_find_max_whose_server_comes_back(self):
-        """Rank 0, without a session, waits for it, too."""
+        """Rank 0 also waits for the server when it has no session."""
         server, out = harness.PrivateServer(self), self.out()
         process = self.start_ranks(3, "find-max", server.url, "--weights", "0,1,1", "--hold", "3s",
                                    "--first", 5, "--max-sessions", 10, "--batch", 10, "--out", out)
@@ -136,7 +137,7 @@ class PostgreSQL(Ranks, Searching, Sweeping, harness.Postgresql):
         self.assertEqual(search.verification["lost"], 0)
 
     def test_find_max_whose_sessions_are_lost_in_turn(self):
-        """All of them at the level that they were lost from, whichever rank was first."""
+        """The losses of all ranks count at the level at which they happened, whichever rank was first."""
         server, out = harness.PrivateServer(self), self.out()
         process = self.start_ranks(3, "find-max", server.url, "--hold", "9s", "--first", 12,
                                    "--max-time", "10s", "--batch", 10, "--out", out)
@@ -158,7 +159,7 @@ class PostgreSQL(Ranks, Searching, Sweeping, harness.Postgresql):
 
     def test_find_max_that_is_interrupted(self):
         out = self.out()
-        # the usual second until mpirun kills is short on a busy machine
+        # mpirun kills after a second by default, which is short on a busy machine
         process = self.start_search(out, "--mca", "odls_base_sigkill_timeout", "5")
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=harness.GUARD_S)
@@ -171,7 +172,7 @@ class PostgreSQL(Ranks, Searching, Sweeping, harness.Postgresql):
         self.assertEqual(self.folders_of_ranks(out), [])
 
     def test_find_max_without_a_rank(self):
-        """The others end the search when they miss it, or when mpirun ends them for it."""
+        """The other ranks end the search when they miss the rank, or when mpirun ends them."""
         for mpirun in (("--enable-recovery",), ("--mca", "odls_base_sigkill_timeout", "5")):
             with self.subTest(mpirun):
                 out = self.out()
@@ -201,7 +202,7 @@ class PostgreSQL(Ranks, Searching, Sweeping, harness.Postgresql):
             self.assertEqual(err.count("append: interrupted"), 1, err)
 
     def test_a_rank_that_is_killed(self):
-        """mpirun ends the others, which still say what they know; it names the machine, too."""
+        """mpirun ends the other ranks, which still report their results and the machine of the lost rank."""
         out = self.out()
         process = self.start_ranks(3, "30", self.url, "--rate", "3000", "--duration", "60",
                                    "--recreate", "--out", out)
@@ -227,7 +228,7 @@ class PostgreSQL(Ranks, Searching, Sweeping, harness.Postgresql):
         self.assertRegex(err, rf"append: rank 2 on machine {os.uname().nodename} was lost")
 
     def test_a_rank_that_is_silent(self):
-        """Of what it wrote more than it told of may be there: no row is another writer's."""
+        """The lost rank may have written more rows than it reported: these are not rows of another writer."""
         begun = []
         for words in (("--batch", "10", "--rate", "300", "--verify", "rows"),
                       ("--workload", "mass-insert", "--rate", "30")):
@@ -249,13 +250,13 @@ class PostgreSQL(Ranks, Searching, Sweeping, harness.Postgresql):
                          run.json["transactions"]["committed"])
 
     def stand_still(self, *words):
-        """The others wait for it, and the verdict names it."""
+        """The other ranks wait for the rank, and the verdict names it."""
         out = self.out()
         process = self.start_ranks(3, *words, "--recreate", "--out", out)
         self.wait_for_rows(process, out)
         pid = self.find_rank(process, 1)
         os.kill(pid, signal.SIGSTOP)
-        time.sleep(2.5)  # the time itself is what is measured
+        time.sleep(2.5)  # the test is about the time itself
         os.kill(pid, signal.SIGCONT)
         ended = self.end_ranks(process, 6)
         self.assertRegex(ended.reason, r"machine \S+, rank 1: append itself stood still")
@@ -273,7 +274,7 @@ class PostgreSQL(Ranks, Searching, Sweeping, harness.Postgresql):
         self.assertEqual([level["outcome"] for level in search.levels], ["held"])
 
     def test_a_sweep(self):
-        """Each run has all ranks, and a table of its own; what was interrupted is run again."""
+        """Each run of a sweep has all ranks and its own table; an interrupted run is repeated."""
         rate = int(harness.fewer(1500))
         words = ("--sessions", "6,9", "--records", f"{rate},{4 * rate}", "--seed", "5", "--rate",
                  str(rate), "--verify", "rows", self.url)
@@ -283,7 +284,7 @@ class PostgreSQL(Ranks, Searching, Sweeping, harness.Postgresql):
         self.wait_for_rows(process, out / f"6x{4 * rate}")
         process.send_signal(signal.SIGTERM)
         _, err = process.communicate(timeout=harness.GUARD_S)
-        if harness.SLOW == 1:  # within the second that mpirun gives them
+        if harness.SLOW == 1:  # within the second that mpirun allows
             self.assertIn("interrupted: 2 of 4 runs have ended; resume with", err)
         self.assertEqual([run["state"] for run in Sweep(out).runs],
                          ["done", "done", "pending", "pending"])

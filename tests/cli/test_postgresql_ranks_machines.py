@@ -1,5 +1,5 @@
 """Several machines as one run: two client machines and one with the server, each a network namespace
-with a host name of its own."""
+with its own host name."""
 
 import os
 import pathlib
@@ -15,7 +15,7 @@ from ranks import Ranks
 
 NET = "10.77"
 AGENT = """#!/bin/bash
-# What mpirun calls in place of ssh: the host, then the command.
+# mpirun calls this script in place of ssh, with the host and then the command.
 while [ "${1#-}" != "$1" ]; do shift; done
 host=$1
 shift
@@ -82,8 +82,8 @@ class Machines(Ranks, Searching):
 
     def start_machines(self, places, *words, extra=None, limit=None, out=None,
                        program=harness.BINARY):
-        """`places`: ranks of machines in their order, as (machine, ranks); `extra`: words of unshare,
-        and `limit` a command of the shell, by machine."""
+        """`places`: machines and their ranks in order, as (machine, ranks). By machine, `extra`: arguments of
+        unshare; `limit`: a shell command."""
         agent = self.folder / "agent.sh"
         text = AGENT.replace("MACHINES", self.prefix)
         for name in "sab":
@@ -125,8 +125,8 @@ class Server(harness.PrivateServer):
 
 class PostgreSQL(Machines):
     def test_machines(self):
-        """Two machines with the sessions, the server's with a rank that only samples; one clock is
-        1,000 s ahead of the others."""
+        """Two machines have the sessions, the server's machine a rank that only samples; one clock is 1,000 s
+        ahead of the others."""
         out = self.out()
         ended = self.on_machines(
             [("a", 2), ("b", 1), ("s", 1)], "12", self.server.url, "--rate", "3000", "--duration",
@@ -143,13 +143,13 @@ class PostgreSQL(Machines):
             self.assertLess(error_ms, 100)
             self.assertAlmostEqual(float(row["clock_offset_ms"]), offset_ms, delta=error_ms)
         self.assertEqual(found.json["row_verification"]["lost"], 0)
-        # All ranks begin and end on one axis: of 3,000 rows/s for 4 s each has its share.
+        # All ranks share one time axis: each has its share of 3,000 rows/s for 4 s.
         self.assertEqual(found.json["batches"]["due"], 120)
         self.assertEqual([int(row["rows_acknowledged"]) > 1000 for row in table],
                          [True, True, True, False])
         self.assertLess(max(float(row["gate_late_ms"]) for row in table), 10_000)
         self.assertLess(len(found.table("intervals.csv")), 8)
-        # The server's figures are those of the rank beside it.
+        # The server's figures come from the rank on its machine.
         self.assertEqual([row["max_server_memory_mib"] != "" for row in table],
                          [False, False, False, True])
         self.assertEqual(found.json["resources"]["server_name"], "postgres")
@@ -158,7 +158,7 @@ class PostgreSQL(Machines):
             self.assertIn(self.machine(name), ended.out)
 
     def test_a_sweep(self):
-        """What goes between machines goes through two processes more, each time."""
+        """Messages between machines pass through two further processes each time."""
         out = self.out()
         self.on_machines(
             [("a", 1), ("b", 1), ("s", 1)], "sweep", "--sessions", "6", "--records", "1200,2400",
@@ -184,7 +184,7 @@ class PostgreSQL(Machines):
         self.assertRegex(ended.reason, "is another server on each of the machines")
 
     def test_rank_0_beside_the_server(self):
-        """It leads, samples and traces, and has no sessions."""
+        """Rank 0 on the server's machine leads, samples and traces, and has no sessions."""
         out = self.out()
         self.on_machines([("s", 1), ("a", 1), ("b", 1)], "4", "4000", self.server.url,
                          "--sample-only", self.machine("s"), "--recreate", out=out)
@@ -193,7 +193,7 @@ class PostgreSQL(Machines):
         self.assertEqual(found.json["resources"]["server_name"], "postgres")
 
     def test_a_machine_that_is_cut_off(self):
-        """Nothing says that it is gone: it is silent."""
+        """No message says that the rank is lost: it is only silent."""
         out = self.out()
         process = self.start_machines([("a", 1), ("b", 1)], "6", self.server.url, "--rate", "600",
                                       "--duration", "60", "--recreate", out=out)
@@ -213,7 +213,7 @@ class PostgreSQL(Machines):
                       found.json["outcome"]["exit_reason"])
 
     def test_a_server_that_is_full(self):
-        """--min-sessions is for all ranks together, and their causes and limits are one."""
+        """--min-sessions applies to all ranks together, and causes and limits are merged."""
         out = self.out()
         self.on_machines([("a", 1), ("b", 2)], "120", "12000", self.server.url, "--no-check",
                          "--min-sessions", "90%", "--recreate", code=4, out=out)
@@ -233,7 +233,7 @@ class PostgreSQL(Machines):
                                        r"|machine \S+, rank 1: .*RLIMIT_NOFILE")
 
     def test_the_most_sessions_of_machines(self):
-        """The machine that has the least room bounds all by its share."""
+        """The machine with the lowest limit limits all, in proportion to its share."""
         out = self.out()
         ended = self.on_machines([("a", 1), ("b", 1)], "find-max", self.server.url, "--recreate",
                                  "--hold", "300ms", "--weights", "1,2", "--batch", "10", out=out,
@@ -257,7 +257,7 @@ class PostgreSQL(Machines):
 
 
 class Traces(io_trace.Traced, Machines):
-    """--io-trace by machine: two servers, one of them beside a rank that leads nothing."""
+    """--io-trace by machine: two servers, one of them on the machine of a rank that is not rank 0."""
 
     @classmethod
     def setUpClass(cls):
@@ -268,7 +268,7 @@ class Traces(io_trace.Traced, Machines):
         cls.other = Server(cls, "b", f"{NET}.2.2", **settings)
 
     def without_right_on(self, *names):
-        """The program, that may not trace on these machines."""
+        """Returns a copy of the program that may not trace on these machines."""
         words = io_trace.without_privileges()
         if not words:
             self.skipTest("nothing takes capabilities away from a process here")
@@ -281,7 +281,7 @@ class Traces(io_trace.Traced, Machines):
         return program
 
     def traced(self, found, least=20):
-        """The traces of run.json, by rank; with its sums they agree."""
+        """Returns the traces of run.json by rank; they agree with its sums."""
         traces = {i: rank["io_trace"] for i, rank in enumerate(found.json["ranks"])
                   if rank["io_trace"] is not None}
         trace = found.json["io_trace"]
@@ -302,7 +302,7 @@ class Traces(io_trace.Traced, Machines):
             calls = [row for row in own if row["row"] == "operation" and row["mode"] == "S"]
             worked = self.worked(found, calls)
             self.assertGreaterEqual(len(worked), least)
-            # the ranks hear of the last answer a little later
+            # the ranks learn of the last answer a little later
             self.assertGreaterEqual(one["fsyncs"], len(worked))
             self.assertLessEqual(one["fsyncs"], sum(row["time_ns"] >= 0 for row in calls))
             self.assertEqual(one["slots_from_s"], trace["slots_from_s"])
@@ -311,8 +311,8 @@ class Traces(io_trace.Traced, Machines):
         return traces
 
     def test_one_server(self):
-        """A rank that follows traces as many as the server counts, on a clock that is 1,000 s ahead;
-        client machines need no right to."""
+        """A rank other than rank 0 traces as many calls as the server counts, on a clock that is 1,000 s
+        ahead; client machines need no privilege to trace."""
         out = self.out()
         ended = self.on_machines(
             [("a", 2), ("s", 2)], "8", "2000", self.server.url, "--batch", "1", "--read", "none",
@@ -340,9 +340,9 @@ class Traces(io_trace.Traced, Machines):
         return f"postgresql://append@{','.join(places)}/append"
 
     def test_a_server_without_a_rank(self):
-        """It is said that it is missing, and the disk is the other's, which was not asked for it."""
+        """The report says that the trace of a machine is missing; the disk is the other machine's."""
         out = self.out()
-        url = self.both().replace("append@", self.server.SUPERUSER + "@")  # who may ask for the folder
+        url = self.both().replace("append@", self.server.SUPERUSER + "@")  # a role that may read the data directory
         for name, server in (("s", self.server), ("b", self.other)):
             self.addCleanup(run, "ip", "netns", "exec", self.machine(name), "psql", "-X",
                             server.superuser_url, "-c", "drop table if exists syslog_table")
@@ -355,7 +355,7 @@ class Traces(io_trace.Traced, Machines):
                          "their machine")
 
     def test_two_servers(self):
-        """Each has a line, rows of its own and no call of the other."""
+        """Each machine has a line and its own rows, without calls of the other."""
         out = self.out()
         ended = self.on_machines(
             [("s", 1), ("a", 1), ("b", 1)], "6", harness.fewer(20_000),
@@ -371,7 +371,7 @@ class Traces(io_trace.Traced, Machines):
         self.assertEqual(found.json["io_trace"]["server"], [])
         self.assertEqual(found.json["io_trace"]["slots_to_s"],
                          max(trace["slots_to_s"] for trace in traces.values()))
-        # more than rank 0 takes at once
+        # more than rank 0 receives at once
         self.assertIn(f" 0 of {len(self.rows(found)):,} records lost", " ".join(ended.out.split()))
         note = found.json["resources"]["server_note"]
         self.assertIn("other servers: ranks.csv", note)

@@ -1,4 +1,4 @@
-"""Limits on sessions that PostgreSQL tells, and those that it keeps."""
+"""The limits on sessions that PostgreSQL reports, compared with the limits that it enforces."""
 
 import harness
 from odbc_strings import parts, string

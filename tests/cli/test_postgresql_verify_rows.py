@@ -19,7 +19,7 @@ class Rows(VerifyRows, harness.Postgresql):
                  f" from generate_series(1, 32767) n1 where {where}")
 
     def test_rows_that_the_server_leaves_out(self):
-        """The server says how many it kept, and not which: nothing is lost."""
+        """The server reports how many rows it kept, but not which: no row is lost."""
         self.run_append(1, 1, self.url)
         self.sql("create function leave_out() returns trigger language plpgsql as"
                  " $$ begin return null; end $$",
@@ -32,7 +32,7 @@ class Rows(VerifyRows, harness.Postgresql):
         self.assertEqual((verified["lost"], verified["rejected_present"]), (0, 0))
 
     def test_a_table_that_is_truncated(self):
-        """A count says between what the loss is; the rows say it."""
+        """A count shows a range for the loss; reading the rows shows the number."""
         self.run_append(1, 1000, self.url)
         out = self.out()
         process = self.start(4, harness.fewer(40_000), self.url, "--rate", 10_000 // harness.SLOW,
@@ -50,7 +50,7 @@ class Rows(VerifyRows, harness.Postgresql):
         self.assertEqual(ended.reason, f"append: {lost:,} acknowledged rows are lost")
 
     def test_rows_of_nobody(self):
-        """Rows with NULL for session or number, in a table that somebody else writes to."""
+        """Rows with NULL as session or number, in a table with another writer."""
         self.run_append(1, 1, self.url)
         self.sql("create function more() returns trigger language plpgsql as $$ begin"
                  " insert into syslog_table (n1, n2, n3) values (new.n1, null, 1), (new.n1, 0, null),"

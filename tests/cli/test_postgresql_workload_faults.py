@@ -1,4 +1,4 @@
-"""PostgreSQL ends transactions of scripts, and connections in the middle of them."""
+"""PostgreSQL aborts transactions of scripts, and connections end in the middle of transactions."""
 
 import harness
 import workload_faults
@@ -25,8 +25,8 @@ class Faults(workload_faults.Faults, harness.Postgresql):
         return ["psql", "-X", "-q", "-A", "-t", self.url]
 
     def without_answer(self, what, number, arrives):
-        """URL of a proxy that hangs up at the number-th time that it sees `what`; `arrives`: when
-        the server has answered."""
+        """Returns the URL of a proxy that closes the connection when it sees `what` for the number-th time;
+        `arrives`: after the server has answered."""
         state = {"seen": 0, "is_due": False}
 
         def to_server(data):
@@ -37,7 +37,7 @@ class Faults(workload_faults.Faults, harness.Postgresql):
                 state["is_due"] = True
             return data
 
-        def to_client(data):  # other connections have answers too: this one's names the command
+        def to_client(data):  # other connections also get answers: the answer of this one names the command
             if state["is_due"] and what.split()[0].upper() in data:
                 state["is_due"] = False
                 raise OSError
@@ -62,8 +62,8 @@ class Restarts(workload_faults.Restarts):
 
 
 class Counted(workload_faults.Case):
-    """The server's own count of statements, of one session: of two, one could undo a try of the other
-    before its last statement."""
+    """The server's own count of statements, with one session: with two, a session could abort a try of the
+    other before its last statement."""
 
     def test_statements_of_oltp(self):
         server = harness.PrivateServer(self, shared_preload_libraries="pg_stat_statements")

@@ -4,7 +4,7 @@ import harness
 import workload_values
 
 
-# A commit takes 50 ms: what was put off until then sleeps.
+# A commit takes 50 ms: a deferred trigger sleeps.
 SLOW_COMMIT = """
 local t = dataset("slow", 0, {{"id", "int64", key = true}})
 local put = statement("put", "INSERT INTO slow VALUES (?)", {"int64"}, {adds_to = t})
@@ -19,7 +19,7 @@ class Values(workload_values.Values, harness.Postgresql):
 
 
 class Parts(harness.Postgresql):
-    """BEGIN, COMMIT and ROLLBACK are timed apart from the statements between them."""
+    """BEGIN, COMMIT and ROLLBACK have times of their own."""
 
     def test_commit_is_an_operation(self):
         script = self.folder / "own.lua"
@@ -40,7 +40,7 @@ class Parts(harness.Postgresql):
         self.assertGreater(ledger["rolled_back"], 0)
         self.assertRegex(ended.out, r"(?m)^  commit +[0-9]")
         self.assertRegex(ended.out, r"(?m)^Latency +mean +p50 +p95 +p99 +p99\.9 +max +measured$")
-        # what the committed transactions took, by themselves and by their parts
+        # the time of the committed transactions, as a whole and as the sum of their parts
         keep = next(entry for entry in run.json["operations"] if entry["name"] == "keep")
         whole = keep["mean_ms"] * ledger["committed"]
         self.assertGreaterEqual(whole, parts["commit"]["mean_ms"] * ledger["committed"])

@@ -1,4 +1,4 @@
-"""append prepare and cleanup on SQLite, and what concerns no database."""
+"""append prepare and cleanup on SQLite, and the parts that need no database."""
 
 import shutil
 import sqlite3

@@ -1,4 +1,4 @@
-"""Progress on a terminal: one line that is rewritten and taken away at the end."""
+"""Progress on a terminal: one line that is rewritten and cleared at the end."""
 
 import fcntl
 import os
@@ -13,7 +13,7 @@ import harness
 
 class Terminal(harness.Case):
     def on_terminal(self, *arguments, columns=80):
-        """Runs the program with stderr on a terminal: (exit code, stdout, what the terminal got)."""
+        """Runs the program with stderr on a terminal. Returns (exit code, stdout, bytes to the terminal)."""
         main, child = pty.openpty()
         fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
         process = subprocess.Popen(
@@ -25,7 +25,7 @@ class Terminal(harness.Case):
         while True:
             try:
                 data = os.read(main, 65536)
-            except OSError:  # the terminal's last writer is gone
+            except OSError:  # the terminal's last writer has ended
                 break
             if not data:
                 break
@@ -37,7 +37,7 @@ class Terminal(harness.Case):
 
     @staticmethod
     def screen(text, columns=80):
-        """What a terminal shows at the end: lines, after \\r, erasing and wrapping."""
+        """Returns the lines that a terminal shows at the end, after \\r, erasing and wrapping."""
         lines, row, column = [[]], 0, 0
         for token in re.findall(r"\x1b\[[0-9;?]*[A-Za-z]|.|\n", text, flags=re.S):
             if token == "\r":
@@ -62,11 +62,11 @@ class Terminal(harness.Case):
     def test_one_line_rewritten(self):
         code, out, shown = self.on_terminal("2", "null:", "--duration", "2.5s", "--rate", "1000")
         self.assertEqual(code, 0, shown)
-        self.assertGreaterEqual(shown.count("\r"), 2, "the line is rewritten")
+        self.assertGreaterEqual(shown.count("\r"), 2, "the line was not rewritten")
         self.assertRegex(shown, r"rows")
         lines, column = self.screen(shown)
         self.assertEqual((column, [line for line in lines if line]), (0, []),
-                         "the terminal is left clean")
+                         "the line was not cleared")
         self.assertIn("hroughput", out)
 
     def test_a_narrow_terminal(self):
@@ -85,7 +85,7 @@ class Terminal(harness.Case):
         self.assertNotIn("\x1b[K", shown)
 
     def test_a_stopped_terminal(self):
-        """Ctrl-S: the run does not wait for whoever pressed it."""
+        """After Ctrl-S the run does not wait for the terminal."""
         main, child = pty.openpty()
         self.addCleanup(os.close, main)
         termios.tcflow(child, termios.TCOOFF)

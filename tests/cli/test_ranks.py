@@ -18,7 +18,7 @@ HOLD = ("--hold", "200ms")
 
 class Null(Ranks, Searching):
     def test_one_result(self):
-        """The same ledgers, sessions and counts as of one process; no folder of a rank stays."""
+        """The same ledgers, sessions and counts as with one process; no rank's folder stays."""
         words = ("200", "20000", "null:", "--batch", "7", "--idle", "5", "--seed", "3")
         _, alone = self.run_append(*words)
         ended, run = self.run_ranks(4, *words)
@@ -36,14 +36,14 @@ class Null(Ranks, Searching):
                          [[row[name] for name in kept] for row in alone.table("sessions.csv")])
         self.assertEqual([int(row["sessions"]) for row in run.table("ranks.csv")],
                          [52, 51, 51, 51])
-        for row in run.table("ranks.csv"):  # a little more while they waited for the gate
+        for row in run.table("ranks.csv"):  # slightly more, from the wait for the gate
             self.assertLess(float(row["run_queue_percent"]), 200)
         self.assertEqual([{name: text for name, text in row.items() if name == "machine"}
                           for row in run.table("ranks.csv")],
                          [{"machine": rank["machine"]} for rank in run.json["ranks"]])
 
     def test_a_signal_when_most_have_nothing_to_do(self):
-        """Rank 0 ends by itself; who has had no session is told before it is asked for its result."""
+        """Rank 0 ends by itself; a rank without a session is notified before its result is requested."""
         out = self.out()
         process = self.start_ranks(3, "1", "null:", "--rate", "1000", "--duration", "60", "--out",
                                    out)
@@ -64,7 +64,7 @@ class Null(Ranks, Searching):
         self.assertIn("Client machines", (run.folder / "report.html").read_text())
 
     def test_whose_turn_it_is_at_the_end(self):
-        """The rate of all is met, though some ranks had to send a batch more for each session."""
+        """The ranks meet the total rate, although some send another batch for each session."""
         _, run = self.run_ranks(3, "60", "null:", "--rate", "3000", "--duration", "2500ms")
         rows = [int(row["rows_acknowledged"]) for row in run.table("ranks.csv")]
         self.assertGreater(rows[0], rows[2])
@@ -75,7 +75,7 @@ class Null(Ranks, Searching):
         self.assertEqual([row["sessions"] for row in run.table("ranks.csv")], ["1", "1", "0", "0"])
 
     def test_find_max(self):
-        """Levels are of all ranks together, and each rank has its share of them."""
+        """A level counts the sessions of all ranks, and each rank has its share."""
         ended, search = self.find_max_of_ranks(3, "null:", *HOLD, "--first", 3, "--max-sessions",
                                                20, "--weights", "2,0,1")
         self.assertEqual([level["sessions"] for level in search.levels], [3, 6, 12, 20])
@@ -88,7 +88,7 @@ class Null(Ranks, Searching):
         self.assertEqual(self.folders_of_ranks(search.folder), [])
 
     def test_find_max_ends_everywhere(self):
-        """By a bound that any rank may be the first to reach."""
+        """A bound ends the search, whichever rank reaches it first."""
         for end, code, *words in (("time", 0, "--hold", "1s", "--max-time", "2500ms"),
                                   ("rows", 1, "--hold", "30s", "--max-rows", 50000),
                                   ("memory", 3, *HOLD, "--max-memory", "1M")):
@@ -144,7 +144,7 @@ class Null(Ranks, Searching):
         self.assertRegex(ended.reason, "'nonsense' is no command")
 
     def other_program(self, name, old=b"^$", new=b""):
-        """A copy of the program and its module in another folder, with bytes changed."""
+        """Returns a copy of the program and its module in another folder, with some bytes changed."""
         folder = self.folder / name
         folder.mkdir()
         for source in (pathlib.Path(harness.BINARY), ranks.MODULE):
@@ -158,7 +158,7 @@ class Null(Ranks, Searching):
         ended = self.append("4", "400", "null:", program=program, code=2,
                             env={"OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_SIZE": "2"})
         self.assertRegex(ended.reason, r"append-mpi.so is neither in .*-D APPEND_MPI=ON")
-        # Who is alone needs none, whatever else the environment says.
+        # A single process needs no module, whatever the environment says.
         self.append("4", "400", "null:", program=program,
                     env={"OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_SIZE": "1",
                          "PMIX_RANK": "0"})
@@ -186,7 +186,7 @@ class Sweeps(Ranks, Sweeping):
         return self.start_ranks(3, "sweep", *words, "--out", out)
 
     def find_run(self, process, rank):
-        """The program of the run that goes on, of a rank."""
+        """Returns the process of a rank's current run."""
         def find():
             pids = ranks.children_of(process.pid)
             own = [pid for pid in pids if ranks.rank_of(pid) == rank]
@@ -226,7 +226,7 @@ class Sweeps(Ranks, Sweeping):
         self.wait_for_rows(process, out / f"1x{4 * RATE}")
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=harness.GUARD_S)
-        if harness.SLOW == 1:  # within the second that mpirun gives them
+        if harness.SLOW == 1:  # within the second that mpirun allows
             self.assertIn("interrupted: 2 of 4 runs have ended; resume with", err)
             self.assertEqual(list(out.glob("*.rank*")), [])
         self.assertEqual([run["state"] for run in Sweep(out).runs],
@@ -236,7 +236,7 @@ class Sweeps(Ranks, Sweeping):
         self.resume(out)
 
     def test_a_run_without_a_rank(self):
-        """The run fails, be it before it began or while it goes on, and the sweep does not."""
+        """The run fails, before it began or during it, and the sweep goes on."""
         out = self.out()
         process = self.start_sweep(out)
         os.kill(self.find_run(process, 2), signal.SIGKILL)
@@ -253,7 +253,7 @@ class Sweeps(Ranks, Sweeping):
         self.resume(out, "--retry-failed")
 
     def test_rank_0_of_a_run_is_killed(self):
-        """Those of the other ranks end as well, and keep what they have."""
+        """The other ranks' processes also end, and keep their files."""
         out = self.out()
         process = self.start_sweep(out)
         self.wait_for_rows(process, out / NAMES[0])
@@ -304,7 +304,7 @@ class Examples(harness.Case):
             self.assertIn(f"(machines/{path.name})", page)
 
     def plan(self, words):
-        """The words of a command line of append are understood."""
+        """append understands the arguments of a command line."""
         words = ["x" if word.startswith("$") else word for word in words]
         return self.append(*words, "--plan").out
 

@@ -1,4 +1,4 @@
-"""Ranks that fail at a moment that a test chooses, on one machine and without a server."""
+"""Ranks that fail at a chosen moment, on one machine and without a server."""
 
 import os
 import signal
@@ -7,19 +7,19 @@ import harness
 import ranks
 from ranks import Ranks
 
-# No rank reads another one's memory, which goes on when that one stands still.
+# No rank reads another rank's memory, which would work even when that rank is stopped.
 BY_PIECES = ("--mca", "btl", "self,vader", "--mca", "btl_vader_single_copy_mechanism", "none")
-ALONE = ("--enable-recovery", *BY_PIECES)  # the others live on
+ALONE = ("--enable-recovery", *BY_PIECES)  # the other ranks survive
 MACHINE = os.uname().nodename
 
 
 class Faults(Ranks):
     def ended(self, process):
-        """What was written on standard error."""
+        """Returns the text on standard error."""
         return process.communicate(timeout=harness.GUARD_S)[1]
 
     def check_lost(self, out, err, verdict):
-        """Rank 1 is; `verdict`: of the others."""
+        """Checks that rank 1 is lost; `verdict`: of the others."""
         run = harness.Run(out)
         self.assertEqual(run.json["outcome"]["exit_code"], 1)
         self.check_ledgers(run)
@@ -34,7 +34,7 @@ class Faults(Ranks):
         return run
 
     def test_in_the_middle_of_a_result(self):
-        """The results of others stand behind it."""
+        """The results of later ranks wait for a silent rank."""
         begun = []
         for number in (signal.SIGSTOP, signal.SIGKILL):
             out = self.out()
@@ -48,7 +48,7 @@ class Faults(Ranks):
             self.append("report", f"{out}.rank1")
 
     def test_a_damaged_result(self):
-        """It is as if the rank were lost; it ends with the others."""
+        """The rank counts as lost, and ends with the others."""
         out = self.out()
         err = self.ended(self.start_faulty(4, "2000", "20000", "null:", "--out", out, rank=1,
                                            bytes=20_000, signal=0, damage=1))
@@ -59,7 +59,7 @@ class Faults(Ranks):
         self.append("report", f"{out}.rank1")
 
     def test_after_a_signal(self):
-        """The signal is not one that mpirun sends because a rank has died."""
+        """The signal is not one of those that mpirun sends after the death of a rank."""
         out = self.out()
         process = self.start_faulty(4, "400", "null:", "--rate", "4000", "--duration", "60", "--out",
                                     out, mpirun=ALONE, rank=1, bytes=8_000, signal=signal.SIGSTOP)
@@ -69,13 +69,13 @@ class Faults(Ranks):
         run = harness.Run(out)
         outcome = run.json["outcome"]
         self.assertEqual((outcome["exit_code"], outcome["stop_reason"]), (1, "rank_lost"))
-        # with a duration nothing was planned: the ledger cannot say what the rank did last
+        # with a duration no rows were planned: the ledger cannot know the rank's last rows
         self.assertTrue(run.json["rows"]["are_at_least"])
         self.assertRegex(err, rf"append: rank 1 on machine {MACHINE} was lost after a signal: "
                               r".*; also interrupted\b")
 
     def test_before_its_clock_is_compared(self):
-        """The others run, and are stopped."""
+        """The other ranks run, and are stopped."""
         out = self.out()
         process = self.start_faulty(4, "8", "null:", "--rate", "1000", "--duration", "60", "--out",
                                     out, mpirun=ALONE, rank=1, send=4, signal=signal.SIGSTOP)
@@ -84,7 +84,7 @@ class Faults(Ranks):
         self.assertEqual(run.table("ranks.csv")[1]["clock_offset_ms"], "")
 
     def test_silence_before_the_run(self):
-        """Of rank 0 or of another one; nobody waits for ever."""
+        """A fault of rank 0 or of another rank; no rank waits forever."""
         silent = {0: 4, 2: 1}
         begun = [(rank, self.start_faulty(
             3, "6", "600", "null:", "--out", self.out(), mpirun=ALONE, rank=rank, send=send,
@@ -93,9 +93,9 @@ class Faults(Ranks):
             err = self.ended(process)
             self.assertIn(f"append: rank {rank} on machine {MACHINE} was lost", err)
 
-    if harness.SLOW == 1:  # a sanitizer has to be preloaded first
+    if harness.SLOW == 1:  # a sanitizer must be preloaded first
         def test_a_clock_that_jumps(self):
-            """… by a time that is far from what else may be wrong with it."""
+            """The clock moves by more than its other errors."""
             out = self.out()
             process = self.start_faulty(
                 3, "6", "null:", "--rate", "600", "--duration", "5", "--out", out, rank=1, send=40,

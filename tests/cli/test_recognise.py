@@ -1,5 +1,5 @@
-"""Who listens on a port, what is said when no database that append knows does, and how long a server
-that drips its bytes is listened to."""
+"""Recognition of the server on a port, the message for an unknown server, and the time limit for a
+server that sends its bytes slowly."""
 
 import contextlib
 import http.server
@@ -15,8 +15,8 @@ from odbc_strings import DRIVERS, string
 
 
 class Greeter:
-    """Listens, and to everybody who connects sends some bytes, at once or one by one with a pause
-    before each, and keeps the connection. `first` are bytes that go ahead, at once."""
+    """Listens and sends some bytes to every client, at once or one by one with a pause before each, and
+    keeps the connection. `first`: bytes that are sent first, at once."""
 
     def __init__(self, greeting=b"", pause_s=None, first=b""):
         self.greeting, self.pause_s, self.first = greeting, pause_s, first
@@ -46,7 +46,7 @@ class Greeter:
                 time.sleep(self.pause_s)
                 connection.send(bytes([byte]))
         except OSError:
-            pass  # it hung up
+            pass  # the client closed the connection
 
     def close(self):
         self.listener.shutdown(socket.SHUT_RDWR)
@@ -57,7 +57,7 @@ class Greeter:
 
 
 class Slow(Greeter):
-    """Sends the greeting to each client once so many wait for it at a time."""
+    """Sends the greeting to each client as soon as this many wait at a time."""
 
     def __init__(self, greeting, wanted):
         self.lock, self.waiting, self.most, self.wanted, self.threads = threading.Lock(), 0, 0, wanted, []
@@ -130,8 +130,8 @@ class Recognise(harness.Case):
                      pattern=self.TRIED)
 
     def test_a_slow_server(self):
-        """Whoever is late is asked again, by all protocols at once: one after the other would take
-        long where nobody answers at all."""
+        """A late server is asked again, with all protocols at once: asking one after the other would take long
+        when no server answers."""
         built = set(re.findall(r"(?m)^  (\S+) ", self.append("--version").out))
         refusal = b"\xff\x10\x04Too many connections"
         slow = Slow(bytes([len(refusal), 0, 0, 0]) + refusal, len(built - {"sqlite", "odbc", "null"}))
@@ -158,7 +158,7 @@ class Recognise(harness.Case):
                 self.refused(2, 200, self.greeter(greeting).port, code=4, pattern=self.TRIED)
 
     def test_greetings_in_pieces(self):
-        """TCP cuts where it likes, and servers write a greeting in two parts."""
+        """TCP may split a greeting anywhere, and some servers write a greeting in two parts."""
         refusal = b"\xff\x10\x04Too many connections"
         no_room = b"SFATAL\0C53300\0Mno room\0\0"
         greetings = {
@@ -177,7 +177,7 @@ class Recognise(harness.Case):
                 self.assertIn(ended.code, (2, 3, 4), ended)
 
     def test_a_slow_server_is_asked_once(self):
-        """By the protocol of its URL alone: others would be noise in its log."""
+        """A target with a URL is asked with its own protocol alone: others would be noise in its log."""
         refusal = b"\xff\x10\x04Too many connections"
         greeter = self.greeter(bytes([len(refusal), 0, 0, 0]) + refusal, pause_s=0.06)
         ended = self.append("check", 1, f"mariadb://u@127.0.0.1:{greeter.port}/d", code=None)
@@ -195,10 +195,10 @@ class Recognise(harness.Case):
                 greeter = self.greeter()
                 self.refused(1, 100, f"{adapter}://u@127.0.0.1:{greeter.port}/d{protocols[adapter]}",
                              "--connect-timeout", 2, code=4, pattern="no answer .*within 2 s")
-                self.assertEqual(len(greeter.kept), len(built))  # one by each protocol
+                self.assertEqual(len(greeter.kept), len(built))  # one connection for each protocol
 
     def test_an_answer_that_never_ends_is_not_waited_for(self):
-        """A second for all of it, however steadily the bytes come."""
+        """The greeting has one second in all, however steadily the bytes arrive."""
         greeting = b"\x4a\x00\x00\x00\x0a5" + b"." * 20000
         self.refused(2, 200, self.greeter(greeting, pause_s=0.02).port, "--connect-timeout", 1,
                      code=4, pattern=self.TRIED)
@@ -218,7 +218,7 @@ class Recognise(harness.Case):
 
 
 class Dripping(harness.Case):
-    """--connect-timeout is one time for the whole connect, not for each read of it."""
+    """--connect-timeout limits the whole connect, not each read."""
 
     GREETING = b"\xff\x03\x00\x00\x0a5" + b"." * 20000  # MariaDB's, of 1,023 bytes
     REFUSAL = b"E\x00\x00\x70\x00" + b"S" * 20000  # PostgreSQL's, of 28,672 bytes
@@ -236,7 +236,7 @@ class Dripping(harness.Case):
         self.check(self.GREETING, "mariadb://u@127.0.0.1:PORT/d")
 
     def test_mariadb_in_tls(self):
-        """Behind a greeting that offers TLS: OpenSSL reads by itself."""
+        """After a greeting that offers TLS, OpenSSL reads by itself."""
         abilities = (0x81ff8a00 | 1 << 11).to_bytes(4, "little")
         greeting = (b"\x0a5.5.5\0" + bytes(4) + b"scramble\0" + abilities[:2] + b"\x21\2\0"
                     + abilities[2:] + b"\x15" + bytes(10) + b"twelve bytes\0"

@@ -1,4 +1,4 @@
-"""append report: a page, text and pictures of the folders of runs and sweeps."""
+"""append report: a page, text and pictures from the folders of runs and sweeps."""
 
 import base64
 import hashlib
@@ -22,7 +22,7 @@ VOID = {"meta", "br", "link", "img", "input", "hr"}
 
 
 class Page(html.parser.HTMLParser):
-    """A page whose elements are closed in the order in which they were opened."""
+    """A parsed page. Every element is closed, in the right order."""
 
     def __init__(self, text):
         super().__init__()
@@ -53,13 +53,13 @@ class Page(html.parser.HTMLParser):
 
 class Report(harness.Case):
     def run_null(self, *arguments):
-        """A run of about two seconds, so that all charts have something to show."""
+        """Makes a run of about two seconds, so that all charts have values."""
         return self.run_append("4", "null:", "--duration", "2", "--rate", "2000", *arguments)[1]
 
     def check_page(self, path):
         text = path.read_text()
         page = Page(text)
-        self.assertNotRegex(text, r"https?://", "a page fetches nothing")
+        self.assertNotRegex(text, r"https?://", "the page must not load anything")
         self.assertNotRegex(text, r"url\(|@import|<link|<img|<iframe| src=")
         [script] = re.findall(r"<script>(.*?)</script>", text, flags=re.S)
         digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
@@ -68,7 +68,7 @@ class Report(harness.Case):
         self.assertLessEqual(script.count("\n"), 250)
         self.assertIn("@media screen and (prefers-color-scheme:dark)", text)
         self.assertIn("@media print", text)
-        self.assertEqual(len(page.ids), len(set(page.ids)), "an id is there twice")
+        self.assertEqual(len(page.ids), len(set(page.ids)), "an id occurs twice")
         for name, value in page.attributes:
             if name == "href" and value.startswith("#"):
                 self.assertIn(value[1:], page.ids)
@@ -106,7 +106,7 @@ class Report(harness.Case):
         self.assertEqual(path.read_text(), text, "the same input gives the same page")
 
     def test_what_a_script_found(self):
-        """Checks, expectations and settings by their own names; what was not asked for is not there."""
+        """The page has checks, expectations and settings by their own names, and leaves out unused options."""
         script = self.folder / "checks.lua"
         script.write_text('dataset("t", 20, {{"id", "int32", row(), key = true}})\n'
                           'local n = 0\n'
@@ -173,7 +173,7 @@ class Report(harness.Case):
             self.assertNotIn(key, text)
 
     def test_the_command_line_of_a_page(self):
-        """It runs as printed, has no password, and no default."""
+        """The command line runs as printed, without defaults."""
         _, run = self.run_append(3, 1500, "null:", "--timeout", "1500ms", "--on-drop", "reconnect:5",
                                  "--sample-interval", "1s", "--min-sessions", "2")
         self.append("report", run.folder)
@@ -187,7 +187,7 @@ class Report(harness.Case):
             self.assertEqual(again.json["plan"][key], run.json["plan"][key], key)
 
     def test_texts_of_others(self):
-        """What a server or user wrote is text, never a part of the page."""
+        """A text from a server or user is text on the page, never markup."""
         run = self.run_null()
         evil = "</title><script>alert(1)</script>\"'`id` \x1b[2J"
         changed = run.json
@@ -239,7 +239,7 @@ class Report(harness.Case):
         self.check_page(page)
 
     def test_json(self):
-        """What was written and of what, alone on standard output."""
+        """--json describes the written files and their runs, alone on standard output."""
         run = self.run_null()
         page = self.folder / "page.html"
         said = json.loads(self.append("report", run.folder, "--png", "--json", "--out", page).out)
@@ -256,20 +256,20 @@ class Report(harness.Case):
 
     @staticmethod
     def legends(text):
-        """{title of a chart: names of its lines}"""
+        """Returns {title of a chart: names of its lines}."""
         return {html.unescape(title): re.findall(r"<button .*?>(?:<i .*?</i>)?(.*?)</button>", legend)
                 for title, legend in re.findall(
                     r"<figcaption><b id=.*?>(.*?)</b>(.*?)</figcaption>", text, flags=re.S)}
 
     def test_several_runs(self):
-        """Their lines lie over each other; the charts of each are drawn when asked for."""
+        """Charts have a line for each run; the charts of each run are drawn on request."""
         folders = [self.run_null().folder, self.run_null("--idle", "1", "--read", "none").folder,
                    self.run_append("3", "1000", "null:", "--read", "none")[1].folder]
         ended = self.append("report", *folders, "--png")
         self.assertRegex(ended.out, r"^Report +report\.html ")
         text, page = self.check_page(self.folder / "report.html")
         self.assertEqual(text.count('<details class="run">'), 3)
-        self.assertIn("All runs compared", page.text)
+        self.assertIn("Runs compared", page.text)
         lines = {title: len(names) for title, names in self.legends(text).items()}
         for title, runs in (("Rows acknowledged each second", 2), ("Append p99 each second", 2),
                             ("CPU of the whole machine", 2), ("Append latency by percentile", 3)):
@@ -288,7 +288,7 @@ class Report(harness.Case):
         self.assertIn("Pace of the sessions", self.append("report", *folders, "--text", "--all").out)
 
     def test_an_unfinished_run(self):
-        """While it goes on, and when it was killed: what it wrote by the second."""
+        """During a run, and after it was killed, the report has the values of every second."""
         out = self.out()
         process = self.start("4", "null:", "--duration", "60", "--rate", "2000", "--out", out)
         self.wait_for_rows(process, out)
@@ -304,7 +304,7 @@ class Report(harness.Case):
         self.refused("compare", out, out, code=2, pattern="run.json is empty")
 
     def test_a_short_run(self):
-        """Figures are taken each second: one level is no chart over time."""
+        """An interval is a second: a shorter run has no charts over time."""
         _, run = self.run_append("3", "3000", "null:")
         self.append("report", run.folder)
         _, page = self.check_page(run.folder / "report.html")
@@ -314,7 +314,7 @@ class Report(harness.Case):
         self.assertRegex(page.text, r"No charts over time: the run took 0\.\d+ s")
 
     def test_runs_alike(self):
-        """Runs of one size are told apart by their folders."""
+        """Runs of the same size are labelled with their folders."""
         run = self.run_null()
         shutil.copytree(run.folder, self.folder / "the other")
         self.append("report", run.folder, self.folder / "the other")
@@ -348,7 +348,7 @@ class Report(harness.Case):
         self.assertIn("Throughput against sessions: rows/s", shown)
 
     def test_sweep_of_variants(self):
-        """Its runs stand beside each other, against the rows that they hold, too."""
+        """The page compares the variants of a sweep, over time and over rows."""
         out = self.folder / "sweep"
         self.append("sweep", "--sessions", "2", "--records", "2500", "null:", "--rate", "1000",
                     "--workload", "mass-insert", "--vary", "table=normal,compressed", "--out", out,
@@ -368,7 +368,7 @@ class Report(harness.Case):
         self.assertRegex(shown, r"(?m)^table=compressed +[A-Z]+ ")
 
     def test_rows_that_stay_as_many(self):
-        """Against them there is nothing to draw."""
+        """When the number of rows does not change, there are no charts against rows."""
         self.append("prepare", "2", "sqlite:a.db", "--workload", "oltp", "--set",
                     "tables=1,table_size=100")
         _, run = self.run_append("2", "sqlite:a.db", "--workload", "oltp", "--set",
@@ -392,17 +392,17 @@ class Report(harness.Case):
         text, page = self.check_page(self.folder / "two" / "report.html")
         self.assertEqual(self.legends(text)["Append latency by percentile"],
                          ["batch=1 (1)", "batch=5 (1)"])
-        self.assertIn("Of repeats the first.", page.text)
+        self.assertIn("The first run of each repeat.", page.text)
         self.assertIn('<a href="#run4">batch=5 (2)</a>', text)
 
     def test_repeats(self):
-        """A median stands with the lowest and the highest."""
+        """A median is shown with the lowest and the highest value."""
         out = self.folder / "sweep"
         self.append("sweep", "--sessions", "1,2", "--records", "1k", "--repeat", "3", "null:",
                     "--out", out, "--report")
         text, page = self.check_page(out / "report.html")
         tables = text[text.index("Tables"):text.index("All runs")]
-        self.assertGreaterEqual(tables.count("<small>"), 2 * 3)  # so short a run may have no CPU
+        self.assertGreaterEqual(tables.count("<small>"), 2 * 3)  # a run this short may have no CPU figure
         self.assertIn("The median of the runs, from the lowest to the highest.", page.text)
 
     def test_at_the_end_of_a_run(self):
@@ -432,7 +432,7 @@ class Report(harness.Case):
             shutil.rmtree(torn)
 
     def test_pipes(self):
-        """What stands where a file should be is refused, not waited for."""
+        """A folder, pipe or device in place of a file is refused at once."""
         run = self.run_null()
         for name in ("run.json", "summary.csv", "intervals.csv"):
             content = (run.folder / name).read_bytes()
@@ -447,7 +447,7 @@ class Report(harness.Case):
         self.refused("report", run.folder, code=3, pattern="report.html: this is not a regular file")
 
     def test_torn_but_readable(self):
-        """Files that a killed machine left: what is there is shown, the rest is told."""
+        """Files of a crashed machine: the report shows the readable values and names the rest."""
         run = self.run_null()
         (run.folder / "sessions.csv").unlink()
         (run.folder / "events.csv").unlink()
@@ -459,20 +459,20 @@ class Report(harness.Case):
         self.assertIn("No chart of the sessions' pace", page.text)
 
     def test_events_in_text(self):
-        """Those that are no lines in the charts, and a line that cannot be read, are told."""
+        """The report names events that the charts do not mark, and lines that cannot be read."""
         run = self.run_null()
         with (run.folder / "events.csv").open("a") as events:
             events.write("soon,what\n" + "1,node\n" * 41)
         shown = self.append("report", run.folder, "--text").out
         self.assertEqual(shown.count("1.0 s  node"), 40)
-        self.assertRegex(shown, r"(?m)^ +1 more are in events\.csv$")
+        self.assertRegex(shown, r"(?m)^ +1 more: see events\.csv$")
         self.assertRegex(shown, r"(?m)^Events +events\.csv line 2: 'soon,what' ")
         said = json.loads(self.append("report", run.folder, "--json").out)["runs"][0]
         self.assertEqual((said["events"], said["events_error"]), (41, None))
         self.assertRegex(said["events_note"], r"^events\.csv line 2: 'soon,what' ")
 
     def test_files_of_others(self):
-        """A file that is no report is never written over."""
+        """A file that is not a report is never overwritten."""
         run = self.run_null()
         for name in ("run.json", "summary.csv"):
             before = (run.folder / name).read_bytes()
@@ -507,7 +507,7 @@ class Report(harness.Case):
         return {"PATH": f"{folder}:{os.environ['PATH']}"}
 
     def test_no_gnuplot(self):
-        """The page needs none; what does says so, and how to get it."""
+        """The page does not need gnuplot; the other forms say that they do, and how to install it."""
         run = self.run_null()
         empty = self.folder / "empty"
         empty.mkdir()
@@ -516,8 +516,8 @@ class Report(harness.Case):
         self.check_page(run.folder / "report.html")
         for option in ("--text", "--png"):
             self.refused("report", run.folder, option, code=3, env=env,
-                         pattern=r"--text and --png draw with gnuplot, which is not installed "
-                                 r"\(package gnuplot-nox\)")
+                         pattern=r"--text and --png need gnuplot, which is not installed: "
+                                 "install the package gnuplot-nox")
         out = self.out()
         self.append("2", "100", "null:", "--report", "--out", out, env=env)
         self.check_page(out / "report.html")
@@ -537,14 +537,14 @@ class Report(harness.Case):
         self.assertEqual(list(run.folder.glob("*.png")), [])
 
     def test_a_parent_that_ignores_its_children(self):
-        """That is handed on to programs; gnuplot's end is known all the same."""
+        """An ignored SIGCHLD, which programs inherit, does not hide the end of gnuplot."""
         run = self.run_null()
         ended = self.append("report", run.folder, "--text", preexec_fn=lambda: signal.signal(
             signal.SIGCHLD, signal.SIG_IGN))
         self.assertIn("Pace of the sessions", ended.out)
 
     def take_the_place(self, folder):
-        """As soon as there is a folder, something else stands where its page would be."""
+        """As soon as the folder exists, another file takes the place of its page."""
         def take():
             harness.wait_until(folder.exists, f"{folder}")
             (folder / "report.html").write_text("mine")
@@ -553,7 +553,7 @@ class Report(harness.Case):
         self.addCleanup(thread.join)
 
     def test_a_run_whose_report_fails(self):
-        """The rows are in, and the run says that the page is missing."""
+        """The rows were appended, and the run says that the page is missing."""
         words = ("2", "null:", "--duration", "1", "--rate", "1000", "--report")
         out = self.out()
         self.take_the_place(out)
@@ -567,7 +567,7 @@ class Report(harness.Case):
         self.assertEqual((out / "report.html").read_text(), "mine")
 
     def test_a_sweep_whose_report_fails(self):
-        """That is said, with --json too, also when a run has a reason of its own."""
+        """The missing page is reported, also with --json and also when the run has another problem."""
         for bound, code in (("elapsed>=0s", 3), ("elapsed>=1h", 5)):
             out = self.out()
             self.take_the_place(out)
@@ -579,7 +579,7 @@ class Report(harness.Case):
             self.assertEqual("elapsed>=1h" in ended.reason, code == 5)
 
     def test_the_script(self):
-        """In a browser: values under the pointer and by keys, lines off and on, a zoom into time."""
+        """In a browser: values under the pointer and with keys, lines off and on, zoom into time."""
         browser = shutil.which("chromium") or shutil.which("chromium-browser")
         if browser is None:
             self.skipTest("no chromium")
@@ -616,7 +616,7 @@ class Report(harness.Case):
 
 class Search(harness.Case):
     def test_a_search(self):
-        """Text, PNG, page and JSON, as of a run."""
+        """Text, PNG, page and JSON, as for a run."""
         out = self.out()
         self.append("find-max", "null:", "--hold", "200ms", "--first", 2, "--max-sessions", 8,
                     "--out", out)

@@ -1,5 +1,5 @@
-"""Whole runs through SingleStore's Data API, against a stand-in for the server. What they say is that
-append does what is documented of it; they say nothing about a real server."""
+"""Whole runs through SingleStore's Data API, against a stand-in for the server. They test that append
+behaves as documented; they say nothing about a real server."""
 
 import contextlib
 import json
@@ -40,8 +40,8 @@ class SinglestoreCase(harness.Case):
         self.standin.rules.append(Rule(text))
 
     def check_bounds(self, run, before=0):
-        """No row is invented or lost: what is there lies between what was acknowledged and what was
-        acknowledged or in doubt."""
+        """No row is invented or lost: the table has at least the acknowledged rows, and at most the
+        acknowledged rows and the rows in doubt."""
         there = self.count() - before
         self.assertLessEqual(run.rows["acknowledged"], there)
         self.assertLessEqual(there, run.rows["acknowledged"] + run.rows["in_doubt"])
@@ -50,7 +50,7 @@ class SinglestoreCase(harness.Case):
 
 class Runs(SinglestoreCase):
     def same_rows_of_sqlite(self, sessions, rows):
-        """What append's generator makes of them: rows are a function of seed, session and number."""
+        """The values are those of append's generator: a row is a function of seed, session and number."""
         path = self.folder / "same.db"
         path.unlink(missing_ok=True)
         self.append(sessions, rows, f"sqlite:{path}", "--seed", self.SEED, "--out", self.out())
@@ -59,7 +59,7 @@ class Runs(SinglestoreCase):
                                            " from syslog_table"))
 
     def test_every_row_once_and_right(self):
-        """Answers come in chunks that cut their JSON anywhere."""
+        """Answers arrive in chunks that split the JSON anywhere."""
         for sessions, rows, options, chunk in ((20, harness.fewer(20000), (), 0), (3, 1001, ("--batch", "7"), 3),
                                                (1, 1, (), 1), (5, 8, (), 7)):
             self.stand_in(chunk=chunk)
@@ -101,7 +101,7 @@ class Runs(SinglestoreCase):
             json.loads(f)
 
     def test_a_batch_is_cut_by_bytes(self):
-        """The body of a request has at most 1 MB, however many rows are in a batch."""
+        """The body of a request has at most 1 MB, however many rows a batch has."""
         self.stand_in()
         rows = harness.fewer(20000)
         _, run = self.load(2, rows, "--batch", rows // 2, "--verify", "rows")
@@ -123,7 +123,7 @@ class Runs(SinglestoreCase):
         self.assertRegex(ended.reason, r"a row is larger than the 1 MB that the Data API takes")
 
     def test_a_port_alone(self):
-        """Recognised by its pong, which comes byte by byte."""
+        """The server is recognised by its pong, which arrives byte by byte."""
         self.stand_in(chunk=1)
         _, run = self.load(2, 100, "--user", "root", "--database", "db", target=self.standin.port)
         self.assertEqual((run.rows["acknowledged"], run.json["plan"]["adapter"]), (100, "singlestore+http"))
@@ -146,7 +146,7 @@ class Runs(SinglestoreCase):
         self.assertRegex(ended.reason, r"You have an error in your SQL syntax")
 
     def test_idle_connections_that_the_server_ends(self):
-        """Behind every third answer, and without a word: no row is lost."""
+        """The server closes the connection after every third answer, without notice: no row is lost."""
         self.stand_in(close_every=3)
         _, run = self.load(4, 4000, "--rate", "4000", "--verify", "rows")
         self.assertEqual((run.rows["acknowledged"], self.count()), (4000, 4000))
@@ -190,7 +190,7 @@ class Scripts(SinglestoreCase):
             self.assertEqual(run.json["transactions"]["committed"], 40)
 
     def test_values_there_and_back(self):
-        """Whole numbers that a double does not hold, bytes, quotes, no value."""
+        """Integers that a double cannot hold, bytes, quotes, NULL."""
         self.stand_in()
         script = self.folder / "values.lua"
         script.write_text(r"""
@@ -241,7 +241,7 @@ class Refusals(SinglestoreCase):
         self.assertRegex(ended.reason, r"nonsense")
 
     def test_a_server_that_does_not_answer(self):
-        """It says pong and nothing else: opening ends by its own deadline."""
+        """The server says only pong: the connect ends at its own deadline."""
         self.stand_in("wait=query@1+:60000")
         ended = self.append(1, 10, self.url, "--connect-timeout", "1s", code=4)
         self.assertRegex(ended.reason, r"127\.0\.0\.1:\d+: .*(timed out|within)")
@@ -279,14 +279,14 @@ class Refusals(SinglestoreCase):
                     self.assertEqual(run.causes[0]["kind"], kind)
 
     def test_a_server_that_is_busy(self):
-        """Pushed back now and then: the rows are sent again, as nothing was stored, and it is counted."""
+        """The server is busy now and then and stores nothing: the rows are sent again, and retries are counted."""
         for code, text in ((503, "busy"), (429, "slow down"), (500, "Error 1040: Too many connections")):
             run = self.refuse(f"status=exec@%7:{code}:{text}", code=0)
             self.assertEqual(run.rows["acknowledged"], 4000)
             self.assertGreaterEqual(run.json["counters"]["busy_retries"], 40 // 7)
 
     def test_part_of_an_append(self):
-        """An append of several requests, one of which is refused: those before it count."""
+        """An append of several requests, one of which is refused: the requests before it count."""
         if harness.SLOW > 1:
             return
         self.stand_in()
@@ -296,7 +296,7 @@ class Refusals(SinglestoreCase):
         self.assertEqual(run.rows["acknowledged"], self.count() - 10)
         self.assertGreater(run.rows["acknowledged"], 5000)
         self.assertEqual(run.rows["acknowledged"] + run.rows["rejected"], 20000)
-        # and of a connection that is lost those of that request are in doubt, no other ones
+        # after a lost connection only the rows of its request are in doubt
         for seed, action in enumerate(("lose", "drop")):
             self.standin.rules.clear()
             self.rule(action + "=exec@3")

@@ -1,4 +1,4 @@
-"""Whole runs on SQLite, held against what Python's own sqlite3 finds in the file."""
+"""Whole runs on SQLite, compared with the rows that Python's sqlite3 finds in the file."""
 
 import contextlib
 import sqlite3
@@ -23,7 +23,7 @@ class Sqlite(harness.Case):
         self.assertLessEqual(most - least, 1, "quotas are even")
 
     def test_the_words_run_and_records(self):
-        """A number after SESSIONS is RECORDS, also with a duration, and SQLite is what no target names."""
+        """A number after SESSIONS is RECORDS, also with a duration; without a target the run uses SQLite."""
         _, run = self.run_append("run", "5", "1000", "--duration", "1h")
         self.assertEqual((run.json["plan"]["adapter"], run.rows["acknowledged"]), ("sqlite", 1000))
 
@@ -151,7 +151,7 @@ class Sqlite(harness.Case):
         self.assertEqual(run.verification["rows_after"], 2000)
 
     def test_a_standstill_of_rejected_rows(self):
-        """A session of which no row was acknowledged was without one all its time."""
+        """The gap of a session without acknowledged rows is its whole time."""
         with contextlib.closing(sqlite3.connect(self.folder / "r.db")) as database:
             database.execute("create table refusing (a integer check (a is null and a is not null))")
         _, run = self.run_append("2", "400", f"sqlite:{self.folder / 'r.db'}", "--table",

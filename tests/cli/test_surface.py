@@ -1,4 +1,4 @@
-"""What a user can rely on is what tests/surface.txt says: nothing goes, comes or changes unnoticed."""
+"""tests/surface.txt lists everything that users rely on: no part appears, changes or vanishes unnoticed."""
 
 import difflib
 import os

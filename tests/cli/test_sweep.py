@@ -80,7 +80,7 @@ class Tables(harness.Case, Sweeping):
         self.check_report(ended, sweep)
         heads = [line.split()[3:] for line in ended.out.splitlines()
                  if line.startswith("sessions \\ rows")]
-        # how many fit beside each other is up to the figures
+        # the width of the figures decides how many columns fit
         self.assertGreaterEqual(len(heads), 8)
         self.assertEqual(sum(heads, []), 5 * [f"{1000 + n:,}" for n in range(12)])
 
@@ -107,7 +107,7 @@ class Tables(harness.Case, Sweeping):
         self.assertNotIn("msg", [column["name"] for column in run.json["table"]["columns"]])
 
     def test_rows_or_a_duration(self):
-        """Whichever comes first, for each run."""
+        """RECORDS or --duration ends each run, whichever comes first."""
         _, sweep = self.sweep("--sessions", "1", "--records", "100,100G", "null:", "--batch", "10",
                               "--rate", "1000", "--duration", "1")
         self.assertEqual([(run["state"], run["exit_code"]) for run in sweep.runs], [("done", 0)] * 2)
@@ -147,7 +147,7 @@ class Tables(harness.Case, Sweeping):
 
 
 class States(harness.Case, Sweeping):
-    """Which rows a run finds, and that no table of the user is touched unasked."""
+    """The rows that a run starts with; no table of the user changes without a request."""
 
     def database(self):
         return f"sqlite:{self.folder}/x.db"
@@ -192,7 +192,7 @@ print(sqlite3.connect({str(self.folder / 'x.db')!r})
 
 
 class Variants(harness.Case, Sweeping):
-    """Runs that differ by a parameter of a script."""
+    """Runs with different values of a script's parameter."""
 
     INSERT = ("--workload", "mass-insert", "--set", "batch=50")
     KINDS = (*INSERT, "--vary", "table=normal,compressed")
@@ -242,7 +242,7 @@ class Variants(harness.Case, Sweeping):
         self.refused("sweep", "--resume", sweep.folder, code=2, pattern="no lists of sessions")
 
     def test_tables_of_the_script(self):
-        """They are dropped only where the sweep made them, or as asked for."""
+        """Tables are dropped only when the sweep made them, or on request."""
         database = f"sqlite:{self.folder}/x.db"
         size = ("--sessions", "1", "--records", "1k", database)
         ended, sweep = self.sweep(*size, *self.KINDS)
@@ -285,7 +285,7 @@ transaction("add", function() log:append(10) end, {autocommit = true})
                 ["rows_before"] for run in sweep.runs]
 
     def test_what_is_a_table_of_its_own(self):
-        """Rows, columns, keys, indexes and words of their own: each makes another table."""
+        """Other rows, columns, keys, indexes or options make another table."""
         script = self.folder / "tables.lua"
         script.write_text("""
 local rows = param("rows", 5, "")
@@ -308,7 +308,7 @@ transaction("look", function() get:run(other) end)
         self.assertIn("2 of 2 done", self.append("sweep", *size, "--vary", "other=1,2").out)
 
     def test_what_is_wrong(self):
-        """Known before anything is connected."""
+        """These mistakes are found before any connection."""
         size = ("--sessions", "1", "--records", "1k", "localhost:1")
         many = "batch=" + ",".join(str(n) for n in range(1, 102))
         for arguments, pattern in (
@@ -385,7 +385,7 @@ class Refusals(harness.Case, Sweeping):
 
 class Failures(harness.Case, Sweeping):
     def test_a_run_that_fails(self):
-        """More sessions than open files: the reason stays with the cell, the others go on."""
+        """More sessions than open files: the cell keeps the reason, the other cells go on."""
         ended, sweep = self.sweep("--sessions", "2,400,4", "--records", "1k", "--read=none",
                                   code=3, preexec_fn=lambda: __import__("resource").setrlimit(
                                       __import__("resource").RLIMIT_NOFILE, (100, 100)))
@@ -400,7 +400,7 @@ class Failures(harness.Case, Sweeping):
         self.assertRegex(ended.err, r"(?m)^run 2 of 3: .*: FAILED: ")
 
     def test_an_expectation_that_is_missed(self):
-        """The figures count, and the exit code says what they are not."""
+        """The figures of a run with a missed expectation count; the exit code says that it was missed."""
         ended, sweep = self.sweep("--sessions", "1,2", "--records", "1k", "null:", "--expect",
                                   "sessions_finished>=2", code=5)
         self.check_report(ended, sweep)
@@ -411,7 +411,7 @@ class Failures(harness.Case, Sweeping):
         self.assertRegex(ended.reason, "1x1000 missed an expectation: .*sessions_finished>=2")
 
     def test_a_parent_that_ignores_its_children(self):
-        """That is handed on to programs; how a run ended is known all the same."""
+        """An ignored SIGCHLD, which programs inherit, does not hide the end of a run."""
         self.sweep("--sessions", "1", "--records", "1k", "null:", "--expect",
                    "sessions_finished>=2", code=5,
                    preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
@@ -428,7 +428,7 @@ class Failures(harness.Case, Sweeping):
         self.assertRegex(ended.reason, "signal 9")
 
     def test_the_worst_decides(self):
-        """A lost ledger weighs more than a limit; here a crash more than either."""
+        """The worst exit code counts: lost rows before a limit, and here a crash before both."""
         out = self.out()
         process = self.start("sweep", *SLOW, "--out", out)
         for name, number in ((NAMES[1], signal.SIGKILL), (NAMES[3], signal.SIGABRT)):
@@ -460,8 +460,8 @@ class Disk(harness.Case, Sweeping):
         out = place / "sweep"
         process = self.start("sweep", *SLOW, "--out", out)
         self.wait_for_rows(process, out / NAMES[1])
-        # what a run gives back at its end is gone at once: the next one cannot begin, nor can the
-        # sweep write its own files
+        # the space that a run frees at its end is taken at once: the next run cannot begin, and the
+        # sweep cannot write its own files
         is_over = threading.Event()
         filler = threading.Thread(target=self.keep_full, args=(place / "fill", is_over))
         filler.start()
@@ -472,7 +472,7 @@ class Disk(harness.Case, Sweeping):
             filler.join()
         self.assertRegex(ended.reason, r"No space left on device; then resume with: append sweep "
                                        r"--resume ")
-        Sweep(out)  # the files are those of before, and whole
+        Sweep(out)  # the files keep their earlier content, and are whole
         (place / "fill").unlink()
         self.append("sweep", "--resume", out)
         self.assertEqual([run["state"] for run in self.check_sweep(out).runs], ["done"] * 4)

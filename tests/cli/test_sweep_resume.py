@@ -1,4 +1,4 @@
-"""Sweeps that are interrupted, and go on."""
+"""Interrupted sweeps that are resumed."""
 
 import json
 import os
@@ -66,7 +66,7 @@ class Interrupted(harness.Case, Sweeping):
         self.resume(sweep)
 
     def test_a_sweep_that_is_killed(self):
-        """Its run ends by itself, and the sweep goes on where it was."""
+        """The killed sweep's run ends by itself, and the sweep resumes where it was."""
         out = self.out()
         process = self.start("sweep", *SLOW, "--out", out)
         self.wait_for_rows(process, out / NAMES[2])
@@ -90,7 +90,7 @@ class Interrupted(harness.Case, Sweeping):
         self.assertEqual(harness.Run(out / "1x1000000").json["outcome"]["exit_code"], 130)
 
     def test_a_second_signal(self):
-        """Ends both at once, also when the run does not answer."""
+        """A signal ends the sweep and its run at once, also when the run does not answer."""
         out = self.out()
         process = self.start("sweep", *SLOW, "--out", out)
         self.wait_for_rows(process, out / NAMES[0])
@@ -136,7 +136,7 @@ class Interrupted(harness.Case, Sweeping):
         self.assertEqual(self.check_sweep(out).shape(), whole.shape())
 
     def test_from_another_folder(self):
-        """Refused: paths of the options begin where it was started. The sweep may have moved."""
+        """Resuming in another folder is refused, since options have relative paths; the sweep itself may move."""
         out = self.folder / "a" / "sweep"
         out.parent.mkdir()
         options = ("--sessions", "1,2", "--records", "3k", "--rate", RATE, "sqlite:x.db")
@@ -202,7 +202,7 @@ class Resumed(harness.Case, Sweeping):
                              pattern=pattern)
 
     def test_options_that_may_change(self):
-        """Where the password is, is not what was measured."""
+        """The password file may change when a sweep resumes: it does not affect the figures."""
         (self.folder / "old").write_text("x")
         (self.folder / "new").write_text("x")
         _, sweep = self.sweep(*QUICK, "null:", "--password-file", "old", "--batch=50")
@@ -237,7 +237,7 @@ class Resumed(harness.Case, Sweeping):
 
     @unittest.skipUnless(os.geteuid() == 0, "only root may give files away")
     def test_pipes(self):
-        """What stands where a file should be is refused or replaced, not waited for."""
+        """A folder, pipe or device in place of a file is refused or replaced at once."""
         sweep = self.sweep(*QUICK, "null:")[1]
         name = sweep.runs[0]["folder"]
         shutil.rmtree(sweep.folder / name)
@@ -254,7 +254,7 @@ class Resumed(harness.Case, Sweeping):
             self.refused(*command, code=2, pattern="sweep.json: not a regular file")
 
     def test_of_another_user(self):
-        """Neither root nor anybody else runs the options of another user."""
+        """Neither root nor another user runs the options of someone else's sweep.json."""
         os.chmod(self.folder, 0o755)
         _, sweep = self.sweep(*QUICK, "null:")
         victim = self.folder / "victim"
@@ -273,7 +273,7 @@ class Resumed(harness.Case, Sweeping):
         self.assertEqual((sweep.folder / "sweep.json").stat().st_mode & 0o777, 0o644)
 
     def test_a_password_goes_to_no_recorded_target(self):
-        """The server that sweep.json names would get it."""
+        """The server that sweep.json names would get the password."""
         _, sweep = self.sweep(*QUICK, "null:")
         path = sweep.folder / "sweep.json"
         saved = json.loads(path.read_text())

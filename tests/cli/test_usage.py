@@ -1,4 +1,4 @@
-"""Wrong usage: exact exit code 2, one line that names what is wrong, nothing left behind."""
+"""Wrong usage: exit code 2, one line that names the mistake, and no files."""
 
 import os
 import shutil
@@ -66,7 +66,7 @@ class Usage(harness.Case):
         self.bad("1", "5432", "--duration", "1s", pattern=r"localhost:5432")
 
     def test_a_word_is_missing(self):
-        """What is missing is named, not what stands in its place."""
+        """The message names the missing argument, not the one in its place."""
         for words in (["4", "postgresql://a@127.0.0.1:1/b"], ["4", "127.0.0.1:25432"], ["4", "null:"],
                       ["10", "null:", "100k"]):
             self.bad(*words, pattern="RECORDS or --duration is missing: use append SESSIONS RECORDS")
@@ -81,7 +81,7 @@ class Usage(harness.Case):
                      pattern=f"'postgresql://a@127.0.0.1:{port}/b': the port is not a number from 1 to 65535: write")
 
     def test_a_number_that_is_a_port(self):
-        """A server listens there: it is asked which of the two is meant."""
+        """A server listens on the number's port: the message asks whether the number is a port or RECORDS."""
         with socket.create_server(("127.0.0.1", 0)) as server:
             port = server.getsockname()[1]
             self.bad("2", port, "--duration", "1s", pattern=f"{port} may be RECORDS or the port of the server that "
@@ -193,7 +193,7 @@ class Usage(harness.Case):
 
 
 class Unreachable(harness.Case):
-    """Needs no server: nobody is there."""
+    """No server listens on the port."""
 
     def free_port(self):
         with socket.socket() as probe:
@@ -240,7 +240,7 @@ class Unwritable(harness.Case):
         if os.geteuid() != 0:
             self.refused("1", "1", "null:", "--out", closed / "run", code=2, pattern=r"closed")
             return
-        # Root may write anywhere: run a copy of the program as nobody, in a place it can reach.
+        # Root may write anywhere: run a copy of the program as the user nobody, in a folder it can reach.
         os.chmod(self.folder, 0o755)
         copy = shutil.copy(harness.BINARY, self.folder / "append")
         self.refused("1", "1", "null:", "--out", closed / "run", code=2, pattern=r"closed",

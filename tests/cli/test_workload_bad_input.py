@@ -1,4 +1,4 @@
-"""Scripts with mistakes: one clear line, exit code 2, and no table half made."""
+"""Scripts with mistakes: one clear line, exit code 2, and no partly made table."""
 
 import contextlib
 import sqlite3
@@ -10,7 +10,7 @@ BODY = 'transaction("a", function() end)\n'
 
 class BadInput(harness.Case):
     def refuse(self, text, *arguments, sessions=2, code=2):
-        """The line that says what is wrong; the script is own.lua."""
+        """Returns the line about the mistake; the script is own.lua."""
         path = self.folder / "own.lua"
         path.write_text(text)
         database = self.folder / "w.db"
@@ -49,14 +49,14 @@ class BadInput(harness.Case):
                 self.assertIn(message, reason)
 
     def test_a_table_that_is_not_there(self):
-        """Known before anything is opened where the database is the run's own."""
+        """With the run's own database, the mistake is found before any file is opened."""
         text = '\ndataset("nope")\n' + BODY
         self.assertRegex(self.refuse(text, code=4), r"own\.lua:2: dataset 'nope' has no columns: no table \"nope\"$")
         self.refused(2, "--workload", self.folder / "own.lua", "--transactions", 10, code=2,
                      pattern=r"own\.lua:2: dataset 'nope' has no columns, so its table has to be there")
 
     def test_loops_without_end(self):
-        """What pcall catches in a loop, where there is no run to end it."""
+        """pcall in a loop must not catch the time limit at the top level of a script."""
         for text in ('while true do pcall(function() while true do end end) end\n',
                      'on_session(function() while true do end end)\n'):
             with self.subTest(text):

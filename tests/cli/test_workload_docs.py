@@ -60,7 +60,7 @@ class Page(workload_docs.Runs, harness.Case):
             self.assertTrue(f"\n| `{name}` |" in self.text, name)
 
     def test_what_other_tools_call_their_options_leads_to_parameters(self):
-        """The parameters that the page gives after --set are those of the script."""
+        """Every --set of the page names parameters of its script."""
         ours = self.reference[self.reference.index("## For users of other tools"):]
         parts = {"sysbench": "oltp", "pgbench": "tpcb", "YCSB": "ycsb"}
         for part, workload in parts.items():

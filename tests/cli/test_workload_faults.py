@@ -1,4 +1,4 @@
-"""Scripts that are wrong, or hostile: a clear line, the right exit code, nothing left behind."""
+"""Faulty and hostile scripts: a clear line, the right exit code, and no files."""
 
 import pathlib
 import re
@@ -27,7 +27,7 @@ class Wrong(workload_faults.Case):
                 "select name from sqlite_master where type = 'table'")]
 
     def check_refused(self, script, pattern, *arguments):
-        """A mistake that is known before anything is made; `script` is a name, a path or a text."""
+        """Checks a mistake that is found before anything is made; `script`: a name, a path or a text."""
         if isinstance(script, str) and "\n" in script:
             script = self.script(script)
         for command in ((1, self.url(), "--transactions", 5), ("prepare", 1, self.url())):
@@ -56,11 +56,11 @@ class Wrong(workload_faults.Case):
             with self.subTest(text):
                 self.check_refused(text, pattern)
 
-    # some 4 x 10^15 steps in a function of C, which sees no end of the run
+    # some 4 x 10^15 steps in a C function, which does not notice the end of the run
     ENDLESS_PATTERN = 'local a = ("a"):rep(40) a:find(("a*"):rep(20) .. "b")'
 
     def test_a_top_level_that_does_not_end(self):
-        """It has ten seconds of CPU time."""
+        """The top level of a script has ten seconds of CPU time."""
         for body in (self.ENDLESS_PATTERN, "while true do end"):
             with self.subTest(body):
                 script = self.script(body + '\ntransaction("x", function() end)\n')
@@ -126,7 +126,7 @@ class Wrong(workload_faults.Case):
                              (20000, 20000))
 
     def check_stopped(self, body, pattern):
-        """A mistake in a function stops the run: exit code 2, files and ledgers are there."""
+        """An error in a function stops the run: exit code 2, with files and ledgers."""
         script = self.script(TABLE + GET + f'transaction("x", function() {body} end)\n')
         out = self.out()
         ended = self.append(2, self.url(), "--workload", script, "--transactions", 100, "--out",
@@ -214,7 +214,7 @@ class Wrong(workload_faults.Case):
                                  "this did not return when the run had ended")
 
     def test_rows_that_never_come(self):
-        """Of an append: a function of derive computes for ever, and rows before it were on their way."""
+        """A function of derive() never returns, while earlier rows of its append are in flight."""
         for body in ("while true do end", "while true do pcall(function() while true do end end) end",
                      self.ENDLESS_PATTERN):
             for stop in ("1s", None):

@@ -1,4 +1,4 @@
-"""What the files, the page, a sweep and a comparison say of the run of a script; on SQLite."""
+"""The files, page, sweep and comparison of runs with a script, on SQLite."""
 
 import csv
 import json
@@ -57,7 +57,7 @@ class WorkloadReports(harness.Case):
             self.assertIn(text, page)
 
     def test_page_of_runs_that_append_no_row(self):
-        """Nothing on it is of rows that append sends: no chart of 0 rows/s, no way of appending."""
+        """The page has nothing about appended rows: no chart of 0 rows/s, no method."""
         folders = [str(self.begin_run(name, "--transactions", "5")[0]) for name in ("one", "two")]
         self.append("report", *folders, "--out", str(self.folder / "two.html"))
         page = (self.folder / "two.html").read_text()
@@ -97,7 +97,7 @@ class WorkloadReports(harness.Case):
         self.assertIn(">unfinished</th>", (out / "report.html").read_text())
 
     def run_ycsb(self, name, *options, workload="ycsb", sets="records=200", code=0):
-        """The lines of --ycsb-out, by name and measurement, and the run itself."""
+        """Returns the lines of --ycsb-out by name and measurement, and the run."""
         path, out = self.folder / f"{name}.txt", self.folder / name
         path.write_text("of an earlier run")
         self.append("2", f"sqlite:{self.folder}/{name}.db", "--workload", workload, "--set", sets,
@@ -134,7 +134,7 @@ class WorkloadReports(harness.Case):
                                * int(values["OVERALL", "RunTime(ms)"]) / 1000, 2000, delta=200)
 
     def test_ycsb_of_several_statements(self):
-        """A transaction has lines of its own where it is more than the statement of its name."""
+        """A transaction has its own lines unless a statement has the same name."""
         values, run = self.run_ycsb("rmw", "--transactions", "200", sets="records=200,preset=f")
         row = {row["operation"]: row for row in run.table("operations.csv")}["READ-MODIFY-WRITE"]
         self.assertEqual(values["READ-MODIFY-WRITE", "Operations"], row["committed"])
@@ -143,7 +143,7 @@ class WorkloadReports(harness.Case):
         self.assertNotIn(("read", "Operations"), values)
 
     def test_ycsb_of_errors(self):
-        """A statement that always fails has no times; one that never ran has no line."""
+        """A statement that always fails has no times; a statement that never ran has no line."""
         self.script.write_text("""
             local t = dataset("t", param("rows", 1), {{"i", "int32", row(), key = true}})
             local add = statement("add", "INSERT INTO t VALUES (1)")
@@ -217,7 +217,7 @@ class WorkloadReports(harness.Case):
         self.assertRegex(ended.out, r"Knee .* transactions/s")
 
     def test_find_max_spread(self):
-        """A fifth of the hold has no more than the whole, whatever lower levels did."""
+        """A fifth of the hold has at most the rows of the whole hold, whatever lower levels did."""
         out = self.folder / "f"
         self.script.write_text('local one = statement("one", "select 1")\n'
                                'transaction("ask", function() think(0.01) one:run() end)\n')

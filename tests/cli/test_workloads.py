@@ -1,4 +1,4 @@
-"""Scripted workloads on SQLite: what a script asks for, its ledger, and what the tables hold."""
+"""Scripted workloads on SQLite: the options of a script, its ledger, and the rows in the tables."""
 
 import contextlib
 import json
@@ -29,7 +29,7 @@ class Workloads(harness.Case):
         return ended, run
 
     def check_transactions(self, run):
-        """The identities, in all and by name."""
+        """Checks the sums of the ledger, in all and by name."""
         ledger = run.json["transactions"]
         self.assertTrue(ledger["balances"])
         self.assertEqual(ledger["begun"], ledger["committed"] + ledger["rolled_back"]
@@ -53,7 +53,7 @@ class Workloads(harness.Case):
         return next(entry for entry in run.json["operations"] if entry["name"] == name)
 
     def test_select_insert(self):
-        # at a rate: the key of the log has whole milliseconds
+        # with --rate: the key of the log is in whole milliseconds
         _, run = self.run_append("4", f"sqlite:{self.database}", "--workload", "select-insert",
                                  "--set", "rows=20000", "--transactions", "402", "--rate", "500")
         self.check_transactions(run)
@@ -64,7 +64,7 @@ class Workloads(harness.Case):
         self.assertEqual(self.query("select count(*) from colemp_logging"), [(402,)])
         self.assertEqual(self.query("select count(*) from colemp_logging l join colemp c"
                                     " on c.empno = l.empno and c.ename = l.ename"), [(402,)])
-        # one row a select, also of tries that a busy database had begin again
+        # one row for each select, also in tries that a busy database made start again
         select = self.operation(run, "select")
         self.assertEqual(select["rows"], select["answered"])
         self.assertGreaterEqual(select["answered"], 402)

@@ -1,17 +1,17 @@
-"""--verify rows against a database that loses, doubles and moves rows behind the run's back."""
+"""--verify rows against a database that secretly loses, doubles and moves rows."""
 
 import harness
 
 SESSIONS = 4
-ROWS = 10_000  # 2,500 a session
+ROWS = 10_000  # 2,500 for each session
 
-# What the tables of these tests do with a row, by its number in the session: row 7 of each thousand
-# takes the identity of row 6, row 500 goes to a session that there is not, row 600 to another run.
-LOST = {7: 3, 500: 2, 600: 2}  # row of a thousand: how often in a session
+# The changes that the tables of these tests make to a row, by its number in the session: row 7 of each
+# thousand takes the identity of row 6, row 500 gets an unknown session, row 600 another run.
+LOST = {7: 3, 500: 2, 600: 2}  # row of a thousand: number of such rows in a session
 
 
 class VerifyRows:
-    """For harness.Case; subclasses have self.url, self.sql(*statements) and self.spoil()."""
+    """A mixin for harness.Case; subclasses have self.url, self.sql(*statements) and self.spoil()."""
 
     def verify(self, *options, sessions=SESSIONS, rows=ROWS, code=0):
         return self.run_append(sessions, rows, self.url, "--verify", "rows", *options, code=code)
@@ -57,7 +57,7 @@ class VerifyRows:
         self.assertEqual(verified["foreign"], SESSIONS * LOST[500])
         self.assertEqual(verified["sessions_lost"], SESSIONS)
         self.assertEqual(run.rows["acknowledged"], ROWS)
-        # as many rows as there should be: a count sees nothing of it
+        # the number of rows is right, so a count does not notice the loss
         self.assertEqual(run.verification["lost"], 0)
         for row in run.table("sessions.csv"):
             self.assertEqual(int(row["verified_lost"]), lost)

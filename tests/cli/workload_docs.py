@@ -9,7 +9,7 @@ REFERENCE = harness.ROOT / "docs" / "workloads-reference.md"
 
 
 def scripts(folder):
-    """The scripts of the page, each as a file."""
+    """Writes the scripts of the page, each as a file. Returns their paths."""
     text = PAGE.read_text(encoding="utf-8")
     for number, block in enumerate(re.findall(r"^```lua\n(.*?)^```$", text, re.S | re.M)):
         path = folder / f"step{number + 1}.lua"
@@ -18,7 +18,7 @@ def scripts(folder):
 
 
 class Runs:
-    """Runs each of them; target(path) says where."""
+    """Runs each script; target(path) returns its target."""
 
     def target(self, path):
         raise NotImplementedError

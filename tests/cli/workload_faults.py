@@ -5,8 +5,8 @@ import signal
 
 import harness
 
-# Two rows that sessions update in opposite orders, and what each try drew: a counter gives a
-# transaction the same number when it is tried again.
+# Two rows that sessions update in opposite orders, and the key of each try: a counter gives a
+# transaction the same number when it is retried.
 CROSS = """
 dataset("pair", 2, {{"id", "int32", row(), key = true}, {"n", "int64", 0}})
 local add = statement("add", "UPDATE pair SET n = n + 1 WHERE id = ?", {"int32"})
@@ -22,7 +22,7 @@ transaction("cross", function()
 end)
 """
 
-# Rows of `log` are there only if `pair` could be updated behind them.
+# Rows of `log` stay only if the update of `pair` after them succeeded.
 WAIT = """
 dataset("pair", 2, {{"id", "int32", row(), key = true}, {"n", "int64", 0}})
 local log = dataset("log", 0, {{"a", "int32"}})
@@ -37,7 +37,7 @@ transaction("wait", function()
 end)
 """
 
-# Two writes a transaction.
+# Two writes in each transaction.
 DOUBT = """
 local log = dataset("log", 0, {{"a", "int32"}})
 local put = statement("put", "INSERT INTO log VALUES (?)", {"int32"}, {adds_to = log})
@@ -51,7 +51,7 @@ local put = statement("put", "INSERT INTO log VALUES (?)", {"int32"}, {adds_to =
 transaction("once", function() put:run(1) end, {autocommit = true})
 """
 
-# The first two tries of each transaction are undone by the database; the third one is not.
+# The database undoes the first two tries of each transaction, but not the third.
 THIRD = """
 local number, tries = counter("number", 0), {}
 local fail = statement("fail", "%s", {}, {prepared = false})
@@ -64,7 +64,7 @@ transaction("third", function()
 end)
 """
 
-# Statements that end the transaction which append began.
+# Statements that end a transaction that append began.
 ENDED = """
 local log = dataset("log", 0, {{"a", "int32"}})
 local put = statement("put", "INSERT INTO log VALUES (?)", {"int32"}, {adds_to = log})
@@ -72,7 +72,7 @@ local inner = statement("inner", [[%s]], {}, {prepared = %s})
 transaction("x", function() put:run(1) inner:run() put:run(2) rollback("why") end)
 """
 
-# A statement that fails from the hundredth time on.
+# A statement that fails from its hundredth execution on.
 FULL = """
 dataset("pair", 2, {{"id", "int32", row(), key = true}, {"n", "int64", 0}}, {create =
     "CREATE TABLE pair (id INT NOT NULL PRIMARY KEY, n BIGINT, CHECK (n <= 100))"})
@@ -83,7 +83,7 @@ transaction("fill", function() put:run(1) add:run(1) end)
 """
 
 
-# What a transaction of oltp is, by its parameters: statements by their first word.
+# The statements of a transaction of oltp by its parameters, counted by their first word.
 OLTP = {
     "mode=read_only": {"select": 14, "update": 0, "delete": 0, "insert": 0},
     "mode=read_write": {"select": 14, "update": 2, "delete": 1, "insert": 1},
@@ -94,7 +94,7 @@ OLTP = {
 
 
 class Case(harness.Case):
-    """Runs of scripts, with what holds for all of them checked."""
+    """Runs of scripts, with the checks that hold for all of them."""
 
     def script(self, text, name="script.lua"):
         path = self.folder / name
@@ -102,7 +102,7 @@ class Case(harness.Case):
         return path
 
     def run_script(self, sessions, url, script, *arguments, code=0):
-        """(Ended, Run) of a run of a script."""
+        """Runs a script. Returns (Ended, Run)."""
         return self.run_append(sessions, url, "--workload", script, *arguments, code=code)
 
     def check_run(self, folder, code):
@@ -123,7 +123,7 @@ class Case(harness.Case):
 
 
 class Restarts(Case):
-    """A server of its own dies and comes back; `ask` returns the only value of a query."""
+    """A private server dies and is started again; `ask` returns the only value of a query."""
 
     SERVER = None
     OPTIONS = {}
@@ -159,10 +159,10 @@ class Restarts(Case):
 
 
 class Faults(Case):
-    """`URL`'s server; `LIMIT` is how a session limits its waits for a lock to a second."""
+    """The server of `URL`. `LIMIT`: statement that limits a session's wait for a lock to a second."""
 
     LIMIT = None
-    AGAIN = None  # a statement that fails so that the transaction is tried again
+    AGAIN = None  # a statement with an error that makes the transaction retry
     ENDS = ()  # statements that end a transaction, whether they are prepared, rows that they leave
 
     def number(self, statement):
@@ -172,7 +172,7 @@ class Faults(Case):
         self.append("prepare", 2, self.url, "--workload", script, *arguments)
 
     def hold(self):
-        """Locks row 2 of pair until release() of what is returned."""
+        """Locks row 2 of pair. Returns an object whose release() unlocks it."""
         client = subprocess.Popen(self.client_command(), stdin=subprocess.PIPE,
                                   stdout=subprocess.PIPE, text=True)
 
@@ -210,7 +210,7 @@ class Faults(Case):
         counters = run.json["counters"]
         self.assertEqual((counters["found"], counters["not_found"]), (10, 0))
         self.assertEqual(run.json["outcome"]["verdict"], "VALID", run.json["outcome"])
-        # Each has three tries, and the time of a try is that of the last one alone.
+        # Each transaction has three tries; the time of a try is the time of the last try alone.
         latencies = run.json["latencies"]
         self.assertLess(latencies["try"]["mean_ms"], latencies["transaction"]["mean_ms"])
 
@@ -284,7 +284,7 @@ class Faults(Case):
         self.assertEqual(self.number("select count(*) from log"), 6)
 
     def check_doubt(self, script, what, rows_each, arrives):
-        """One transaction is in doubt; the table and the report say whether it is there."""
+        """One transaction is in doubt; the table and the report show whether it was committed."""
         script = self.script(script)
         self.prepare(script)
         before = self.number("select count(*) from log")
@@ -376,4 +376,4 @@ class Faults(Case):
         try:
             return self.number("select count(*) from sbtest1") > 0
         except AssertionError:
-            return False  # no such table
+            return False  # the table does not exist

@@ -1,4 +1,4 @@
-"""Values that a statement returns can be parameters again: what both databases' tests share."""
+"""Values that a statement returns work as parameters: shared by the tests of both databases."""
 
 import resource
 
@@ -40,7 +40,7 @@ end)
 """
 
 
-# One answer is many times what a session's script may hold.
+# One answer is many times the memory limit of a session's script.
 LARGE = """
 local large = statement("large", %s)
 local n = counter("n", 0)
@@ -65,7 +65,7 @@ class Values:
                     if code != 0:
                         self.assertRegex(ended.reason, r"large\.lua:4: statement 'large' returns"
                                          " more than 4 MiB")
-        if harness.SLOW == 1:  # a sanitizer holds what was freed
+        if harness.SLOW == 1:  # a sanitizer keeps freed memory
             self.assertLess(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, 100 << 10)
 
     def test_values_come_back(self):
