@@ -62,7 +62,7 @@ words=("$sessions" "$records" "$target" --out "$out/run" --junit "$junit" --repo
 code=0
 "$append" "${words[@]}" "$@" >"$out/run.txt" || code=$?
 cat "$out/run.txt"
-note=$(sed -n 's/.*"note": "\(.* rows were there before, .*\)".*/\1/p' "$out/run/run.json" 2>/dev/null) || true
+note=$(sed -n 's/.*"note": "\(the table had .* rows before the run, .*\)".*/\1/p' "$out/run/run.json" 2>/dev/null) || true
 [ -z "$note" ] || echo "ci-smoke.sh: NOTE: $note" >&2
 [ -s "$junit" ] || write_junit "append ended with exit code $code: see the log of this job" "$code"
 exit "$code"

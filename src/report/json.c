@@ -388,7 +388,7 @@ static void add_expectations(struct tree root, const struct expectations *expect
 }
 
 /* Adds the causes of errors, the limits that were hit, events and notes. */
-static void add_troubles(struct tree root, const struct result *result)
+static void add_errors_and_events(struct tree root, const struct result *result)
 {
     const struct findings *findings = &result->findings;
     const struct event_list *events = &result->events;
@@ -639,7 +639,7 @@ bool report_write_json(FILE *stream, const struct plan *plan, const struct table
     tree_figures(root, "resources", &set);
     tree_figures(root, "io", &set);
     tree_figures(root, "counters", &set);
-    add_troubles(root, result);
+    add_errors_and_events(root, result);
     add_trace(root, &set, result->trace);
     add_histograms(root, &set.operations, result);
     return tree_write(stream, json, has_failed);

@@ -16,7 +16,8 @@ enum {
     CAUSES_SHOWN = 20,
     EVENTS_SHOWN = 60,
     COLUMNS_MAX = 16,
-    JSON_DEPTH = 8, /* objects in objects; run.json has fewer */
+    JSON_DEPTH = 8,         /* objects in objects; run.json has fewer */
+    LONG_TEXT_PIECE = 1000, /* bytes */
 };
 
 /* Adds a text between two pieces of HTML; nothing when the text is NULL or "". */
@@ -755,21 +756,38 @@ static void add_levels(struct buffer *html, const struct saved_run *run)
     close_table(&table, NULL);
 }
 
-/* Adds the command line that makes the run again. */
+/* Adds a text of any length. REPORT_ESCAPED cuts a long text, so the text is divided at blanks. */
+static void add_long_text(struct buffer *html, const char *text)
+{
+    while (text[0] != '\0') {
+        char piece[LONG_TEXT_PIECE + 1];
+        size_t length = strnlen(text, LONG_TEXT_PIECE);
+        size_t blank = length;
+        while (text[length] != '\0' && blank > 0 && text[blank] != ' ') {
+            blank--;
+        }
+        length = blank > 0 ? blank : length;
+        snprintf(piece, sizeof piece, "%.*s", (int)length, text);
+        buffer_add_text(html, REPORT_ESCAPED(piece));
+        text += length;
+    }
+}
+
+/* Adds the command line that repeats the run. */
 static void add_command(struct buffer *html, const struct saved_run *run)
 {
+    const bool has_ranks = json_array_size(json_object_get(run->json, "ranks")) > 0;
     struct buffer line = {0};
     report_add_command(&line, run);
     if (line.length > 0) {
-        const bool has_ranks = json_array_size(json_object_get(run->json, "ranks")) > 0;
-        buffer_add_format(
-            html,
-            "<h3>Command line</h3>\n<div class=\"card\"><code>%s</code>\n"
-            "<p class=\"note\">To repeat the run%s, with the options that differ from "
-            "their defaults. --seed=%s also repeats the values of its rows.</p>"
-            "</div>\n",
-            REPORT_ESCAPED(buffer_text(&line)), has_ranks ? " (after mpirun and its options)" : "",
-            REPORT_ESCAPED(text_of(run, "plan.seed")));
+        buffer_add_text(html, "<h3>Command line</h3>\n<div class=\"card\"><code>");
+        add_long_text(html, buffer_text(&line));
+        buffer_add_format(html,
+                          "</code>\n<p class=\"note\">To repeat the run%s, with the options that "
+                          "differ from their defaults. --seed=%s also repeats the values of its "
+                          "rows.</p></div>\n",
+                          has_ranks ? " (after mpirun and its options)" : "",
+                          REPORT_ESCAPED(text_of(run, "plan.seed")));
     }
     html->has_failed |= line.has_failed;
     buffer_fini(&line);

@@ -14,7 +14,7 @@ enum {
     PARTS_MAX = 12,
     PART_BYTES = 96,
     LINE_BYTES = 1024,
-    POINTS_TO_TELL = 3,    /* fewer points do not show a trend */
+    POINTS_OF_TREND = 3,   /* fewer points do not show a trend */
     LONG_S = 60,           /* a run that takes longer gets a hint about its reads */
     ROWS_TO_TIME = 100000, /* a count of fewer rows is too short to time a row */
 };
@@ -250,7 +250,7 @@ static void hint_at_reads(struct progress *progress, const struct progress_state
     const double read_ns = (double)recorder_histogram(now->total, OPERATION_READ)->sum_ns;
     const double left = seconds_left(progress, now);
     if (progress->has_shown_reads || plan->script != NULL || plan->duration_ns > 0 ||
-        plan->rate_rows_per_s > 0 || progress->point_count < POINTS_TO_TELL || left < LONG_S ||
+        plan->rate_rows_per_s > 0 || progress->point_count < POINTS_OF_TREND || left < LONG_S ||
         read_ns < append_ns) {
         return;
     }

@@ -84,7 +84,7 @@ static int version_length(const char *version)
 }
 
 /* A count and the word for it: two arguments, for "%s %s". */
-#define SOME(count, one, many) UNITS_COUNT(count), units_plural((count), (one), (many))
+#define COUNTED(count, one, many) UNITS_COUNT(count), units_plural((count), (one), (many))
 
 /* Writes rows per second; a rate below 100 has two decimals. */
 static const char *format_rate(double rows_per_s, char text[UNITS_TEXT_BYTES])
@@ -163,7 +163,7 @@ static void put_run(struct screen *out, const struct plan *plan)
 {
     const struct script *script = plan->script;
     const bool has_bound = plan->records > 0 || plan->transactions > 0;
-    say(out, "%s session%s", SOME(plan->sessions, "", "s"));
+    say(out, "%s session%s", COUNTED(plan->sessions, "", "s"));
     say_if(out, plan->idle_sessions > 0, " + %s idle", UNITS_COUNT(plan->idle_sessions));
     say_if(out, plan->transactions > 0, ", %s transactions", UNITS_COUNT(plan->transactions));
     if (plan->records > 0) {
@@ -233,7 +233,7 @@ static void put_sum(struct screen *out, const char *label, const struct figure_s
 }
 
 /* Adds ", COUNT NAME" unless the count is 0. */
-static void say_some(struct screen *out, uint64_t count, const char *name)
+static void say_nonzero(struct screen *out, uint64_t count, const char *name)
 {
     say_if(out, count > 0, ", %s %s", UNITS_COUNT(count), name);
 }
@@ -269,11 +269,11 @@ static void put_verification(struct screen *out, const struct result *result)
                 UNITS_COUNT(v->lost_at_most), v->lost_at_most > 0 ? "LOST" : "lost");
             say_if(out, result->rows.in_doubt > 0, ", %s in doubt arrived",
                    UNITS_COUNT(v->in_doubt_arrived));
-            say_some(out, v->rejected_arrived, "REJECTED found");
+            say_nonzero(out, v->rejected_arrived, "REJECTED found");
         }
-        say_some(out, result_surplus(result),
-                 result->stop_reason == STOP_RANK ? "more, of the lost rank or another writer"
-                                                  : "more than this run can have written");
+        say_nonzero(out, result_surplus(result),
+                    result->stop_reason == STOP_RANK ? "more, of the lost rank or another writer"
+                                                     : "more than this run can have written");
         say_if(out, v->is_shrunk, ", the table SHRANK");
     }
     put(out, "Verified");
@@ -287,11 +287,11 @@ static void put_verification(struct screen *out, const struct result *result)
         say_if(out, r->lost == 0, "0 lost");
         say_if(out, r->lost > 0, "%s acknowledged LOST, of %s sessions (sessions.csv)",
                UNITS_COUNT(r->lost), UNITS_COUNT(r->sessions_lost));
-        say_some(out, r->in_doubt_present, "in doubt found");
-        say_some(out, result->rows.in_doubt - r->in_doubt_present, "in doubt not found");
-        say_some(out, r->rejected_present, "REJECTED found");
-        say_some(out, r->duplicates, "DUPLICATES");
-        say_some(out, r->foreign, "FOREIGN with this run's tag");
+        say_nonzero(out, r->in_doubt_present, "in doubt found");
+        say_nonzero(out, result->rows.in_doubt - r->in_doubt_present, "in doubt not found");
+        say_nonzero(out, r->rejected_present, "REJECTED found");
+        say_nonzero(out, r->duplicates, "DUPLICATES");
+        say_nonzero(out, r->foreign, "FOREIGN with this run's tag");
     }
     put(out, "Rows read");
 }
@@ -349,8 +349,8 @@ static void put_transactions(struct screen *out, const struct figure_set *set,
             UNITS_COUNT(failed), UNITS_COUNT(counters[RECORDER_TRANSACTIONS_EXHAUSTED]),
             UNITS_COUNT(counters[RECORDER_TRANSACTIONS_REFUSED]),
             UNITS_COUNT(counters[RECORDER_TRANSACTIONS_LOST]));
-        say_some(out, counters[RECORDER_TRANSACTIONS_PARTIAL],
-                 "PARTLY DONE: a write was acknowledged");
+        say_nonzero(out, counters[RECORDER_TRANSACTIONS_PARTIAL],
+                    "PARTLY DONE: a write was acknowledged");
         put(out, "Failed");
     }
     say(out, "%s = %s begun + %s retries", UNITS_COUNT(counters[RECORDER_TRIES]), begun,
@@ -364,7 +364,7 @@ static void put_transactions(struct screen *out, const struct figure_set *set,
             UNITS_COUNT(counters[RECORDER_TRANSACTIONS_DUE]), begun,
             UNITS_COUNT(counters[RECORDER_SKIPPED]),
             UNITS_COUNT(counters[RECORDER_TRANSACTIONS_NOT_BEGUN]));
-        say_some(out, counters[RECORDER_LATE], "late by over 100 ms");
+        say_nonzero(out, counters[RECORDER_LATE], "late by over 100 ms");
         put(out, "Due");
     }
     put_warm_up(out, result->totals.warm_up);
@@ -409,9 +409,9 @@ static void put_datasets(struct screen *out, const struct plan *plan, const stru
             say_if(out, v->rows_after == expected, " after: ");
             say_if(out, v->rows_after != expected, ", after: %s, ", UNITS_COUNT(v->rows_after));
             say(out, "%s %s", UNITS_COUNT(v->lost), v->lost > 0 ? "LOST" : "lost");
-            say_some(out, v->surplus, "MORE than this run can have written");
-            say_some(out, v->added_in_doubt, "more in doubt");
-            say_some(out, v->taken_in_doubt, "fewer in doubt");
+            say_nonzero(out, v->surplus, "MORE than this run can have written");
+            say_nonzero(out, v->added_in_doubt, "more in doubt");
+            say_nonzero(out, v->taken_in_doubt, "fewer in doubt");
         }
         put(out, label);
         label = "";
@@ -715,16 +715,16 @@ static void put_sessions(struct screen *out, const struct figure_set *set,
         put(out, "Freshness");
     }
     if (lost > 0) {
-        say(out, "%s connection%s, %s reconnected", SOME(lost, "", "s"),
+        say(out, "%s connection%s, %s reconnected", COUNTED(lost, "", "s"),
             UNITS_COUNT(counters[RECORDER_RECONNECTS]));
-        say_some(out, counters[RECORDER_TIMEOUTS], "calls cut by --timeout");
+        say_nonzero(out, counters[RECORDER_TIMEOUTS], "calls cut by --timeout");
     }
     say_if(out, refusals > 0, "%s%s batch%s by a read-only server", lost > 0 ? "; refused " : "",
-           SOME(refusals, "", "es"));
-    say_some(out, lost > 0 || refusals > 0 ? failed : 0, "attempts to reconnect failed");
+           COUNTED(refusals, "", "es"));
+    say_nonzero(out, lost > 0 || refusals > 0 ? failed : 0, "attempts to reconnect failed");
     put(out, lost > 0 ? "Lost" : "Refused");
     say_if(out, churns > 0, "%s connection%s closed and reopened by --churn",
-           SOME(churns, "", "s"));
+           COUNTED(churns, "", "s"));
     put(out, "Churn");
     const struct fairness *fairness = &result->fairness;
     const bool has_rows =
@@ -764,7 +764,7 @@ static void put_sessions(struct screen *out, const struct figure_set *set,
 }
 
 /* Writes a line for each rank with a trace, with the mean times of its syncs. */
-static void put_nodes(struct screen *out, const struct result *result, bool has_requests)
+static void put_traces_of_ranks(struct screen *out, const struct result *result, bool has_requests)
 {
     for (size_t i = 0, shown = 0; i < result->rank_count; i++) {
         const struct rank_result *rank = &result->ranks[i];
@@ -857,15 +857,15 @@ static void put_trace(struct screen *out, const struct figure_set *set, const st
             put_line(out);
         }
     }
-    put_nodes(out, result, has_requests);
+    put_traces_of_ranks(out, result, has_requests);
     put_syncs(out, set, result);
     say(out, "%s %s of the server, %s of write-back",
-        SOME(trace->requests[IO_OWN].count, "request", "requests"),
+        COUNTED(trace->requests[IO_OWN].count, "request", "requests"),
         UNITS_COUNT(trace->requests[IO_WRITEBACK].count));
-    say_some(out, trace->requests[IO_JOURNAL].count, "of the file system's journal");
+    say_nonzero(out, trace->requests[IO_JOURNAL].count, "of the file system's journal");
     say(out, "; %s of %s records lost", UNITS_COUNT(trace->lost),
         UNITS_COUNT(trace->lost + trace->events));
-    say_some(out, trace->open, "calls ended before their requests");
+    say_nonzero(out, trace->open, "calls ended before their requests");
     for (size_t i = 0; i < trace->after.count; i++) {
         if (trace_compare(trace, i, &counted, &traced)) {
             say(out, "; %s: server %s, traced %s", trace->after.entries[i].name,
@@ -1140,7 +1140,7 @@ void report_write_text(FILE *stream, const struct plan *plan, const struct resul
         say(&out,
             "append cut the %s of %s %s while the server still worked, and ended the work there",
             units_plural(result->sessions_ended, "connection", "connections"),
-            SOME(result->sessions_ended, "session", "sessions"));
+            COUNTED(result->sessions_ended, "session", "sessions"));
         put(&out, "Cut");
     }
     put_text(&out, "Events", result->events.note);
@@ -1170,15 +1170,15 @@ static void say_failure(struct screen *out, const struct level *level)
            level->room.machine[0] == '\0' ? "this machine" : "its machine");
     say_if(out, reason == LEVEL_STAYED, "sessions of the previous level did not disconnect");
     say_if(out, reason == LEVEL_REFUSED, "%s %s refused",
-           SOME(ledger->refused, "session was", "sessions were"));
+           COUNTED(ledger->refused, "session was", "sessions were"));
     say_if(out, reason == LEVEL_TIMED_OUT, "%s %s no answer to the connect in time",
-           SOME(ledger->timed_out, "session got", "sessions got"));
+           COUNTED(ledger->timed_out, "session got", "sessions got"));
     say_if(out, reason == LEVEL_DROPPED, "%s %s dropped",
-           SOME(ledger->dropped, "session was", "sessions were"));
+           COUNTED(ledger->dropped, "session was", "sessions were"));
     say_if(out, reason == LEVEL_APPEND_FAILED, "%s %s refused",
-           SOME(level->failed, "append or read was", "appends or reads were"));
+           COUNTED(level->failed, "append or read was", "appends or reads were"));
     say_if(out, !has_ended && reason != LEVEL_NO_PROGRESS, ", %s %s up",
-           SOME(level->up, "was", "were"));
+           COUNTED(level->up, "was", "were"));
 }
 
 /* Returns the unit of a level's throughput. */
@@ -1207,7 +1207,8 @@ void text_levels_progress(const struct level *level, char line[TEXT_LEVELS_BYTES
 }
 
 /* Writes the number of held sessions, the reason why the next level was not held, and the knee. */
-static void put_answer(struct screen *out, const struct search *search, const struct result *result)
+static void put_search_result(struct screen *out, const struct search *search,
+                              const struct result *result)
 {
     const struct findings *findings = &result->findings;
     bool is_shortened = false;
@@ -1217,7 +1218,7 @@ static void put_answer(struct screen *out, const struct search *search, const st
     }
     say_if(out, search->held == 0, "no level");
     say_if(out, search->held > 0, "%s%s %s, all appending throughout; levels of %s%.3g s",
-           search->failed == 0 ? "at least " : "", SOME(search->held, "session", "sessions"),
+           search->failed == 0 ? "at least " : "", COUNTED(search->held, "session", "sessions"),
            is_shortened ? "up to " : "", figures_seconds(search->hold_ns));
     put(out, "Held");
     if (search->failed > 0) {
@@ -1263,7 +1264,7 @@ static void put_answer(struct screen *out, const struct search *search, const st
     const struct level *knee = search_knee(search), *best = search_best(search);
     const struct level *rival = search_knee_rival(search);
     if (knee != NULL) {
-        say(out, "%s %s: %s %s", SOME(knee->sessions, "session", "sessions"),
+        say(out, "%s %s: %s %s", COUNTED(knee->sessions, "session", "sessions"),
             ROUNDED(knee->rows_per_s), unit_of(knee));
         say_if(out, knee->lowest_rows_per_s >= 0, " (%s to %s within the hold)",
                ROUNDED(knee->lowest_rows_per_s), ROUNDED(knee->highest_rows_per_s));
@@ -1275,7 +1276,8 @@ static void put_answer(struct screen *out, const struct search *search, const st
         if (rival != NULL) {
             say(out,
                 ". This may be noise: %s %s also reached up to %s; hold the levels longer (--hold)",
-                SOME(rival->sessions, "session", "sessions"), ROUNDED(rival->highest_rows_per_s));
+                COUNTED(rival->sessions, "session", "sessions"),
+                ROUNDED(rival->highest_rows_per_s));
         }
         put(out, "Knee");
     }
@@ -1303,7 +1305,7 @@ void text_levels_write(FILE *stream, const struct plan *plan, const struct resul
     struct screen out = {.stream = stream, .label = plan->script == NULL ? LABEL : SCRIPT_LABEL};
     struct figure_set set;
     figures_of_result(&set, plan, result);
-    put_answer(&out, search, result);
+    put_search_result(&out, search, result);
     put_target(&out, plan, result);
     const double each = search_session_bytes(search);
     if (each >= 0) {
@@ -1337,8 +1339,8 @@ void text_levels_write(FILE *stream, const struct plan *plan, const struct resul
 
 /* Writes how many sessions fit, and the first limit. `known`: "known " when some limits are
  * unknown, else "". `first` may be NULL. */
-static void conclude(uint64_t sessions, uint64_t fitting, const struct limit *first,
-                     const char *known, char line[CHECK_LINE_BYTES])
+static void describe_fit(uint64_t sessions, uint64_t fitting, const struct limit *first,
+                         const char *known, char line[CHECK_LINE_BYTES])
 {
     if (first == NULL || fitting == LIMIT_NONE) {
         snprintf(line, CHECK_LINE_BYTES, "no %slimit was found", known);
@@ -1369,7 +1371,7 @@ static void conclude(uint64_t sessions, uint64_t fitting, const struct limit *fi
 void check_conclusion(uint64_t sessions, uint64_t fitting, const struct limit *first,
                       char line[CHECK_LINE_BYTES])
 {
-    conclude(sessions, fitting, first, "", line);
+    describe_fit(sessions, fitting, first, "", line);
 }
 
 void check_conclude(const struct check_report *report, char line[CHECK_LINE_BYTES])
@@ -1378,7 +1380,8 @@ void check_conclude(const struct check_report *report, char line[CHECK_LINE_BYTE
     for (size_t i = 0; i < report->list->count; i++) {
         unknown += report->list->entries[i].is_unknown ? 1 : 0;
     }
-    conclude(report->sessions, report->fitting, report->first, unknown == 0 ? "" : "known ", line);
+    describe_fit(report->sessions, report->fitting, report->first, unknown == 0 ? "" : "known ",
+                 line);
     for (size_t i = 0; i < report->list->count; i++) {
         const struct limit *limit = &report->list->entries[i];
         const size_t used = strlen(line);
@@ -1444,7 +1447,7 @@ void check_write_text(FILE *stream, const struct check_report *report)
     struct screen out = {.stream = stream, .label = LABEL};
     const char *version = report->version == NULL ? "" : report->version;
     const int shown = version_length(version);
-    say(&out, "%s session%s, %s%s%.*s%s", SOME(report->sessions, "", "s"),
+    say(&out, "%s session%s, %s%s%.*s%s", COUNTED(report->sessions, "", "s"),
         report->target == NULL ? "this machine only" : report->target, shown > 0 ? " (" : "", shown,
         version, shown > 0 ? ")" : "");
     put(&out, "Check");
@@ -1452,7 +1455,7 @@ void check_write_text(FILE *stream, const struct check_report *report)
     put_text(&out, "I/O", report->io_trace);
     if (report->workload != NULL) {
         say(&out, "%s, %s prepared statement%s in each session", report->workload,
-            SOME(report->prepared_statements, "", "s"));
+            COUNTED(report->prepared_statements, "", "s"));
         put(&out, "Workload");
     }
     write_side(stream, report, LIMIT_CLIENT);

@@ -56,8 +56,8 @@ class Ranks(harness.Case):
         return next(pid for pid in children_of(process.pid) if rank_of(pid) == number)
 
     def end_ranks(self, process, code, may_be_busy=False):
-        """Ignores mpirun's own lines on standard error. `may_be_busy`: a machine
-        whose CPUs others take makes the run INVALID, and is no failure of the test."""
+        """Ignores mpirun's own lines on standard error. `may_be_busy`: the run may be INVALID because
+        other programs use the machine's CPUs; the test does not fail then."""
         out, err = process.communicate(timeout=harness.GUARD_S)
         ended = harness.Ended(process.returncode, out, err)
         self.assertNotEqual(ended.code, harness.SANITIZER_EXIT, ended)

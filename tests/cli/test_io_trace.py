@@ -58,7 +58,7 @@ class Embedded(io_trace.Traced):
         self.assertIn(">write</", page)
         self.assertNotIn(">write, <", page, "a call that names no file")
         self.assertIn("stacked by layer", page)
-        self.assertIn("The mean number at a time; each line has what is below it, too.", page)
+        self.assertIn("The mean number at a time; each line includes the lines below it.", page)
         # a chart of these would have no lines left for the waits of the sessions
         self.assertNotIn("io.fsync.vfs", page)
 

@@ -36,8 +36,8 @@ class Rows(VerifyRows, harness.Mariadb):
         self.run_append(1, 1, self.url, "--engine", "MyISAM")
         self.sql("create trigger refuse before insert on syslog_table for each row"
                  " set new.n1 = if(new.n3 % 100 = 70, 100000, new.n1)")
-        for verify, pattern in (("count", "0 lost, 140 REJECTED are there"),
-                                ("rows", r"\nRows read .*, 140 REJECTED are there")):
+        for verify, pattern in (("count", "0 lost, 140 REJECTED found"),
+                                ("rows", r"\nRows read .*, 140 REJECTED found")):
             ended, run = self.run_append(1, 200, self.url, "--method", "insert", "--verify", verify,
                                          code=1)
             self.assertEqual(run.rows["rejected"], 200, ended)

@@ -78,7 +78,7 @@ class Exact(harness.Postgresql):
             ended, run = self.run_append("2", "50", self.url, *options)
             self.assertEqual(run.verification["rows_before"], 0 if "--recreate" in options else 50)
             self.assertIsNone(run.verification["note"])
-            self.assertNotIn("were there before", ended.out)
+            self.assertNotIn("rows before the run", ended.out)
         self.assertEqual(self.count(), 100)
 
     def test_rows_of_earlier_runs_do_not_count(self):

@@ -60,7 +60,7 @@ class Smoke(harness.Postgresql):
 
     def test_rows_of_an_earlier_run(self):
         _, err = self.smoke(self.url, code=0)
-        self.assertNotIn("rows were there", err)
+        self.assertNotIn("rows before the run", err)
         out, err = self.smoke(self.url, code=0, OUT=str(self.folder / "again"))
         note = "the table had 1,000 rows before the run, and reads cost more in a larger table: --recreate"
         self.assertIn(f"NOTE: {note}", err)

@@ -128,7 +128,7 @@ class Report(harness.Case):
             self.assertNotIn(words, text)
 
     def test_name_of_a_script(self):
-        """A file's name may hold what HTML has a meaning for."""
+        """A script's file name may contain HTML markup."""
         script = self.folder / "<b>&.lua"
         script.write_text('transaction("rest", function() think(0.001) end)\n')
         _, run = self.run_append(1, "null:", "--workload", script, "--transactions", 2)
@@ -173,9 +173,15 @@ class Report(harness.Case):
             self.assertNotIn(key, text)
 
     def test_the_command_line_of_a_page(self):
-        """The command line runs as printed, without defaults."""
+        """The command line runs as printed, without defaults, and is never cut."""
         _, run = self.run_append(3, 1500, "null:", "--timeout", "1500ms", "--on-drop", "reconnect:5",
                                  "--sample-interval", "1s", "--min-sessions", "2")
+        marks = [f"0=event {number} " + "text " * 60 for number in range(12)]
+        _, long = self.run_append(1, 100, "null:", *(word for mark in marks for word in ("--mark", mark)))
+        self.append("report", long.folder)
+        text, _ = self.check_page(long.folder / "report.html")
+        line = html.unescape(re.search(r"<code>(.*?)</code>", text)[1])
+        self.assertEqual(line, "append 1 100 null:" + "".join(f" --mark='{mark}'" for mark in marks))
         self.append("report", run.folder)
         text, _ = self.check_page(run.folder / "report.html")
         line = html.unescape(re.search(r"<code>(.*?)</code>", text)[1])
@@ -403,7 +409,7 @@ class Report(harness.Case):
         text, page = self.check_page(out / "report.html")
         tables = text[text.index("Tables"):text.index("All runs")]
         self.assertGreaterEqual(tables.count("<small>"), 2 * 3)  # a run this short may have no CPU figure
-        self.assertIn("The median of the runs, from the lowest to the highest.", page.text)
+        self.assertIn("The median of the runs; bars go from the lowest to the highest value.", page.text)
 
     def test_at_the_end_of_a_run(self):
         ended, run = self.run_append("4", "2000", "null:", "--report")

@@ -105,7 +105,7 @@ class WorkloadReports(harness.Case):
         lines = [re.fullmatch(r"\[([A-Za-z-]+)\], ([^,]+), (\d+(?:\.\d+)?)", line).groups()
                  for line in path.read_text().splitlines()]
         values = {line[:2]: line[2] for line in lines}
-        self.assertEqual(len(values), len(lines), "a line is there twice")
+        self.assertEqual(len(values), len(lines), "a line occurs twice")
         return values, harness.Run(out)
 
     def test_ycsb(self):
