@@ -381,8 +381,8 @@ static void add_table(struct buffer *html, const struct saved_run *run,
     }
 }
 
-/* Adds the checks of the script, the share of its statements that found rows, and the retries of
- * its transactions by their causes. */
+/* Adds the checks of the script, its calls of found(), and the retries of its transactions by their
+ * causes. */
 static void add_checks(struct buffer *html, const struct saved_run *run)
 {
     static const char *const columns[] = {"*", "#number", NULL};
@@ -391,8 +391,8 @@ static void add_checks(struct buffer *html, const struct saved_run *run)
     } counts[] = {
         {"checks", "checks"},
         {"checks_failed", "checks that failed"},
-        {"found", "statements that found or changed rows"},
-        {"not_found", "statements that found or changed no row"},
+        {"found", "found, as the script reports"},
+        {"not_found", "not found, as the script reports"},
         {"retries_deadlock", "retries after a deadlock"},
         {"retries_serialization", "retries after a serialization failure"},
         {"retries_busy", "retries after a lock or a busy server"},
@@ -472,8 +472,11 @@ static void add_causes(struct buffer *html, const struct saved_run *run)
                      number_in(cause, "last_s"));
             char phase[REPORT_WORDS_BYTES];
             const char *name = text_in(cause, "name");
-            snprintf(phase, sizeof phase, "%.15s%s%.40s", text_in(cause, "phase"),
-                     name[0] == '\0' ? "" : " ", name);
+            const char *of = text_in(cause, "phase");
+            of = strcmp(of, "script") == 0 && name[0] != '\0' ? "transaction" : of;
+            const char *quote = name[0] == '\0' ? "" : "'";
+            snprintf(phase, sizeof phase, "%.15s%s%s%.40s%s", of, name[0] == '\0' ? "" : " ", quote,
+                     name, quote);
             if (i < CAUSES_SHOWN) {
                 ADD_ROW(&table, WHOLE(number_in(cause, "count")), phase, text_in(cause, "kind"),
                         text_in(cause, "text"), text);
@@ -727,6 +730,10 @@ static void add_environment(struct buffer *html, const struct saved_run *run)
                              JSON_DEPTH);
                 }
             }
+        } else if (run->is_search && strcmp(sections[i][1], "outcome") == 0) {
+            /* a search has no stop_reason of its own: the verdict says how it ended */
+            add_json(html, "", "exit_code", json_object_get(section, "exit_code"), JSON_DEPTH);
+            add_json(html, "", "exit_reason", json_object_get(section, "exit_reason"), JSON_DEPTH);
         } else {
             add_json(html, sections[i][2], "", section, JSON_DEPTH);
         }

@@ -282,7 +282,11 @@ void report_add_command(struct buffer *line, const struct saved_run *run)
         char path[REPORT_WORDS_BYTES];
         snprintf(path, sizeof path, "plan.%.80s", is_passed ? "" : option->key);
         const json_t *value = is_passed ? NULL : saved_run_json(run, path);
-        if (value == NULL || is_default(option, value)) {
+        const char *word = json_string_value(value);
+        /* a search does not read unless it is asked to */
+        const bool is_unread = run->is_search && strcmp(option->name, "read") == 0 &&
+                               word != NULL && strcmp(word, "none") == 0;
+        if (value == NULL || is_unread || is_default(option, value)) {
             continue;
         }
         if (option->type == OPTION_FLAG) {
