@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2034,SC2154 # sourced: each side sets variables that the other uses
 # Shared code of the scripts for private servers. Such a script sets
 #   name      of the script and of the folder in DIR
-#   account   under which root starts the server, if the account exists, else nobody
+#   account   under which root starts the server, if the account exists, else user nobody
 #   ports     how many consecutive ports the server listens on
 #   taken     text in "$home/log" or "$home/output" when one of the ports is taken
 # then sources this file with its arguments, which sets command, home, user, as_user and options,

@@ -114,7 +114,7 @@ if inserts then
             "POST /_api/document/usertable " .. document), types, {adds_to = usertable})
 end
 
-local bodies = {} -- a miss is counted, it is no error
+local bodies = {} -- a miss is counted, and is not an error
 
 function bodies.read()
     found(read:run(key_of(number())) > 0)

@@ -302,8 +302,7 @@ enum exit_code setup_make_room(struct setup *setup, const struct plan *plan, str
             script != NULL && setup->own == &setup->tables[i] && script->datasets[i].is_declared;
     }
     for (size_t i = 0; i < setup->host_count && has_memory; i++) {
-        setup->hosts[i].is_known =
-            (plan->adapter->flags & ADAPTER_DISCARDS) != 0; /* there are none */
+        setup->hosts[i].is_known = (plan->adapter->flags & ADAPTER_DISCARDS) != 0;
         setup->hosts[i].rows_before = calloc(tables + 1, sizeof *setup->hosts[i].rows_before);
         has_memory = setup->hosts[i].rows_before != NULL;
     }

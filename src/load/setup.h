@@ -26,7 +26,7 @@ struct setup_table {
     char *count_sql;        /* owned */
 };
 
-/* The changes that set-up made to the tables of a script. */
+/* The changes that set-up made to the script's tables. */
 struct setup_made {
     size_t tables;
     size_t indexes;
@@ -117,7 +117,7 @@ enum exit_code setup_make_room(struct setup *setup, const struct plan *plan, str
  *
  * With several hosts, the first host that answers is set up. Afterwards each other host that
  * answers is checked: if the table is missing there, or has rows after --recreate, the host is a
- * database of its own, and the table is created there too. Tables of a script are not. */
+ * database of its own, and the table is created there too. A script's tables are not. */
 enum exit_code setup_prepare(struct setup *setup, const struct plan *plan, struct ranks *ranks,
                              struct error *error);
 bool setup_waits(struct setup *setup, struct load_counts *counts);
@@ -163,7 +163,7 @@ void setup_stop_library(const struct plan *plan);
 
 /* Prepares --verify rows, between the set-up and the generator. Rows that already carry this run's
  * tag would be taken for this run's rows: then the run gets another seed, or is refused if the user
- * gave the seed. A table whose rows cannot be told apart is also refused. */
+ * gave the seed. A table whose rows cannot be distinguished is also refused. */
 enum exit_code verify_prepare(const struct setup *setup, const struct plan *plan,
                               struct facts *facts, struct error *error);
 

@@ -142,8 +142,8 @@ const struct level *search_best(const struct search *search);
 const struct level *search_knee(const struct search *search);
 
 /* Returns the level that makes the knee doubtful: among the levels that held with fewer sessions,
- * the one with the fastest part, if that part was no slower than the slowest part of the knee. NULL
- * when the knee is not in doubt. */
+ * the one with the fastest part, if that part was at least as fast as the slowest part of the knee.
+ * NULL when the knee is not in doubt. */
 const struct level *search_knee_rival(const struct search *search);
 
 /* Finds the lowest level whose append p99 exceeded the bound, and the highest level below it that

@@ -849,10 +849,9 @@ static void put_trace(struct screen *out, const struct figure_set *set, const st
                 point == 0 ? UNITS_COUNT(count) : "");
             for (size_t layer = 0; layer < TRACE_LAYERS; layer++) {
                 const struct histogram *histogram = &times->layers[layer];
-                say(out, "%12s",
-                    histogram->total == 0 ? ""
-                    : point == 0          ? UNITS_NS((int64_t)histogram_mean_ns(histogram))
-                                          : UNITS_NS(histogram_quantile_ns(histogram, 0.99)));
+                const int64_t ns = point == 0 ? (int64_t)histogram_mean_ns(histogram)
+                                              : histogram_quantile_ns(histogram, 0.99);
+                say(out, "%12s", histogram->total == 0 ? "" : UNITS_NS(ns));
             }
             put_line(out);
         }

@@ -80,7 +80,7 @@ static enum status find_source(struct script_source *source, const char *name, s
         }
         if (source->text == NULL) {
             error_set(error, ERROR_USAGE, 0, NULL,
-                      "unknown workload '%.40s'%s%s%s: use %s, or the path of a script "
+                      "unknown workload '%.40s'%s%s%s: use %s, or a script's path "
                       "(./mine.lua)",
                       name, nearest.name == NULL ? "" : " (did you mean ",
                       nearest.name == NULL ? "" : nearest.name, nearest.name == NULL ? "" : "?)",

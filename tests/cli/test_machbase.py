@@ -33,7 +33,7 @@ class WithoutLibrary(MachbaseCase):
         text.write_text("this is no library")
         torn = self.folder / "torn"
         torn.mkdir()
-        (torn / "libmachbasecli_dll.so").write_text("this is none, and the loader finds it")
+        (torn / "libmachbasecli_dll.so").write_text("not a library")
         for options, env, pattern in (
                 ((), {}, r"neither libmachbasecli_dll\.so nor .* give --client-lib FILE"),
                 ((), {"MACHBASE_HOME": str(empty)}, r"give --client-lib FILE"),

@@ -56,7 +56,7 @@ class BadInput(harness.Case):
                      pattern=r"own\.lua:2: dataset 'nope' has no columns, so its table has to be there")
 
     def test_loops_without_end(self):
-        """pcall in a loop must not catch the time limit at the top level of a script."""
+        """pcall in a loop must not catch the time limit at a script's top level."""
         for text in ('while true do pcall(function() while true do end end) end\n',
                      'on_session(function() while true do end end)\n'):
             with self.subTest(text):

@@ -60,7 +60,7 @@ class Wrong(workload_faults.Case):
     ENDLESS_PATTERN = 'local a = ("a"):rep(40) a:find(("a*"):rep(20) .. "b")'
 
     def test_a_top_level_that_does_not_end(self):
-        """The top level of a script has ten seconds of CPU time."""
+        """A script's top level has ten seconds of CPU time."""
         for body in (self.ENDLESS_PATTERN, "while true do end"):
             with self.subTest(body):
                 script = self.script(body + '\ntransaction("x", function() end)\n')

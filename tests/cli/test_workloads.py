@@ -1,4 +1,4 @@
-"""Scripted workloads on SQLite: the options of a script, its ledger, and the rows in the tables."""
+"""Scripted workloads on SQLite: a script's options, its ledger, and the rows in the tables."""
 
 import contextlib
 import json

@@ -155,11 +155,10 @@ TEST(test_execute)
     memset(columns, 0, sizeof columns);
     for (size_t i = 0; i < 10; i++) {
         columns[i].type = i < 9 ? COLUMN_INT16 : COLUMN_TEXT;
-        data[i] = (struct column_data){.values.int16 = &number,
-                                       .is_null = i == 0 || i == 8 ? &yes
-                                                  : i == 1         ? &no
-                                                                   : NULL};
+        data[i] = (struct column_data){.values.int16 = &number};
     }
+    data[0].is_null = data[8].is_null = &yes;
+    data[1].is_null = &no;
     data[9].values.text = &text;
     buffer_init(&packet);
     mariadb_add_execute(&packet, 7, &batch);

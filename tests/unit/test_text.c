@@ -76,7 +76,7 @@ static void check_line(const char *expected)
 }
 
 enum {
-    NAMES = 12 /* the most names of a script */
+    NAMES = 12 /* the most names of one script */
 };
 static struct histogram histograms[OPERATIONS + NAMES];
 static uint64_t counts[OPERATIONS + NAMES][OPERATION_COUNTS];
