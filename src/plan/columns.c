@@ -40,22 +40,22 @@ enum exit_code column_items_check(const char *option, const char *list, bool wit
     while (column_item_next(&list, &item)) {
         struct text_value rest = item.values, word;
         int64_t from, to;
-        bool is_good = item.name.length > 0 && with_values == (rest.length > 0);
+        bool is_valid = item.name.length > 0 && with_values == (rest.length > 0);
         if (column_item_range(&item, &from, &to)) {
-            is_good = is_good && from <= to;
+            is_valid = is_valid && from <= to;
         } else {
             while (with_values && column_word_next(&rest, &word)) {
-                is_good = is_good && word.length > 0;
+                is_valid = is_valid && word.length > 0;
             }
         }
-        if (!is_good) {
+        if (!is_valid) {
             const char *const end = with_values && item.values.length > 0
                                         ? item.values.bytes + item.values.length
                                         : item.name.bytes + item.name.length;
             return usage_refuse(
                 error, "--%s: '%.*s' is not %s", option,
                 (int)(end - item.name.bytes > 60 ? 60 : end - item.name.bytes), item.name.bytes,
-                with_values ? "COLUMN=FROM..TO, with whole numbers, or COLUMN=WORD|WORD|…"
+                with_values ? "COLUMN=FROM..TO with whole numbers, or COLUMN=WORD|WORD|…"
                             : "the name of a column");
         }
     }

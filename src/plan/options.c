@@ -22,10 +22,16 @@ enum {
     CONTAINER_NAME_MAX = 100,
     RECONNECT_TRIES_MAX = 1000000,
     TRIES_MAX = 1000000,
-    PASSWORD_OPTION = 256, /* --password: there is none */
-    FIRST_LONG,            /* and on: places in the table */
+    PASSWORD_OPTION = 256, /* --password, which is refused */
+    FIRST_LONG,            /* plus the option's index in the table */
     SHOWN_BYTES = 60
 };
+
+/* Defaults that the texts of the table also show. */
+#define RECONNECT_TRIES 20
+#define THRESHOLD_PERCENT 5
+#define DIGITS(number) DIGITS_OF(number)
+#define DIGITS_OF(number) #number
 
 #define FORM_OF_DURATION "append SESSIONS [RECORDS] [TARGET] --duration T"
 #define FORM_OF_SCRIPT "append SESSIONS [RECORDS] [TARGET] --workload NAME"
@@ -39,7 +45,7 @@ static const char *const verify_words[] = {"count", "rows", NULL};
 const char *const io_trace_words[] = {"off", "full", "requests", "try", NULL};
 static const char *const prepared_words[] = {"yes", "no", NULL};
 
-/* "--option 'value' is not <right>" */
+/* Refuses a value: "--option 'value' is not <right>". */
 static enum exit_code refuse(const struct option_entry *entry, const char *value, const char *right,
                              struct error *error)
 {
@@ -51,7 +57,7 @@ const void *option_at(const struct option_entry *entry, const struct plan *plan)
     return (const char *)plan + entry->offset;
 }
 
-/* Where a number of so many bytes is in one of all. */
+/* Returns the address of the low `bytes` bytes of a number. */
 static char *low_bytes(uint64_t *number, size_t bytes)
 {
     return (char *)number + (BYTE_ORDER == LITTLE_ENDIAN ? 0 : sizeof *number - bytes);
@@ -69,44 +75,44 @@ static void set_number(const struct option_entry *entry, struct plan *plan, uint
     memcpy((char *)plan + entry->offset, low_bytes(&number, entry->bytes), entry->bytes);
 }
 
-/* As the type of the option has it. */
-static enum exit_code store_usual(const struct option_entry *entry, struct plan *plan,
-                                  const char *value, struct error *error)
+/* Stores a value as the option's type says. */
+static enum exit_code store_by_type(const struct option_entry *entry, struct plan *plan,
+                                    const char *value, struct error *error)
 {
     void *const at = (char *)plan + entry->offset;
     char right[80] = "";
-    uint64_t number = 1; /* of a flag */
+    uint64_t number = 1; /* a flag is set */
     int64_t ns = 0;
-    bool is_good = true;
+    bool is_valid = true;
     switch (entry->type) {
     case OPTION_COUNT:
-        is_good = units_parse_count(value, entry->max, &number) && number > 0;
+        is_valid = units_parse_count(value, entry->max, &number) && number > 0;
         snprintf(right, sizeof right, "a whole number from 1 to %s", UNITS_COUNT(entry->max));
         break;
     case OPTION_BYTES:
-        is_good = units_parse_bytes(value, entry->max, &number) && number > 0;
+        is_valid = units_parse_bytes(value, entry->max, &number) && number > 0;
         snprintf(right, sizeof right, "a size up to %s (64K, 500M, 16G)", UNITS_BYTES(entry->max));
         break;
     case OPTION_TIME:
-        is_good = units_parse_duration(value, (int64_t)entry->max, &ns);
+        is_valid = units_parse_duration(value, (int64_t)entry->max, &ns);
         number = (uint64_t)ns;
-        if (!is_good) {
+        if (!is_valid) {
             snprintf(right, sizeof right, "a time above 0 and up to %.0f s (5, 500ms, 30s, 2m, 1h)",
                      (double)entry->max / (double)SECOND);
         } else if (number < entry->min) {
             const bool is_whole = entry->min % SECOND == 0;
-            snprintf(right, sizeof right, "at least %.0f %s",
+            snprintf(right, sizeof right, "a time of at least %.0f %s",
                      (double)entry->min / (double)(is_whole ? SECOND : MS), is_whole ? "s" : "ms");
-            is_good = false;
+            is_valid = false;
         }
         break;
     case OPTION_CHOICE: /* "count or rows" */
-        is_good = false;
-        for (size_t i = 0; entry->words[i] != NULL && !is_good; i++) {
+        is_valid = false;
+        for (size_t i = 0; entry->words[i] != NULL && !is_valid; i++) {
             const size_t used = strlen(right);
             snprintf(right + used, sizeof right - used, "%s%s", i == 0 ? "" : " or ",
                      entry->words[i]);
-            is_good = strcmp(entry->words[i], value) == 0;
+            is_valid = strcmp(entry->words[i], value) == 0;
             number = i;
         }
         break;
@@ -122,7 +128,8 @@ static enum exit_code store_usual(const struct option_entry *entry, struct plan 
     case OPTION_TEXTS: {
         struct plan_texts *list = at;
         if (list->count == PLAN_TEXTS_MAX) {
-            return usage_refuse(error, "--%s can be given %d times", entry->name, PLAN_TEXTS_MAX);
+            return usage_refuse(error, "--%s can be given at most %d times", entry->name,
+                                PLAN_TEXTS_MAX);
         }
         list->texts[list->count++] = value;
         return EXIT_CODE_OK;
@@ -131,14 +138,14 @@ static enum exit_code store_usual(const struct option_entry *entry, struct plan 
     case OPTION_OTHER:
         break;
     }
-    if (!is_good) {
+    if (!is_valid) {
         return refuse(entry, value, right, error);
     }
     set_number(entry, plan, number);
     return EXIT_CODE_OK;
 }
 
-/* "1000,2k,4000" */
+/* Stores a list of numbers: "1000,2k,4000". */
 static enum exit_code store_list(const struct option_entry *entry, struct plan *plan,
                                  const char *value, struct error *error)
 {
@@ -151,16 +158,16 @@ static enum exit_code store_list(const struct option_entry *entry, struct plan *
         snprintf(word, sizeof word, "%.*s", (int)(length < 31 ? length : 31), text);
         if (length >= sizeof word || !units_parse_count(word, entry->max, &number) || number == 0) {
             return usage_refuse(
-                error, "--%s: '%.*s' is not a whole number from 1 to %s: give them as 1000,2000,4k",
+                error, "--%s: '%.*s' is not a whole number from 1 to %s: write 1000,2000,4k",
                 entry->name, (int)(length < 40 ? length : 40), text, UNITS_COUNT(entry->max));
         }
         for (size_t i = 0; i < list->count; i++) {
             if (list->values[i] == number) {
-                return usage_refuse(error, "--%s has %s twice", entry->name, UNITS_COUNT(number));
+                return usage_refuse(error, "--%s lists %s twice", entry->name, UNITS_COUNT(number));
             }
         }
         if (list->count == SWEEP_LIST_MAX) {
-            return usage_refuse(error, "--%s has more than %d numbers", entry->name,
+            return usage_refuse(error, "--%s lists more than %d numbers", entry->name,
                                 SWEEP_LIST_MAX);
         }
         list->values[list->count++] = number;
@@ -171,21 +178,21 @@ static enum exit_code store_list(const struct option_entry *entry, struct plan *
     }
 }
 
-/* In MariaDB's client -p is the password: what was given is not shown. */
+/* MariaDB's client has a password after -p, so the message must not show the value. */
 static enum exit_code store_port(const struct option_entry *entry, struct plan *plan,
                                  const char *value, struct error *error)
 {
     uint16_t port = 0;
     if (!url_parse_port(value, &port) || port == 0) {
         return usage_refuse(error,
-                            "--port (-p) is not given a number from 1 to 65535; a password goes "
-                            "into --password-file FILE or APPEND_PASSWORD");
+                            "--port (-p) needs a number from 1 to 65535; give a password with "
+                            "--password-file FILE or APPEND_PASSWORD");
     }
     set_number(entry, plan, port);
     return EXIT_CODE_OK;
 }
 
-/* The first line of the file, without its end. */
+/* Reads the password: the first line of the file, without the end of the line. */
 static enum exit_code store_password(const struct option_entry *entry, struct plan *plan,
                                      const char *value, struct error *error)
 {
@@ -197,7 +204,7 @@ static enum exit_code store_password(const struct option_entry *entry, struct pl
                length < sizeof plan->password - 1) {
             plan->password[length++] = (char)byte;
         }
-        number = ferror(file) ? errno : 0; /* a folder can be opened, too */
+        number = ferror(file) ? errno : 0; /* a folder opens, but reading it fails */
         fclose(file);
     }
     const bool is_whole = byte == EOF || byte == '\n';
@@ -211,8 +218,7 @@ static enum exit_code store_password(const struct option_entry *entry, struct pl
         return EXIT_CODE_USAGE;
     }
     if (plan->password[0] == '\0') {
-        return usage_refuse(error,
-                            "--%s %s: its first line must have 1 to %zu bytes, none of them NUL",
+        return usage_refuse(error, "--%s %s: the first line must have 1 to %zu bytes, without NUL",
                             entry->name, value, sizeof plan->password - 2);
     }
     return EXIT_CODE_OK;
@@ -225,19 +231,20 @@ static enum exit_code store_read(const struct option_entry *entry, struct plan *
         plan->read_mode = READ_QUERY;
         plan->read_sql = value;
     } else if (strcmp(value, "query") == 0 ||
-               store_usual(entry, plan, value, NULL) != EXIT_CODE_OK) {
+               store_by_type(entry, plan, value, NULL) != EXIT_CODE_OK) {
         return refuse(entry, value, "count, none or an SQL query", error);
     }
     return EXIT_CODE_OK;
 }
 
-/* One list holds all columns: of two, one would be forgotten. */
+/* Refuses a second list: it would silently replace the first. */
 static enum exit_code store_columns(const struct option_entry *entry, struct plan *plan,
                                     const char *value, struct error *error)
 {
     const char **to = (const char **)(void *)((char *)plan + entry->offset);
     if (*to != NULL) {
-        return usage_refuse(error, "--%s is given twice: put a comma between columns", entry->name);
+        return usage_refuse(
+            error, "--%s is given twice: write one list, with commas between columns", entry->name);
     }
     *to = value;
     return column_items_check(entry->name, value, to == &plan->values, error);
@@ -252,7 +259,7 @@ static enum exit_code store_seed(const struct option_entry *entry, struct plan *
                : refuse(entry, value, "a whole number from 0 to 9223372036854775807", error);
 }
 
-/* "99%" is taken: *percent is 1 to 100, or 0 where it is none of these. */
+/* Returns whether the value ends with %. *percent is 1 to 100, or 0 for any other number. */
 static bool parse_percent(const char *value, unsigned *percent)
 {
     const size_t length = strlen(value);
@@ -269,20 +276,20 @@ static bool parse_percent(const char *value, unsigned *percent)
     return true;
 }
 
-/* A number, or with % a share of the sessions. */
+/* Stores a number of sessions, or with % a share of the sessions. */
 static enum exit_code store_min_sessions(const struct option_entry *entry, struct plan *plan,
                                          const char *value, struct error *error)
 {
     plan->min_sessions = 0;
     if (!parse_percent(value, &plan->min_percent)) {
-        return store_usual(entry, plan, value, error);
+        return store_by_type(entry, plan, value, error);
     }
     return plan->min_percent > 0
                ? EXIT_CODE_OK
                : refuse(entry, value, "a number of sessions or a share of 1% to 100%", error);
 }
 
-/* A number, 0 included, or with % a share of the transactions. */
+/* Stores a number of transactions, which may be 0, or with % a share of the transactions. */
 static enum exit_code store_max_failed(const struct option_entry *entry, struct plan *plan,
                                        const char *value, struct error *error)
 {
@@ -299,7 +306,7 @@ static enum exit_code store_tries(const struct option_entry *entry, struct plan 
 {
     return units_parse_count(value, entry->max, &plan->tries)
                ? EXIT_CODE_OK
-               : refuse(entry, value, "a whole number from 0 (until it is through) to 1,000,000",
+               : refuse(entry, value, "a whole number from 0 (until it succeeds) to 1,000,000",
                         error);
 }
 
@@ -314,7 +321,7 @@ static enum exit_code store_on_drop(const struct option_entry *entry, struct pla
         plan->reconnect_tries = (unsigned)tries;
         return EXIT_CODE_OK;
     }
-    return store_usual(entry, plan, value, NULL) == EXIT_CODE_OK
+    return store_by_type(entry, plan, value, NULL) == EXIT_CODE_OK
                ? EXIT_CODE_OK
                : refuse(entry, value,
                         "continue, stop, reconnect or reconnect:TRIES, 1 to 1,000,000 "
@@ -325,10 +332,10 @@ static enum exit_code store_on_drop(const struct option_entry *entry, struct pla
 static enum exit_code store_io_trace(const struct option_entry *entry, struct plan *plan,
                                      const char *value, struct error *error)
 {
-    return store_usual(entry, plan, value == NULL ? io_trace_words[IO_TRACE_FULL] : value, error);
+    return store_by_type(entry, plan, value == NULL ? io_trace_words[IO_TRACE_FULL] : value, error);
 }
 
-/* Without names only tables that append made are dropped. */
+/* Stores --recreate. Without names only tables that append made are dropped. */
 static enum exit_code store_recreate(const struct option_entry *entry, struct plan *plan,
                                      const char *value, struct error *error)
 {
@@ -337,11 +344,11 @@ static enum exit_code store_recreate(const struct option_entry *entry, struct pl
     plan->recreate_names = value;
     return value == NULL || value[0] != '\0'
                ? EXIT_CODE_OK
-               : usage_refuse(error, "--recreate= names no table: --recreate=NAME,NAME, or "
-                                     "--recreate for the tables that append made");
+               : usage_refuse(error, "--recreate= names no table: write --recreate=NAME,NAME, or "
+                                     "--recreate alone for tables that append made");
 }
 
-/* With a ! behind it the process need not hold the port. */
+/* Stores PID or PID!. With the ! the process need not hold the server's port. */
 static enum exit_code store_server_pid(const struct option_entry *entry, struct plan *plan,
                                        const char *value, struct error *error)
 {
@@ -350,13 +357,13 @@ static enum exit_code store_server_pid(const struct option_entry *entry, struct 
     plan->is_server_pid_forced = length > 1 && value[length - 1] == '!';
     snprintf(number, sizeof number, "%.*s", (int)(length - (plan->is_server_pid_forced ? 1 : 0)),
              value);
-    return store_usual(entry, plan, length < sizeof number ? number : value, error);
+    return store_by_type(entry, plan, length < sizeof number ? number : value, error);
 }
 
 static enum exit_code store_threshold(const struct option_entry *entry, struct plan *plan,
                                       const char *value, struct error *error)
 {
-    /* digits and a point only: strtod alone would take signs, "1e1" and "inf" */
+    /* digits and a point only: strtod alone would also take signs, "1e1" and "inf" */
     const size_t length = strspn(value, "0123456789.");
     char *end = NULL;
     const double percent = strtod(value, &end);
@@ -369,7 +376,7 @@ static enum exit_code store_threshold(const struct option_entry *entry, struct p
     return EXIT_CODE_OK;
 }
 
-/* Bounds on ratios have no unit. Whether there are such figures is told by the runs. */
+/* Stores bounds on ratios, which have no unit. Only the runs show whether the figures exist. */
 static enum exit_code store_fail_if(const struct option_entry *entry, struct plan *plan,
                                     const char *value, struct error *error)
 {
@@ -385,7 +392,7 @@ static enum exit_code store_fail_if(const struct option_entry *entry, struct pla
                                 entry->name, bound.text);
         }
         if (plan->compare.fail_if_count == PLAN_BOUNDS_MAX) {
-            return usage_refuse(error, "--%s: bound '%s' is one too many: there may be %d",
+            return usage_refuse(error, "--%s: bound '%s' is one too many: at most %d are allowed",
                                 entry->name, bound.text, PLAN_BOUNDS_MAX);
         }
         plan->compare.fail_if[plan->compare.fail_if_count++] = bound;
@@ -393,7 +400,8 @@ static enum exit_code store_fail_if(const struct option_entry *entry, struct pla
     return EXIT_CODE_OK;
 }
 
-/* As Docker and Podman have names and ids: it becomes a word of their command line. */
+/* Stores a container's name or id. Other characters than Docker and Podman allow are refused,
+ * because the name becomes a word of their command line. */
 static enum exit_code store_container(const struct option_entry *entry, struct plan *plan,
                                       const char *value, struct error *error)
 {
@@ -401,13 +409,13 @@ static enum exit_code store_container(const struct option_entry *entry, struct p
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
     if (value[0] == '\0' || strlen(value) > CONTAINER_NAME_MAX ||
         strspn(value, allowed) != strlen(value) || strchr("_.-", value[0]) != NULL) {
-        return refuse(entry, value, "a name or id of a container", error);
+        return refuse(entry, value, "the name or id of a container", error);
     }
     plan->container = value;
     return EXIT_CODE_OK;
 }
 
-/* PORT, HOST:PORT or [ADDRESS]:PORT */
+/* Stores PORT, HOST:PORT or [ADDRESS]:PORT. Without a host metrics are served on loopback. */
 static enum exit_code store_metrics(const struct option_entry *entry, struct plan *plan,
                                     const char *value, struct error *error)
 {
@@ -419,7 +427,7 @@ static enum exit_code store_metrics(const struct option_entry *entry, struct pla
     }
     snprintf(plan->metrics_host, sizeof plan->metrics_host, "%.*s",
              (int)(length > 0 ? length : strlen("127.0.0.1")), length > 0 ? host : "127.0.0.1");
-    return store_usual(entry, plan, value, error);
+    return store_by_type(entry, plan, value, error);
 }
 
 static enum exit_code store_mark(const struct option_entry *entry, struct plan *plan,
@@ -438,11 +446,12 @@ static enum exit_code store_mark(const struct option_entry *entry, struct plan *
     }
     if (plan->mark_count == PLAN_TEXTS_MAX) {
         return usage_refuse(
-            error, "--mark can be given %d times: append lines to the run's events.csv for more",
+            error,
+            "--mark can be given at most %d times: for more, append lines to the run's events.csv",
             PLAN_TEXTS_MAX);
     }
     plan->marks[plan->mark_count++] = mark;
-    return store_usual(entry, plan, value, error);
+    return store_by_type(entry, plan, value, error);
 }
 
 #define AT(field)                                                                                  \
@@ -480,193 +489,286 @@ enum {
 };
 
 const struct option_entry option_table[] = {
-    {SWEEP, "sessions", "N,N,...", "sessions of the runs, down the tables", OTHER(sweep.sessions),
-     .max = PLAN_SESSIONS_MAX, .store = store_list, OF(SWEEP), .letter = 'c', .group = "The sweep"},
-    {SWEEP, "records", "N,N,...", "rows of the runs, across the tables", OTHER(sweep.records),
-     .max = PLAN_RECORDS_MAX, .store = store_list, OF(SWEEP)},
-    {SWEEP, "vary", "NAME=A,B,...", "a run for each value of the script's parameter",
-     TEXTS(sweep.varied), OF(SWEEP), WITH_SCRIPT},
-    {SWEEP, "repeat", "N", "runs of each size: median and spread (1)",
-     COUNT(sweep.repeat, SWEEP_LIST_MAX), .usual = 1, OF(SWEEP)},
+    {SWEEP, "sessions", "N,N,...", "sessions of the runs: the lines of the tables",
+     OTHER(sweep.sessions), .max = PLAN_SESSIONS_MAX, .store = store_list, OF(SWEEP), .letter = 'c',
+     .group = "The sweep",
+     .details = "There is a run for every pair of a number of sessions and a number of records."},
+    {SWEEP, "records", "N,N,...", "rows of the runs: the columns of the tables",
+     OTHER(sweep.records), .max = PLAN_RECORDS_MAX, .store = store_list, OF(SWEEP),
+     .details = "With a script that `--duration` or `--transactions` ends, the option can be left "
+                "out."},
+    {SWEEP, "vary", "NAME=A,B,...", "a run for each value of a script's parameter",
+     TEXTS(sweep.varied), OF(SWEEP), WITH_SCRIPT,
+     .details = "May be given again: every value is combined with every value of the others.",
+     .page = "sweep.md#what-a-scripts-parameter-changes"},
+    {SWEEP, "repeat", "N", "runs of each size, for median and spread",
+     COUNT(sweep.repeat, SWEEP_LIST_MAX), .default_number = 1, OF(SWEEP)},
     {SWEEP, "keep-rows", NULL, "append to the rows of earlier runs", FLAG(sweep.is_keeping_rows),
-     OF(SWEEP)},
-    {SWEEP, "resume", "DIR", "resume the interrupted sweep in DIR", TEXT(sweep.resume), OF(CALL)},
+     OF(SWEEP),
+     .details = "Without it a table that exists before the sweep is refused unless `--recreate` "
+                "is given.",
+     .page = "sweep.md#which-rows-a-run-finds"},
+    {SWEEP, "resume", "DIR", "resume the interrupted sweep in DIR", TEXT(sweep.resume), OF(CALL),
+     .details = "The options of the sweep are read from DIR. Options that say where things are, or "
+                "how to report, may be given again with other values.",
+     .page = "sweep.md#interrupted"},
     {SWEEP, "retry-failed", NULL, "with --resume: also rerun failed runs",
      FLAG(sweep.is_retrying_failed), OF(CALL)},
 
-    {ALL, "adapter", "NAME", "database behind a port (found by asking it)", TEXT(adapter_name),
-     .group = "Connection"},
-    {ALL, "adapter-folder", "DIR", "where NAME.so is, an adapter that is not built in",
-     TEXT(adapter_folder), .key = "adapter_folder"},
-    {ALL, "host", "NAME", "server's host, or folder of its socket", TEXT(target.host),
-     .key = "target.host", OF_SERVER, .letter = 'h'},
+    {ALL, "adapter", "NAME", "database on the port", TEXT(adapter_name),
+     .default_text = "found by asking", .group = "Connection",
+     .details = "Needed only where append does not recognise the server."},
+    {ALL, "adapter-folder", "DIR", "folder of NAME.so, an adapter that is not built in",
+     TEXT(adapter_folder), .key = "adapter_folder",
+     .details = "The default is `lib/append/adapters` of the installation.", .page = "adapters.md"},
+    {ALL, "host", "NAME", "server's host, or folder of its Unix socket", TEXT(target.host),
+     .key = "target.host", OF_SERVER, .letter = 'h',
+     .details = "The default is 127.0.0.1 when only a port is given."},
     {ALL, "port", "N", "server's port, in place of TARGET", COUNT(target.port, UINT16_MAX),
      .store = store_port, .key = "target.port", OF_SERVER, .letter = 'p'},
     {ALL, "user", "NAME", "user of the database", TEXT(target.user), .key = "target.user",
-     OF_SERVER, .letter = 'U'},
+     .default_text = "client library's", OF_SERVER, .letter = 'U'},
     {ALL, "password-file", "FILE", "file whose first line is the password", OTHER(password),
-     .store = store_password, OF(PLACE)},
+     .store = store_password, OF(PLACE),
+     .details = "FILE may be a pipe, as in `--password-file <(pass show db)`."},
     {ALL, "database", "NAME", "database to connect to", TEXT(target.database),
-     .key = "target.database", OF_SERVER, .letter = 'd'},
-    {TABLES, "schema", "NAME", "schema in which the table lives", TEXT(target.schema),
-     SHOWN("target.schema", "Schema"), OF_SERVER},
-    {ALL, "client-lib", "FILE|DIR", "machbase: client library ($MACHBASE_HOME/lib)",
-     TEXT(target.client_lib), .key = "client_lib"},
-    {MEASURE | PREPARE, "connect-concurrency", "N", "sessions that connect at a time (64)",
-     SESSIONS(connect_concurrency), .usual = 64,
+     .default_text = "client library's", .key = "target.database", OF_SERVER, .letter = 'd'},
+    {TABLES, "schema", "NAME", "schema of the table", TEXT(target.schema),
+     .default_text = "user's search path", SHOWN("target.schema", "Schema"), OF_SERVER},
+    {ALL, "client-lib", "FILE|DIR", "machbase: client library", TEXT(target.client_lib),
+     .default_text = "$MACHBASE_HOME/lib", .key = "client_lib",
+     .details = "If MACHBASE_HOME is not set, the loader's search path is used.",
+     .page = "machbase.md"},
+    {MEASURE | PREPARE, "connect-concurrency", "N", "sessions that connect at the same time",
+     SESSIONS(connect_concurrency), .default_number = 64,
      SHOWN("connect_concurrency", "Connecting at a time")},
-    {ALL, "connect-timeout", "T", "time for one connect, whole seconds (30)",
-     TIME(connect_timeout_ns, SECOND, DAY_NS), .usual = 30 * SECOND},
-    {TABLES, "wait", "T", "wait until the server accepts the first session",
-     TIME(wait_ns, 0, DAY_NS), .key = "target.wait_s", .shows_zero = true},
+    {ALL, "connect-timeout", "T", "time limit of one connect",
+     TIME(connect_timeout_ns, SECOND, DAY_NS), .default_number = 30 * SECOND,
+     .details = "The limit is for all steps of the connect together, and is rounded up to whole "
+                "seconds."},
+    {TABLES, "wait", "T", "how long to wait for the server to let a session in",
+     TIME(wait_ns, 0, DAY_NS), .key = "target.wait_s", .shows_zero = true,
+     .details = "append connects again while the server is starting or full. Without the option it "
+                "does not wait."},
 
     {RUN_ALONE | CHECK | PREPARE, "sessions", "N", "sessions, in place of the operand",
      SESSIONS(sessions), SHOWN("sessions", "Sessions"), .letter = 'c', .group = "Work"},
-    {LOAD, "table", "NAME", "table to append to (syslog_table)", TEXT(table_name), .key = "table",
-     WITHOUT_SCRIPT},
+    {LOAD, "table", "NAME", "table to append to", TEXT(table_name),
+     .default_text = PLAN_DEFAULT_TABLE, .key = "table", WITHOUT_SCRIPT},
     {LOAD, "schema-file", "FILE", "SQL that creates the table when it is missing",
-     TEXT(schema_file), .key = "schema_file", WITH_OWN_ROWS},
+     TEXT(schema_file), .key = "schema_file", WITH_OWN_ROWS,
+     .details = "The definition of " PLAN_DEFAULT_TABLE " is built in."},
     {LOAD, "engine", "NAME", "mariadb, clickhouse: engine of a table made here", TEXT(engine),
-     .key = "engine", WITH_OWN_ROWS},
-    {LOAD | PREPARE, "recreate", "[=NAME,...]", "drop append's table and make it again; NAME: any",
-     FLAG(is_recreate), .store = store_recreate, OF(SWEEP), .key = "is_recreate"},
-    {CLEANUP, "drop", "NAME,...", "drop these tables, too, whoever made them",
-     TEXT(recreate_names)},
-    {LOAD | PREPARE, "method", "NAME", "how to append: see above (the first one)",
-     TEXT(target.method), .key = "target.method"},
-    {LOAD | PREPARE, "batch", "N", "rows in one append (100)",
-     COUNT(batch_rows, PLAN_BATCH_ROWS_MAX), .usual = 100, SHOWN("batch_rows", "Rows in a batch"),
-     WITHOUT_SCRIPT},
-    {LOAD, "read", "count|none|SQL", "after an append: count(*), nothing or a query",
+     .key = "engine", WITH_OWN_ROWS,
+     .details =
+         "A table that exists must have this engine. For ClickHouse, NAME can contain the clauses "
+         "of the engine: `'MergeTree() ORDER BY n3'`. The default is the server's; for ClickHouse "
+         "it is `MergeTree() ORDER BY (n1, n2, n3)`."},
+    {LOAD | PREPARE, "recreate", "[=NAME,...]", "drop append's table first, create it again",
+     FLAG(is_recreate), .store = store_recreate, OF(SWEEP), .key = "is_recreate",
+     .details =
+         "append drops a table that it made itself, which a mark on the table shows. NAME,... are "
+         "tables to drop whoever made them.",
+     .page = "databases.md#what-append-removes"},
+    {CLEANUP, "drop", "NAME,...", "also drop these tables, whoever made them", TEXT(recreate_names),
+     .page = "databases.md#what-append-removes"},
+    {LOAD | PREPARE, "method", "NAME", "how to append: a method of the target", TEXT(target.method),
+     .default_text = "the first", .key = "target.method",
+     .details = "The default is the first method that the server supports.",
+     .page = "databases.md#how-each-adapter-appends"},
+    {LOAD | PREPARE, "batch", "N", "rows in one append", COUNT(batch_rows, PLAN_BATCH_ROWS_MAX),
+     .default_number = 100, SHOWN("batch_rows", "Rows in a batch"), WITHOUT_SCRIPT},
+    {LOAD, "read", "count|none|SQL", "after an append: count(*), none or a query",
      CHOICE(read_mode, read_words), .store = store_read, SHOWN("read_mode", "Read after it"),
+     WITHOUT_SCRIPT,
+     .details =
+         "The result of a query is read and dropped. append runs the query once before the "
+         "sessions start, so a mistake in it ends the run there. `find-max` reads nothing unless "
+         "the option is given."},
+    {LOAD, "read-every", "N", "read after every N batches of a session",
+     COUNT(read_every, UINT32_MAX), .default_number = 1, SHOWN("read_every", "Read every, batches"),
      WITHOUT_SCRIPT},
-    {LOAD, "read-every", "N", "read after every N batches (1)", COUNT(read_every, UINT32_MAX),
-     .usual = 1, SHOWN("read_every", "Read every, batches"), WITHOUT_SCRIPT},
-    {LOAD, "data", "varied|constant", "rows that differ (default), or all alike",
+    {LOAD, "data", "varied|constant", "rows like real logs, or rows that are alike",
      CHOICE(data_mode, data_words), SHOWN("data_mode", "Data"), WITH_OWN_ROWS},
-    {LOAD, "values", "COLUMN=VALUES", "'id=1..1000, status=ok|failed': what columns get",
-     TEXT(values), .store = store_columns, SHOWN("values", "Values"), WITH_OWN_ROWS},
+    {LOAD, "values", "COLUMN=VALUES", "what columns get: 'id=1..9, status=ok|failed'", TEXT(values),
+     .store = store_columns, SHOWN("values", "Values"), WITH_OWN_ROWS,
+     .details = "VALUES is a range of whole numbers or a list of words. Any other column gets "
+                "values by its type."},
     {LOAD, "skip-columns", "A,B", "columns left to their defaults, or NULL", TEXT(skip_columns),
      .store = store_columns, SHOWN("skip_columns", "Columns left out"), WITH_OWN_ROWS},
     {LOAD | PREPARE, "seed", "N", "repeat the rows of an earlier run", OTHER(seed),
-     .store = store_seed, SHOWN("seed", "Seed")},
-    {RUN, "rate", "N", "rows/s, of a script transactions/s, open loop",
-     COUNT(rate_rows_per_s, 1000000000), SHOWN("rate_rows_per_s", "Rate, rows/s")},
-    {RUN, "duration", "T", "append no longer than T, with or without RECORDS",
-     TIME(duration_ns, 0, 30 * DAY_NS), SHOWN("duration_s", "Duration, s"), .letter = 'T'},
-    {MEASURE | PREPARE, "stack-size", "BYTES", "stack of a session's thread (by adapter)",
-     BYTES(stack_bytes, 1 << 30), .key = "stack_bytes"},
+     .store = store_seed, .default_text = "a new seed", SHOWN("seed", "Seed")},
+    {RUN, "rate", "N", "rows/s, with a script transactions/s (open loop)",
+     COUNT(rate_rows_per_s, 1000000000), SHOWN("rate_rows_per_s", "Rate, rows/s"),
+     .details = "The rate is that of all sessions together, on a fixed schedule. Without the "
+                "option sessions append as fast as they can."},
+    {RUN, "duration", "T", "end the run after T, with or without RECORDS",
+     TIME(duration_ns, 0, 30 * DAY_NS), SHOWN("duration_s", "Duration, s"), .letter = 'T',
+     .details = "With RECORDS the run ends when the rows are in, or after T."},
+    {MEASURE | PREPARE, "stack-size", "BYTES", "stack of a session's thread",
+     BYTES(stack_bytes, 1 << 30), .default_text = "by adapter", .key = "stack_bytes"},
 
-    {ALL, "workload", "NAME|FILE", "a script: oltp, tpcb, ... (see append help)", TEXT(workload),
-     SHOWN("workload", "Workload"), .group = "Scripted workloads"},
+    {ALL, "workload", "NAME|FILE", "run a script: oltp, tpcb, ... (see append help)",
+     TEXT(workload), SHOWN("workload", "Workload"), .group = "Scripted workloads",
+     .details = "NAME is a script that is built in: `append help NAME` describes it. FILE has a "
+                "`/` in its name or ends in `.lua`.",
+     .page = "workloads.md"},
     {ALL, "set", "NAME=VALUE,...", "parameters of the script (append help NAME)", TEXTS(sets),
-     SHOWN("set", "Parameters set"), WITH_SCRIPT},
+     SHOWN("set", "Parameters set"), WITH_SCRIPT, .details = "May be given again."},
     {RUN, "transactions", "N", "end after N transactions of all sessions",
      COUNT(transactions, PLAN_RECORDS_MAX), SHOWN("transactions", "Transactions, at most"),
      WITH_SCRIPT},
-    {RUN, "warm-up", "T", "what begins in the first T is in no figure (0)",
-     TIME(warm_up_ns, 0, DAY_NS), SHOWN("warm_up_s", "Warm-up, s"), WITH_SCRIPT},
-    {LOAD, "tries", "N", "tries of a transaction; 0: until it is through", OTHER(tries),
+    {RUN, "warm-up", "T", "exclude the first T from all figures", TIME(warm_up_ns, 0, DAY_NS),
+     .default_text = "0", SHOWN("warm_up_s", "Warm-up, s"), WITH_SCRIPT},
+    {LOAD, "tries", "N", "tries of a transaction; 0: until it succeeds", OTHER(tries),
      .max = TRIES_MAX, .store = store_tries, SHOWN("tries", "Tries of a transaction, at most"),
-     WITH_SCRIPT},
-    {RUN, "late", "T", "with --rate: skip what is late by more (never)", TIME(late_ns, 0, DAY_NS),
-     SHOWN("late_s", "Skipped when late by, s"), WITH_SCRIPT},
-    {RUN, "max-failed", "N|P%", "transactions that may fail, else exit 1 (0)", OTHER(max_failed),
-     .max = PLAN_RECORDS_MAX, .store = store_max_failed,
+     WITH_SCRIPT, .details = "The default is the script's."},
+    {RUN, "late", "T", "with --rate: skip transactions later than T", TIME(late_ns, 0, DAY_NS),
+     SHOWN("late_s", "Skipped when late by, s"), WITH_SCRIPT,
+     .details = "A transaction that begins more than T after its due time is skipped and counted. "
+                "Without the option every transaction begins."},
+    {RUN, "max-failed", "N|P%", "transactions that may fail without exit code 1", OTHER(max_failed),
+     .max = PLAN_RECORDS_MAX, .store = store_max_failed, .default_text = "0",
      SHOWN("max_failed", "Transactions that may fail"), WITH_SCRIPT},
-    {MEASURE, "prepared", "yes|no", "prepare the statements (yes), or send text",
+    {MEASURE, "prepared", "yes|no", "prepare the statements, or send them as text",
      CHOICE(is_unprepared, prepared_words), SHOWN("prepared", "Statements prepared"), WITH_SCRIPT},
 
     {RUN, "no-check", NULL, "run although a limit is certain to be hit", FLAG(is_unchecked),
-     SHOWN("no_check", "No check of limits"), .group = "Limits and faults"},
-    {RUN, "min-sessions", "N|N%", "sessions that must be up for the run to go on (1)",
-     SESSIONS(min_sessions), .store = store_min_sessions,
+     SHOWN("no_check", "No check of limits"), .group = "Limits and faults",
+     .details = "Without it append refuses the run.", .page = "limits.md"},
+    {RUN, "min-sessions", "N|N%", "sessions that must be up for the run to go on",
+     SESSIONS(min_sessions), .store = store_min_sessions, .default_text = "1",
      SHOWN("min_sessions", "Sessions required")},
-    {RUN, "on-drop", "continue|stop|reconnect", "when a session is lost (continue)",
-     CHOICE(drop_policy, drop_words), .store = store_on_drop, SHOWN("on_drop", "On drop")},
-    {LOAD, "host-policy", "spread|first|random", "host of several to begin at (spread)",
-     CHOICE(host_policy, host_words), SHOWN("host_policy", "Host policy")},
-    {RUN, "timeout", "T", "cut off a call that takes longer (no limit)",
-     TIME(timeout_ns, 100 * MS, DAY_NS), SHOWN("timeout_s", "Timeout of a call, s")},
-    {RUN, "verify", "count|rows", "what is checked against the ledger (count)",
-     CHOICE(verify_mode, verify_words), SHOWN("verify", "Verified")},
-    {RUN | CHECK, "idle", "N", "extra sessions that only stay connected (0)",
-     SESSIONS(idle_sessions), .shows_zero = true, SHOWN("idle_sessions", "Idle sessions")},
-    {RUN, "churn", "N", "reconnect after every N batches (off)", COUNT(churn_batches, UINT32_MAX),
-     SHOWN("churn_batches", "Churn, batches"), WITHOUT_SCRIPT},
+    {RUN, "on-drop", "continue|stop|reconnect", "when a session is lost",
+     CHOICE(drop_policy, drop_words), .store = store_on_drop, SHOWN("on_drop", "On drop"),
+     .details = "`continue`: the session ends alone. `stop`: the run ends. `reconnect`: the "
+                "session connects again, and gives up after " DIGITS(
+                    RECONNECT_TRIES) " failed "
+                                     "connects in a row; `reconnect:TRIES` sets another number.",
+     .page = "faults.md"},
+    {LOAD, "host-policy", "spread|first|random", "host that a session begins at",
+     CHOICE(host_policy, host_words), SHOWN("host_policy", "Host policy"),
+     .details = "`spread`: session i begins at host i mod n. `first`: every session begins at the "
+                "first host. `random`: the host is drawn from the seed.",
+     .page = "databases.md#several-hosts"},
+    {RUN, "timeout", "T", "cut off a call that takes longer", TIME(timeout_ns, 100 * MS, DAY_NS),
+     .default_text = "no limit", SHOWN("timeout_s", "Timeout of a call, s"),
+     .details = "A call is an append, a read or a verification. The connection then counts as "
+                "lost, and `--on-drop` applies.",
+     .page = "faults.md#a-time-limit-for-calls"},
+    {RUN, "verify", "count|rows", "what is compared with the ledger",
+     CHOICE(verify_mode, verify_words), SHOWN("verify", "Verified"),
+     .details = "`count`: `count(*)` before and after the run. `rows`: also every row, by its "
+                "identity.",
+     .page = "faults.md"},
+    {RUN | CHECK, "idle", "N", "extra sessions that only stay connected", SESSIONS(idle_sessions),
+     .default_text = "0", .shows_zero = true, SHOWN("idle_sessions", "Idle sessions")},
+    {RUN, "churn", "N", "reconnect after every N batches", COUNT(churn_batches, UINT32_MAX),
+     .default_text = "off", SHOWN("churn_batches", "Churn, batches"), WITHOUT_SCRIPT},
 
-    {SEARCH, "first", "N", "sessions of the first level (10)", SESSIONS(search.first),
-     SHOWN("first", "First level, sessions"), .group = "The search"},
-    {SEARCH, "hold", "T", "how long a level is held (5)", TIME(search.hold_ns, 0, DAY_NS),
-     .usual = 5 * SECOND, SHOWN("hold_s", "Hold, s")},
-    {SEARCH, "max-sessions", "N", "most sessions (what this machine holds)",
-     SESSIONS(search.max_sessions), SHOWN("max_sessions", "Sessions, at most")},
-    {SEARCH, "max-time", "T", "end the search after a time (10m)",
-     TIME(search.max_time_ns, 0, 30 * DAY_NS), .usual = 600 * SECOND, .key = "max_time_s"},
-    {SEARCH, "max-memory", "SIZE", "most memory of this machine in use (90 %)",
-     BYTES(search.max_memory_bytes, UINT64_C(1) << 50), .key = "max_memory_bytes"},
+    {SEARCH, "first", "N", "sessions of the first level", SESSIONS(search.first),
+     .default_text = DIGITS(SEARCH_FIRST_SESSIONS), SHOWN("first", "First level, sessions"),
+     .group = "The search"},
+    {SEARCH, "hold", "T", "how long each level is held", TIME(search.hold_ns, 0, DAY_NS),
+     .default_number = 5 * SECOND, SHOWN("hold_s", "Hold, s")},
+    {SEARCH, "max-sessions", "N", "most sessions to try", SESSIONS(search.max_sessions),
+     .default_text = "what this machine allows", SHOWN("max_sessions", "Sessions, at most")},
+    {SEARCH, "max-time", "T", "end the search after T", TIME(search.max_time_ns, 0, 30 * DAY_NS),
+     .default_number = 600 * SECOND, .key = "max_time_s"},
+    {SEARCH, "max-memory", "SIZE", "most memory in use on this machine",
+     BYTES(search.max_memory_bytes, UINT64_C(1) << 50), .default_text = "90 %",
+     .key = "max_memory_bytes"},
     {SEARCH, "max-rows", "N", "end the search after N rows",
      COUNT(search.max_rows, PLAN_RECORDS_MAX), SHOWN("max_rows", "Rows, at most")},
-    {SEARCH, "max-bytes", "SIZE", "end it when the values of its rows reach SIZE (2G)",
-     BYTES(search.max_bytes, UINT64_C(1) << 50), .key = "max_bytes"},
-    {SEARCH, "p99", "T", "name the level where append's p99 passes T",
+    {SEARCH, "max-bytes", "SIZE", "end the search after SIZE of values",
+     BYTES(search.max_bytes, UINT64_C(1) << 50), .default_text = "2G", .key = "max_bytes"},
+    {SEARCH, "p99", "T", "report the level where append's p99 exceeds T",
      TIME(search.p99_bound_ns, 0, DAY_NS), SHOWN("p99_s", "Bound of append's p99, s")},
 
     {RUN, "expect", "BOUNDS", "exit 5 unless met: 'throughput>=50k, lost==0'", TEXTS(expected),
-     .key = "expect", .group = "Expectations"},
-    {RUN_ALONE, "junit", "FILE", "outcome and expectations as JUnit XML", TEXT(junit), OF(CALL),
-     .key = "junit"},
-    {RUN_ALONE, "ycsb-out", "FILE", "what YCSB prints of a run", TEXT(ycsb), OF(CALL),
-     .key = "ycsb_out", WITH_SCRIPT},
-    {COMPARE, "fail-if", "BOUNDS", "exit 5 when B/A is: 'throughput<0.95'", OTHER(compare.fail_if),
-     .store = store_fail_if},
-    {COMPARE, "threshold", "N%", "smaller differences do not count (5%)", OTHER(compare.threshold),
-     .store = store_threshold},
+     .key = "expect", .group = "Expectations", .details = "May be given again.",
+     .page = "ci.md#expectations"},
+    {RUN_ALONE, "junit", "FILE", "write outcome and expectations as JUnit XML", TEXT(junit),
+     OF(CALL), .key = "junit", .details = "An existing FILE is replaced."},
+    {RUN_ALONE, "ycsb-out", "FILE", "write the figures as YCSB prints them", TEXT(ycsb), OF(CALL),
+     .key = "ycsb_out", WITH_SCRIPT, .details = "An existing FILE is replaced.",
+     .page = "workloads.md#ycsb-1"},
+    {COMPARE, "fail-if", "BOUNDS", "exit 5 if a ratio B/A is: 'throughput<0.95'",
+     OTHER(compare.fail_if), .store = store_fail_if,
+     .details = "BOUNDS are figures with a comparison, as in `--expect`, without a unit.",
+     .page = "compare.md"},
+    {COMPARE, "threshold", "N%", "ignore smaller differences", OTHER(compare.threshold),
+     .store = store_threshold, .default_text = DIGITS(THRESHOLD_PERCENT) "%"},
 
-    {RUN, "sample-interval", "T", "CPU and memory, a sample every T (3)",
-     TIME(sample_interval_ns, 100 * MS, DAY_NS), .usual = 3 * SECOND,
+    {RUN, "sample-interval", "T", "time between samples of CPU and memory",
+     TIME(sample_interval_ns, 100 * MS, DAY_NS), .default_number = 3 * SECOND,
      SHOWN("sample_interval_s", "Sample interval, s"), .group = "Measuring and reporting"},
-    {SEARCH, "sample-interval", "T", "CPU and memory (1, at most half of --hold)",
-     TIME(sample_interval_ns, 100 * MS, DAY_NS)},
+    {SEARCH, "sample-interval", "T", "time between samples",
+     TIME(sample_interval_ns, 100 * MS, DAY_NS), .default_text = "1s, at most half of --hold"},
     {RUN | CHECK, "io-trace", "[=full|requests|try]", "trace each I/O of the server, by layer",
-     CHOICE(io_trace, io_trace_words), .store = store_io_trace, SHOWN("io_trace", "I/O trace")},
-    {MEASURE, "server-pid", "PID[!]", "server's process (found by its port); !: unchecked",
-     COUNT(server_pid, INT32_MAX), .store = store_server_pid, OF(PLACE), .key = "server_pid",
-     OF_SERVER},
-    {MEASURE, "server-cgroup", "DIR", "server's cgroup folder, for its memory", TEXT(server_cgroup),
-     OF(PLACE), .key = "server_cgroup", OF_SERVER},
-    {MEASURE, "data-directory", "DIR", "server's files, whose disk is measured (asked of it)",
-     TEXT(data_directory), OF(PLACE), .key = "data_directory", OF_SERVER},
-    {LOAD, "out", "DIR", "folder of the files (append-runs/...)", TEXT(out), OF(CALL)},
-    {REPORT, "out", "FILE", "the page (report.html)", TEXT(out)},
-    {RUN_ALONE | PREPARE, "progress", "T", "a line of progress every T",
-     TIME(progress_ns, SECOND, DAY_NS), .key = "progress_s", .letter = 'P'},
-    {ALL, "quiet", NULL, "no progress", FLAG(is_quiet), OF(CALL), .key = "quiet", .letter = 'q'},
-    {MEASURE | REPORT | COMPARE, "json", NULL, "report as JSON on standard output", FLAG(is_json),
-     OF(CALL), .key = "json"},
-    {RUN_ALONE, "plan", NULL, "print the plan and end", FLAG(is_plan_only)},
-    {RUN_ALONE, "version", NULL, "print versions and end", FLAG(is_version), .letter = 'V'},
+     CHOICE(io_trace, io_trace_words), .store = store_io_trace, SHOWN("io_trace", "I/O trace"),
+     .details =
+         "`full`, also without a value, traces each read, write and fsync of the server's "
+         "processes and the "
+         "requests to the disk: the time in the file system, in the queue and at the device. "
+         "`requests` traces the requests alone, which costs less. `try` traces in full if this "
+         "machine allows tracing, else runs without. Tracing needs root, or CAP_BPF and "
+         "CAP_PERFMON.",
+     .page = "io.md"},
+    {MEASURE, "server-pid", "PID[!]", "server's process; with !: unchecked",
+     COUNT(server_pid, INT32_MAX), .store = store_server_pid, .default_text = "found by port",
+     OF(PLACE), .key = "server_pid", OF_SERVER,
+     .details = "The process and its children are measured. A process that does not hold the "
+                "server's port, and is not related to the process that does, is refused unless a "
+                "`!` follows the number."},
+    {MEASURE, "server-cgroup", "DIR", "server's cgroup folder, for its memory and CPU",
+     TEXT(server_cgroup), OF(PLACE), .key = "server_cgroup", OF_SERVER},
+    {MEASURE, "data-directory", "DIR", "server's files, whose disk is measured",
+     TEXT(data_directory), OF(PLACE), .key = "data_directory", OF_SERVER,
+     .details = "By default append asks the server."},
+    {LOAD, "out", "DIR", "new folder for the files", TEXT(out), .default_text = "append-runs/...",
+     OF(CALL)},
+    {REPORT, "out", "FILE", "file of the page", TEXT(out), .default_text = "report.html"},
+    {RUN_ALONE | PREPARE, "progress", "T", "print a line of progress every T",
+     TIME(progress_ns, SECOND, DAY_NS), .key = "progress_s", .letter = 'P',
+     .details = "By default progress is one line that is rewritten on a terminal, and elsewhere a "
+                "line with each sample."},
+    {ALL, "quiet", NULL, "print no progress", FLAG(is_quiet), OF(CALL), .key = "quiet",
+     .letter = 'q'},
+    {MEASURE | REPORT | COMPARE, "json", NULL, "print the report as JSON", FLAG(is_json), OF(CALL),
+     .key = "json", .details = "A run prints what is in its `run.json`."},
+    {RUN_ALONE, "plan", NULL, "print the plan and exit", FLAG(is_plan_only),
+     .details = "append connects only to recognise the database on a port."},
+    {RUN_ALONE, "version", NULL, "print versions and exit", FLAG(is_version), .letter = 'V',
+     .details = "Lists the adapters and the versions of their client libraries."},
     {ALL | REPORT | COMPARE, "help", NULL, "print this text (also -h alone)", FLAG(is_help)},
 
-    {MEASURE, "container", "NAME", "server's container, of docker or podman", TEXT(container),
-     .store = store_container, .key = "container", OF_SERVER, .group = "Watching a run"},
+    {MEASURE, "container", "NAME", "server's container, of Docker or Podman", TEXT(container),
+     .store = store_container, .key = "container", OF_SERVER, .group = "Watching a run",
+     .details = "The processes and the cgroup of the container are measured.",
+     .page = "watching.md"},
     {LOAD, "metrics", "[HOST:]PORT", "serve /metrics for Prometheus during the run", TEXT(metrics),
-     .store = store_metrics, OF(PLACE), .key = "metrics"},
-    {LOAD, "metrics-file", "FILE", "the same into a file, for node_exporter", TEXT(metrics_file),
-     .max = PLAN_PATH_BYTES, OF(PLACE), .key = "metrics_file"},
-    {RUN, "mark", "TIME=TEXT", "line in the charts (more: events.csv of the run)",
-     TEXTS(mark_texts), .store = store_mark, .key = "mark"},
+     .store = store_metrics, OF(PLACE), .key = "metrics",
+     .details = "Without HOST only this machine can read the metrics.", .page = "watching.md"},
+    {LOAD, "metrics-file", "FILE", "write the metrics to a file every second", TEXT(metrics_file),
+     .max = PLAN_PATH_BYTES, OF(PLACE), .key = "metrics_file",
+     .details = "FILE is for the textfile collector of node_exporter.", .page = "watching.md"},
+    {RUN, "mark", "TIME=TEXT", "labelled line in the charts", TEXTS(mark_texts),
+     .store = store_mark, .key = "mark",
+     .details = "TIME is " MOMENT_FORM ". May be given again. Lines of the run's `events.csv` are "
+                "marks also."},
 
-    {LOAD, "weights", "W,W,...", "share of the sessions of each rank (alike)", TEXT(weights),
-     .key = "weights", .group = "Several machines (mpirun)"},
-    {LOAD, "sample-only", "HOST", "its ranks carry no sessions, and sample the server",
-     TEXTS(sample_only), .key = "sample_only"},
+    {LOAD, "weights", "W,W,...", "share of the sessions of each rank", TEXT(weights),
+     .default_text = "equal", .key = "weights", .group = "Several machines (mpirun)",
+     .page = "several-machines.md"},
+    {LOAD, "sample-only", "HOST", "ranks on HOST only sample the server", TEXTS(sample_only),
+     .key = "sample_only", .details = "They carry no sessions.", .page = "several-machines.md"},
 
     {RUN_ALONE | SWEEP, "report", NULL, "write report.html with charts at the end", FLAG(is_report),
-     OF(CALL), .key = "report", .group = "Charts and report"},
-    {REPORT, "text", NULL, "charts as text on standard output, no page", FLAG(charts.is_text)},
-    {REPORT, "png", NULL, "also each chart as a PNG file beside the page", FLAG(charts.is_png)},
-    {REPORT, "x-axis", "time|rows", "what charts over time are drawn against (time)",
+     OF(CALL), .key = "report", .group = "Charts and report", .page = "report.md"},
+    {REPORT, "text", NULL, "print the charts as text, and write no page", FLAG(charts.is_text)},
+    {REPORT, "png", NULL, "also write each chart as a PNG file", FLAG(charts.is_png)},
+    {REPORT, "x-axis", "time|rows", "x axis of the charts over time",
      CHOICE(charts.x_axis, axis_words)},
     {REPORT, "all", NULL, "with several runs, also the charts of each", FLAG(charts.is_all)},
     {.name = NULL},
@@ -693,6 +795,23 @@ const struct option_entry *option_find(const char *name, enum command command)
     return NULL;
 }
 
+void option_describe_default(const struct option_entry *entry, char text[OPTION_DEFAULT_BYTES])
+{
+    const uint64_t number = entry->default_number;
+    const bool is_minutes = number % (60 * SECOND) == 0;
+    text[0] = '\0';
+    if (entry->default_text != NULL) {
+        snprintf(text, OPTION_DEFAULT_BYTES, "%s", entry->default_text);
+    } else if (entry->type == OPTION_CHOICE && !option_may_stand_alone(entry)) {
+        snprintf(text, OPTION_DEFAULT_BYTES, "%s", entry->words[number]);
+    } else if (entry->type == OPTION_TIME && number > 0) {
+        snprintf(text, OPTION_DEFAULT_BYTES, "%.0f%s",
+                 (double)number / (double)((is_minutes ? 60 : 1) * SECOND), is_minutes ? "m" : "s");
+    } else if (number > 0) {
+        snprintf(text, OPTION_DEFAULT_BYTES, "%s", UNITS_COUNT(number));
+    }
+}
+
 const struct option_entry *option_of_server(const struct plan *plan)
 {
     for (const struct option_entry *entry = option_table; entry->name != NULL; entry++) {
@@ -709,19 +828,19 @@ void options_init(struct plan *plan, enum command command)
 {
     *plan = (struct plan){.command = command,
                           .table_name = PLAN_DEFAULT_TABLE,
-                          .reconnect_tries = 20,
+                          .reconnect_tries = RECONNECT_TRIES,
                           .tries = UINT64_MAX,
-                          .compare.threshold = 0.05};
+                          .compare.threshold = THRESHOLD_PERCENT / 100.0};
     for (const struct option_entry *entry = option_table; entry->name != NULL; entry++) {
-        if (entry->usual != 0) {
-            set_number(entry, plan, entry->usual);
+        if (entry->default_number != 0) {
+            set_number(entry, plan, entry->default_number);
         }
     }
     if (command == COMMAND_FIND_MAX) {
         plan->is_search = true;
-        /* count(*) gets slower as the table grows, which is not for the number of sessions */
+        /* count(*) slows down as the table grows, whatever the number of sessions */
         plan->read_mode = READ_NONE;
-        plan->sample_interval_ns = 0; /* by the length of a hold */
+        plan->sample_interval_ns = 0; /* depends on --hold */
     }
 }
 
@@ -729,27 +848,27 @@ enum exit_code option_take(struct plan *plan, const struct option_entry *entry, 
                            struct error *error)
 {
     if (plan->given_count == PLAN_GIVEN_MAX) {
-        return usage_refuse(error, "more than %d options", PLAN_GIVEN_MAX);
+        return usage_refuse(error, "more than %d options are given", PLAN_GIVEN_MAX);
     }
     plan->given[plan->given_count++] = (struct given_option){entry, value};
-    return (entry->store != NULL ? entry->store : store_usual)(entry, plan, value, error);
+    return (entry->store != NULL ? entry->store : store_by_type)(entry, plan, value, error);
 }
 
-/* What getopt does not take. What stands behind an '=' may be a password. */
+/* Refuses a word that getopt does not accept. The text after an '=' may be a password. */
 static enum exit_code refuse_option(const struct command_form *form, int code, const char *word,
                                     struct error *error)
 {
     if (code == PASSWORD_OPTION || strncmp(word, "--pass", strlen("--pass")) == 0) {
         return usage_refuse(error,
-                            "a password does not belong on the command line, where everybody "
-                            "can read it: use --password-file FILE or APPEND_PASSWORD");
+                            "every user of this machine could read a password on the command "
+                            "line: use --password-file FILE or APPEND_PASSWORD");
     }
     if (code == ':') {
         return usage_refuse(error, "%s needs a value: see append --help", word);
     }
     if (optopt >= '0' && optopt <= '9') {
         return usage_refuse(
-            error, "'%.40s' is no count: SESSIONS and RECORDS are whole numbers from 1", word);
+            error, "'%.40s' is not a count: SESSIONS and RECORDS are whole numbers from 1", word);
     }
     if (optopt >= FIRST_LONG) {
         return usage_refuse(error, "%.*s takes no value", (int)strcspn(word, "="), word);
@@ -761,8 +880,8 @@ static enum exit_code refuse_option(const struct command_form *form, int code, c
     struct nearest nearest = {.word = name};
     snprintf(name, sizeof name, "%.*s", (int)strcspn(word + 2, "="), word + 2);
     for (const struct option_entry *entry = option_table; entry->name != NULL; entry++) {
-        if (strcmp(entry->name, name) == 0) { /* another command's */
-            return usage_refuse(error, "--%s is no option of '%s': see append help%s%s", name,
+        if (strcmp(entry->name, name) == 0) { /* an option of another command */
+            return usage_refuse(error, "--%s is not an option of '%s': see append help%s%s", name,
                                 form->usage, form->name == NULL ? "" : " ",
                                 form->name == NULL ? "" : form->name);
         }
@@ -783,23 +902,23 @@ static enum exit_code parse_count(const char *name, const char *text, uint64_t m
         return EXIT_CODE_OK;
     }
     char shown[SHOWN_BYTES];
-    target_redact(text, shown, sizeof shown); /* it may be a target out of its place */
+    target_redact(text, shown, sizeof shown); /* the word may be a misplaced target */
     return usage_refuse(error, "%s '%.40s' is not a whole number from 1 to %s (10000000 or 10M)",
                         name, shown, UNITS_COUNT(max));
 }
 
-/* Whether a word can only be a target: a URL, "adapter:...", or HOST:PORT. */
+/* Returns whether a word can only be a target: a URL, "adapter:...", or HOST:PORT. */
 static bool is_target(const char *word)
 {
     const char *const colon = strrchr(word, ':');
     uint16_t port;
-    bool is = strstr(word, "://") != NULL ||
-              (colon != NULL && url_parse_port(colon + 1, &port) && port > 0);
+    bool has_form = strstr(word, "://") != NULL ||
+                    (colon != NULL && url_parse_port(colon + 1, &port) && port > 0);
     for (const struct adapter *const *a = registry_adapters; *a != NULL; a++) {
         const size_t length = strlen((*a)->name);
-        is = is || (strncmp(word, (*a)->name, length) == 0 && word[length] == ':');
+        has_form = has_form || (strncmp(word, (*a)->name, length) == 0 && word[length] == ':');
     }
-    return is;
+    return has_form;
 }
 
 static bool is_listening(uint16_t port)
@@ -807,16 +926,16 @@ static bool is_listening(uint16_t port)
     const struct sockaddr_in address = {
         .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     const int sock = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    const bool is =
+    const bool is_connected =
         sock >= 0 && connect(sock, (const struct sockaddr *)&address, sizeof address) == 0;
     if (sock >= 0) {
         close(sock);
     }
-    return is;
+    return is_connected;
 }
 
-/* Where a port is most likely meant, a run of so many rows elsewhere would surprise. With a script,
- * whose runs seldom have RECORDS, any port is. */
+/* Refuses RECORDS that look like the port of a server: a run of that many rows on SQLite would be a
+ * surprise. With a script any port is refused, because runs with a script seldom have RECORDS. */
 static enum exit_code refuse_port(const struct plan *plan, const char *word, struct error *error)
 {
     uint16_t port = 0;
@@ -825,14 +944,14 @@ static enum exit_code refuse_port(const struct plan *plan, const char *word, str
     }
     if (plan->workload != NULL) {
         return usage_refuse(error,
-                            "%s is a port or RECORDS: give --duration T or --transactions N for "
-                            "the server on that port, or RECORDS and then a target",
+                            "%s is a port or RECORDS: add --duration T or --transactions N for "
+                            "the server on that port, or write RECORDS and then a target",
                             word);
     }
     for (const struct adapter *const *a = registry_adapters; *a != NULL; a++) {
         if ((*a)->default_port == port) {
             return usage_refuse(error,
-                                "%s stands where RECORDS does and is the port of %s: write "
+                                "%s stands in the place of RECORDS but is the port of %s: write "
                                 "localhost:%s for the server, or RECORDS and then a target",
                                 word, (*a)->name, word);
         }
@@ -845,8 +964,8 @@ static enum exit_code refuse_port(const struct plan *plan, const char *word, str
                : EXIT_CODE_OK;
 }
 
-/* RECORDS can be left out where something else ends the run. A number alone is RECORDS, and a port
- * comes behind; for a script that something else ends it is the target. */
+/* Reads SESSIONS, RECORDS, TARGET or folders. RECORDS can be left out if an option ends the run. A
+ * single number after SESSIONS is RECORDS; with a script that an option ends, it is the target. */
 static enum exit_code parse_operands(struct plan *plan, const struct command_form *form, int count,
                                      char *const *operands, struct error *error)
 {
@@ -855,14 +974,14 @@ static enum exit_code parse_operands(struct plan *plan, const struct command_for
         return usage_refuse(error, "too few operands: use %s, see append --help", form->usage);
     }
     if (folders > form->folders_most) {
-        return usage_refuse(error, "too many operands: use %s (at most %zu), see append --help",
+        return usage_refuse(error, "too many operands: use %s with at most %zu, see append --help",
                             form->usage, form->folders_most);
     }
     for (size_t i = 0; i < folders; i++) {
         char shown[SHOWN_BYTES];
         target_redact(operands[i], shown, sizeof shown);
         if (strncmp(shown, operands[i], strlen(shown)) != 0 && access(operands[i], F_OK) != 0) {
-            return usage_refuse(error, "'%s' is a target, not a folder of a run", shown);
+            return usage_refuse(error, "'%s' is a target, not the folder of a run", shown);
         }
     }
     plan->folders = operands;
@@ -874,20 +993,20 @@ static enum exit_code parse_operands(struct plan *plan, const struct command_for
     const bool is_prepare = form->command == COMMAND_PREPARE;
     uint16_t port;
     const bool is_number = count == 1 && url_parse_port(operands[0], &port) && !is_listening(port);
-    if (is_prepare && plan->sessions == 0 && count < 2 && !is_number) { /* one is the target */
+    if (is_prepare && plan->sessions == 0 && count < 2 && !is_number) { /* only the target */
         const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
         plan->sessions = cpus > 0 ? (unsigned)cpus : 1;
     }
     const bool has_sessions =
         (is_run || form->command == COMMAND_CHECK || is_prepare) && plan->sessions == 0;
     if (has_sessions && count > 0 && is_target(operands[0])) {
-        return usage_refuse(error, "SESSIONS is missing before the target: use %s", form->usage);
+        return usage_refuse(error, "SESSIONS is missing before the target: %s", form->usage);
     }
     const int first = has_sessions ? 1 : 0;
     const bool is_bounded = plan->duration_ns != 0 || plan->transactions != 0;
     const bool can_lack_records = !is_run || is_bounded || plan->workload != NULL;
     uint64_t number;
-    /* what a script appends is bounded in other ways: then one operand is its target */
+    /* a script that an option ends needs no RECORDS: a single operand is then the target */
     const bool may_be_records = count == first + 1 &&
                                 units_parse_count(operands[first], UINT64_MAX, &number) &&
                                 (plan->workload == NULL || !is_bounded);
@@ -895,11 +1014,10 @@ static enum exit_code parse_operands(struct plan *plan, const struct command_for
     const int least = first + (can_lack_records ? 0 : 1);
     const int most = first + (has_records ? 1 : 0) + 1;
     if (count < least || count > most) {
+        const char *usage = plan->workload != NULL ? FORM_OF_SCRIPT : FORM_OF_DURATION;
         return usage_refuse(error, "%s operands: use %s, see append --help",
                             count < least ? "too few" : "too many",
-                            !is_run || !can_lack_records ? form->usage
-                            : plan->workload != NULL     ? FORM_OF_SCRIPT
-                                                         : FORM_OF_DURATION);
+                            is_run && can_lack_records ? usage : form->usage);
     }
     enum exit_code code = EXIT_CODE_OK;
     if (has_sessions) {
@@ -924,16 +1042,16 @@ static enum exit_code parse(struct plan *plan, const struct command_form *form, 
                             char **argv, struct error *error)
 {
     struct option longs[COUNT_OF(option_table) + 1];
-    char letters[2 * COUNT_OF(option_table) + 2] = ":"; /* a missing value is told apart */
+    char letters[2 * COUNT_OF(option_table) + 2] = ":"; /* a missing value returns ':' */
     char *letter = letters + 1;
     size_t count = 0;
     for (const struct option_entry *entry = option_table; entry->name != NULL; entry++) {
         if (option_is_of(entry, form->command)) {
+            const int value_form =
+                option_may_stand_alone(entry) ? optional_argument : required_argument;
             longs[count++] = (struct option){
                 .name = entry->name,
-                .has_arg = entry->argument == NULL         ? no_argument
-                           : option_may_stand_alone(entry) ? optional_argument
-                                                           : required_argument,
+                .has_arg = entry->argument == NULL ? no_argument : value_form,
                 .val = FIRST_LONG + (int)(entry - option_table),
             };
             if (entry->letter != '\0') {
@@ -944,11 +1062,11 @@ static enum exit_code parse(struct plan *plan, const struct command_form *form, 
         }
     }
     *letter = '\0';
-    /* else getopt takes it for an abbreviation, and the password for the name of a file */
+    /* else getopt reads --password as --password-file, and the password as the name of a file */
     longs[count++] = (struct option){"password", optional_argument, NULL, PASSWORD_OPTION};
     longs[count] = (struct option){0};
     opterr = 0;
-    optind = 0; /* getopt forgets the words of an earlier call, which 1 does not make it do */
+    optind = 0; /* unlike 1, makes getopt forget the words of an earlier call */
     int code;
     while ((code = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
         const struct option_entry *entry = option_table;
@@ -957,8 +1075,8 @@ static enum exit_code parse(struct plan *plan, const struct command_form *form, 
             entry++;
         }
         entry += code < FIRST_LONG ? 0 : code - FIRST_LONG;
-        /* -h HOST is pgbench's and psql's; without a host, or where none is taken, it asks for
-         * help, and so does their -? */
+        /* as in psql, -h HOST names the host; -h without a host, or for a command that has no
+         * host, asks for help, as -? does */
         if ((code == '?' || code == ':') && (optopt == 'h' || optopt == '?')) {
             plan->is_help = true;
         } else if (entry->name == NULL) {
@@ -979,7 +1097,7 @@ enum exit_code options_parse(struct plan *plan, const struct command_form *form,
     options_init(plan, form->command);
     const enum exit_code code = parse(plan, form, argc, argv, error);
     for (int i = 1; i < argc && code != EXIT_CODE_OK; i++) {
-        /* also behind the option that is wrong */
+        /* also after the option that is wrong */
         plan->is_json = plan->is_json || strcmp(argv[i], "--json") == 0;
     }
     return code;

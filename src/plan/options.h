@@ -1,7 +1,7 @@
 /*
- * The one table of options. Parsing, --help, the manual page, completions, the plan in run.json,
- * the settings in the page and what a sweep passes on and compares when it resumes are read from
- * it.
+ * The table of options. Parsing, --help, the manual page, docs/options.md, the completions, the
+ * plan in run.json and the settings in the report's page all read this table. A sweep uses it to
+ * know which options it passes on to its runs and which options must stay the same when it resumes.
  */
 #ifndef PLAN_OPTIONS_H
 #define PLAN_OPTIONS_H
@@ -9,103 +9,113 @@
 #include "plan/plan.h"
 
 enum {
-    COMMANDS_ALL = COMMAND_RUN | COMMAND_CHECK | COMMAND_FIND_MAX | COMMAND_PREPARE |
-                   COMMAND_CLEANUP, /* that connect */
+    /* The commands that connect to a database. */
+    COMMANDS_ALL =
+        COMMAND_RUN | COMMAND_CHECK | COMMAND_FIND_MAX | COMMAND_PREPARE | COMMAND_CLEANUP,
+    OPTION_DEFAULT_BYTES = 64,
 };
 
 enum option_type {
     OPTION_FLAG,   /* bool */
     OPTION_COUNT,  /* unsigned integer of any width: 1 to max */
     OPTION_BYTES,  /* uint64_t or size_t: 1 to max */
-    OPTION_TIME,   /* int64_t, nanoseconds: min, or above 0, to max */
-    OPTION_CHOICE, /* enum that counts the words from 0 */
-    OPTION_TEXT,   /* const char *: not empty; shorter than max bytes, unless that is 0 */
+    OPTION_TIME,   /* int64_t in nanoseconds: at least min and above 0, at most max */
+    OPTION_CHOICE, /* enum whose values count the choices from 0 */
+    OPTION_TEXT,   /* const char *: not empty, shorter than max bytes; max 0: of any length */
     OPTION_TEXTS,  /* struct plan_texts */
-    OPTION_OTHER,  /* a type of its own, with a function that stores it */
+    OPTION_OTHER,  /* any other type; the entry has a store function */
 };
 
-/* What an option is about, which decides what a sweep does with it. */
+/* What an option describes. A sweep treats its options by their scope. */
 enum option_scope {
-    OPTION_OF_RUN,   /* passed on to the runs; the same in all calls of a sweep */
-    OPTION_OF_SWEEP, /* not passed on; the same in all calls */
-    OPTION_OF_PLACE, /* where things are: passed on, and may be another when a sweep resumes */
-    OPTION_OF_CALL,  /* how this call reports: neither passed on nor kept */
+    OPTION_OF_RUN,   /* passed on to the runs; must stay the same when the sweep resumes */
+    OPTION_OF_SWEEP, /* not passed on; must stay the same when the sweep resumes */
+    OPTION_OF_PLACE, /* where things are: passed on; may change when the sweep resumes */
+    OPTION_OF_CALL,  /* how this call reports: neither passed on nor saved */
 };
 
-/* Whether an option goes with --workload. */
+/* Whether an option can be combined with --workload. */
 enum option_work {
     OPTION_WITH_ANY,
     OPTION_WITHOUT_SCRIPT,
-    OPTION_WITH_OWN_ROWS, /* without a script, or with one that leaves its rows to append */
+    OPTION_WITH_OWN_ROWS, /* without a script, or with a script whose rows append makes */
     OPTION_WITH_SCRIPT,
 };
 
 struct option_entry {
-    unsigned commands; /* that take it: enum command, or-ed */
+    unsigned commands; /* that take the option: enum command, or-ed */
     const char *name;
-    const char *argument; /* NULL: the option takes none; "[=...]": it may have none */
-    const char *help;
+    const char *argument; /* NULL: no value; "[=...]": the value is optional */
+    const char *help;     /* a few words, for a line of --help and for the completions */
     enum option_type type;
-    uint16_t offset; /* in struct plan */
-    uint16_t bytes;
+    uint16_t offset; /* of the value in struct plan */
+    uint16_t bytes;  /* size of the value */
     uint64_t min;
     uint64_t max;
-    uint64_t usual; /* number when it is not given */
-    const char *const *words;
-    /* In place of what the type would do. */
+    uint64_t default_number;  /* 0: the value stays 0 unless the option is given */
+    const char *default_text; /* the default in words; NULL: see option_describe_default */
+    const char *const *words; /* of a CHOICE, ends with NULL */
     enum exit_code (*store)(const struct option_entry *entry, struct plan *plan, const char *value,
-                            struct error *error);
+                            struct error *error); /* NULL: the type decides how to store */
     enum option_scope scope;
     enum option_work work;
-    char letter;       /* pgbench's, with its meaning; '\0': none */
-    const char *key;   /* in the plan of run.json, "target.host" in an object; NULL: not there */
-    const char *label; /* in the page; NULL: not there */
-    const char *group; /* heading in --help; NULL: that of the entry before */
-    bool shows_zero;   /* in run.json 0 is a value, not null */
-    bool is_of_server; /* has no meaning where there is none */
+    char letter;         /* short option, with pgbench's meaning; '\0': no short option */
+    const char *key;     /* in the plan of run.json, "target.host" in an object; NULL: left out */
+    const char *label;   /* in the report's page; NULL: left out */
+    const char *group;   /* heading in --help; NULL: the heading of the entry before */
+    bool shows_zero;     /* run.json shows 0 as a value, not as null */
+    bool is_of_server;   /* has no meaning for an embedded database */
+    const char *details; /* whole sentences that follow `help` in the manual page and in
+                            docs/options.md, literal text in `backquotes`; NULL: nothing to add */
+    const char *page;    /* "faults.md#a-section", a file of docs that says more; NULL: no file */
 };
 
-/* In the order of --help; ends with an entry whose name is NULL. */
+/* The options in the order of --help. The last entry's name is NULL. */
 extern const struct option_entry option_table[];
 
-extern const char *const io_trace_words[]; /* "off", "full", "requests", "try" */
+/* "off", "full", "requests", "try": names of enum io_trace. */
+extern const char *const io_trace_words[];
 
-/* True when the command takes the option. A sweep takes what its runs do. */
+/* Returns whether the command takes the option. A sweep takes the options of its runs. */
 bool option_is_of(const struct option_entry *entry, enum command command);
 
-/* Whether it can be given without a value. */
+/* Returns whether the option can be given without a value. */
 bool option_may_stand_alone(const struct option_entry *entry);
 
-/* The option of the command with this name; NULL: there is none. */
+/* Returns the command's option with this name; NULL: unknown option. */
 const struct option_entry *option_find(const char *name, enum command command);
 
-/* The defaults of every option. */
+/* Writes the default as --help shows it, "64" or "30 s"; "" when there is nothing to show. */
+void option_describe_default(const struct option_entry *entry, char text[OPTION_DEFAULT_BYTES]);
+
+/* Resets *plan to the defaults of all options. */
 void options_init(struct plan *plan, enum command command);
 
-/* Checks and stores a value, NULL for an option that takes none, and remembers what was given.
- * EXIT_CODE_USAGE: *error says what would be right. */
+/* Checks and stores a value, and records the option in plan->given. `value` is NULL for an option
+ * without a value. EXIT_CODE_USAGE: *error says what would be right. */
 enum exit_code option_take(struct plan *plan, const struct option_entry *entry, const char *value,
                            struct error *error);
 
-/* The value of FLAG, COUNT, BYTES, TIME and CHOICE. */
+/* Returns the value of a FLAG, COUNT, BYTES, TIME or CHOICE option. */
 uint64_t option_number(const struct option_entry *entry, const struct plan *plan);
 
-/* Where the value is. */
+/* Returns the address of the option's value in *plan. */
 const void *option_at(const struct option_entry *entry, const struct plan *plan);
 
-/* The first option of a server that was given; NULL: none. */
+/* Returns the first given option that has no meaning for an embedded database; NULL: there is
+ * no such option. */
 const struct option_entry *option_of_server(const struct plan *plan);
 
 /* How a command is called. */
 struct command_form {
     enum command command;
-    const char *name;     /* first word on the command line; NULL: none */
+    const char *name;     /* first word on the command line; NULL: a run, which needs no name */
     const char *usage;    /* "append check SESSIONS [TARGET]", without options */
-    size_t folders_least; /* of runs that it takes instead of a target */
-    size_t folders_most;  /* 0: it takes a target */
+    size_t folders_least; /* number of run folders that the command takes instead of a target */
+    size_t folders_most;  /* 0: the command takes a target */
 };
 
-/* Reads the argv of a command into *plan; argv[0] is not looked at. */
+/* Reads a command's argv into *plan. argv[0] is skipped. EXIT_CODE_USAGE: *error says why. */
 enum exit_code options_parse(struct plan *plan, const struct command_form *form, int argc,
                              char **argv, struct error *error);
 

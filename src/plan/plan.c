@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 #include <unistd.h>
 
 #include "adapters/registry.h"
@@ -18,14 +19,13 @@
 
 enum {
     SCHEMA_FILE_BYTES_MAX = 1 << 20,
-    SEARCH_FIRST_SESSIONS = 10,
     QUOTAS_SHOWN_MAX = 20,
     SCRIPT_NAME_SHOWN = 60,
 };
 
 #define NAME_BYTES "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
 
-/* Every hold has a sample of its own when there are two in its time. */
+/* find-max takes at least two samples in the time of a hold, so that each hold has its own. */
 #define SEARCH_SAMPLE_NS MONO_NS_PER_S
 #define SEARCH_SAMPLE_LEAST_NS (100 * MONO_NS_PER_MS)
 
@@ -68,14 +68,14 @@ static bool has_param(const struct script *script, const char *name)
     return i < script->param_count;
 }
 
-/* An option that means nothing to the script, or to a run without one, is refused: silence would
- * let the user think that it did something. */
+/* Refuses options that have no effect with the script, or without a script: the user must not
+ * believe that they had an effect. */
 static enum exit_code check_given(const struct plan *plan, struct error *error)
 {
     const struct script *script = plan->script;
     for (size_t i = 0; i < plan->given_count; i++) {
         const struct option_entry *entry = plan->given[i].entry;
-        /* what --verify does with its usual value is done for scripts, too */
+        /* --verify count also applies to scripts */
         const bool is_rows = strcmp(entry->name, "verify") == 0 && plan->verify_mode == VERIFY_ROWS;
         if (script == NULL && entry->work == OPTION_WITH_SCRIPT) {
             return usage_refuse(error, "--%s needs --workload: see append help", entry->name);
@@ -83,17 +83,16 @@ static enum exit_code check_given(const struct plan *plan, struct error *error)
         if (script != NULL && entry->work == OPTION_WITHOUT_SCRIPT &&
             plan->command != COMMAND_PREPARE) {
             const bool is_param = has_param(script, entry->name);
-            return usage_refuse(error, "--%s does not apply to --workload %.60s, %s%s%s",
-                                entry->name, script->name,
-                                is_param ? "which has a parameter for it: --set "
-                                         : "which says what its sessions do",
-                                is_param ? entry->name : "", is_param ? "=VALUE" : "");
+            return usage_refuse(
+                error, "--%s does not apply to --workload %.60s: %s%s%s", entry->name, script->name,
+                is_param ? "use its parameter, --set " : "the script decides what its sessions do",
+                is_param ? entry->name : "", is_param ? "=VALUE" : "");
         }
         if (script != NULL && !plan_has_own_rows(plan) &&
             (entry->work == OPTION_WITH_OWN_ROWS || is_rows)) {
             return usage_refuse(error,
-                                "--%s%s does not apply to --workload %.60s, whose tables and rows "
-                                "are those of the script",
+                                "--%s%s does not apply to --workload %.60s: the script declares "
+                                "its tables and rows",
                                 entry->name, is_rows ? " rows" : "", script->name);
         }
     }
@@ -116,8 +115,8 @@ const char *plan_script_shown(const struct script *script)
     return script->name + (length > SCRIPT_NAME_SHOWN ? length - SCRIPT_NAME_SHOWN : 0);
 }
 
-/* The table without columns in the script, if there is one, becomes the plan's: it has to be there,
- * or is made as the built-in one. */
+/* Makes the script's table without columns, if it has such a table, the plan's table. The table
+ * must exist, unless it is the built-in table, which is created. */
 static enum exit_code choose_table(struct plan *plan, struct error *error)
 {
     const struct script *const script = plan->script;
@@ -130,16 +129,16 @@ static enum exit_code choose_table(struct plan *plan, struct error *error)
         plan_find_undeclared(script, (size_t)(named - script->datasets) + 1);
     if (other != NULL) {
         return usage_refuse(error,
-                            "%s:%d: dataset '%.60s' has no columns, as '%.60s': no more than "
-                            "one can be without",
-                            plan_script_shown(script), other->line, other->name, named->name);
+                            "%s:%d: datasets '%.60s' and '%.60s' have no columns: only one "
+                            "dataset can be without columns",
+                            plan_script_shown(script), other->line, named->name, other->name);
     }
     plan->table_name = named->name;
     plan->is_default_table = strcmp(named->name, PLAN_DEFAULT_TABLE) == 0;
     if (plan->owned_path != NULL && !plan->is_default_table) {
         return usage_refuse(error,
-                            "%s:%d: dataset '%.60s' has no columns, so its table has to be "
-                            "there: name a TARGET that has it",
+                            "%s:%d: dataset '%.60s' has no columns, so its table must exist: "
+                            "name a TARGET that has the table",
                             plan_script_shown(script), named->line, named->name);
     }
     return EXIT_CODE_OK;
@@ -149,16 +148,21 @@ enum exit_code plan_load_script(struct plan *plan, struct error *error)
 {
     const bool is_of_tables = plan->command == COMMAND_PREPARE || plan->command == COMMAND_CLEANUP;
     if (plan->workload == NULL && is_of_tables) {
-        return usage_refuse(error, "--workload NAME says which tables: see append help %s",
-                            plan->command == COMMAND_PREPARE ? "prepare" : "cleanup");
+        return plan->command == COMMAND_PREPARE
+                   ? usage_refuse(error,
+                                  "append prepare needs --workload NAME: it creates and loads "
+                                  "that workload's tables")
+                   : usage_refuse(error, "append cleanup needs --workload NAME: it drops that "
+                                         "workload's tables");
     }
     if (plan->workload != NULL) {
         plan->script = script_load(plan->workload, plan->sets.texts, plan->sets.count, error);
-        if (plan->script == NULL) {
-            return error->kind == ERROR_MEMORY      ? EXIT_CODE_CLIENT_LIMIT
-                   : error->kind == ERROR_CANCELLED ? EXIT_CODE_INTERRUPTED
-                                                    : EXIT_CODE_USAGE;
-        }
+    }
+    if (plan->workload != NULL && plan->script == NULL && error->kind == ERROR_MEMORY) {
+        return EXIT_CODE_CLIENT_LIMIT;
+    }
+    if (plan->workload != NULL && plan->script == NULL) {
+        return error->kind == ERROR_CANCELLED ? EXIT_CODE_INTERRUPTED : EXIT_CODE_USAGE;
     }
     for (size_t i = 0; plan->script != NULL && i < plan->script->statement_count; i++) {
         const bool is_prepared = plan->script->statements[i].is_prepared && !plan->is_unprepared;
@@ -170,9 +174,9 @@ enum exit_code plan_load_script(struct plan *plan, struct error *error)
     return check_given(plan, error);
 }
 
-static enum exit_code settle_counts(struct plan *plan, struct error *error)
+static enum exit_code resolve_counts(struct plan *plan, struct error *error)
 {
-    if (plan->is_search) { /* it takes them from other options */
+    if (plan->is_search) { /* a search has its own options for sessions and time */
         if (plan->search.max_sessions > 0 && plan->search.first > plan->search.max_sessions) {
             return usage_refuse(error, "--first %u is more than --max-sessions %u",
                                 plan->search.first, plan->search.max_sessions);
@@ -188,16 +192,14 @@ static enum exit_code settle_counts(struct plan *plan, struct error *error)
                 plan->sessions < SEARCH_FIRST_SESSIONS ? plan->sessions : SEARCH_FIRST_SESSIONS;
         }
         plan->duration_ns = plan->search.max_time_ns;
-        plan->is_unchecked = true; /* to run into limits is what a search is for */
+        plan->is_unchecked = true; /* a search is meant to hit limits */
         if (plan->sample_interval_ns == 0) {
-            const int64_t half_ns = plan->search.hold_ns / 2;
-            plan->sample_interval_ns = half_ns > SEARCH_SAMPLE_NS         ? SEARCH_SAMPLE_NS
-                                       : half_ns < SEARCH_SAMPLE_LEAST_NS ? SEARCH_SAMPLE_LEAST_NS
-                                                                          : half_ns;
+            const int64_t half_ns = MAX(plan->search.hold_ns / 2, SEARCH_SAMPLE_LEAST_NS);
+            plan->sample_interval_ns = MIN(half_ns, SEARCH_SAMPLE_NS);
         }
     }
     const uint64_t all = plan_sessions_all(plan);
-    /* a share is rounded up: 99 % of 50 sessions are 50 */
+    /* a share is rounded up: 99 % of 50 sessions is 50 */
     const uint64_t share = (all * plan->min_percent + 99) / 100;
     plan->has_min_sessions = plan->min_sessions > 0 || plan->min_percent > 0;
     plan->min_sessions = share > plan->min_sessions ? (unsigned)share : plan->min_sessions;
@@ -206,27 +208,27 @@ static enum exit_code settle_counts(struct plan *plan, struct error *error)
     const bool needs_rows = is_run && plan->duration_ns == 0 && plan->transactions == 0;
     if (needs_rows && plan->script != NULL && plan->records == 0) {
         return usage_refuse(error,
-                            "nothing ends --workload %.60s: give --duration T, --transactions N, "
-                            "or RECORDS, the rows to append, and then a target",
+                            "--workload %.60s would run forever: add --duration T, "
+                            "--transactions N, or RECORDS and then a target",
                             plan->script->name);
     }
     if (needs_rows && plan->script != NULL && !plan->script->names_append) {
         return usage_refuse(error,
-                            "--workload %.60s appends no rows (:append), so %" PRIu64
-                            " RECORDS would never be in: give --transactions N or --duration T",
+                            "--workload %.60s appends no rows (:append) and would run forever: "
+                            "replace RECORDS (%" PRIu64 ") by --transactions N or --duration T",
                             plan->script->name, plan->records);
     }
     if (plan->late_ns > 0 && plan->rate_rows_per_s == 0) {
-        return usage_refuse(error, "--late is for transactions that are due: it needs --rate");
+        return usage_refuse(error, "--late needs --rate: without a rate no transaction is due");
     }
     if (plan->warm_up_ns > 0 && plan->duration_ns > 0 && plan->warm_up_ns >= plan->duration_ns) {
-        return usage_refuse(error, "--warm-up (%s) leaves nothing of --duration (%s)",
+        return usage_refuse(error, "--warm-up (%s) must be shorter than --duration (%s)",
                             UNITS_NS(plan->warm_up_ns), UNITS_NS(plan->duration_ns));
     }
     if ((needs_rows || plan->records > 0) && plan->records < plan->sessions) {
         return usage_refuse(error,
-                            "%" PRIu64 " records are fewer than %u sessions: every session appends "
-                            "at least one row",
+                            "%" PRIu64 " records are too few for %u sessions: every session "
+                            "appends at least one row",
                             plan->records, plan->sessions);
     }
     if (plan->min_sessions > all && plan->command != COMMAND_CLEANUP) {
@@ -236,12 +238,12 @@ static enum exit_code settle_counts(struct plan *plan, struct error *error)
     }
     return all <= PLAN_SESSIONS_MAX
                ? EXIT_CODE_OK
-               : usage_refuse(error, "%" PRIu64 " sessions in all are more than %d", all,
-                              PLAN_SESSIONS_MAX);
+               : usage_refuse(error, "%" PRIu64 " sessions, idle ones included, are more than %d",
+                              all, PLAN_SESSIONS_MAX);
 }
 
-/* An option that the adapter has no use for is refused: silence would let the user think that it
- * did something. */
+/* Refuses options that have no effect with the adapter: the user must not believe that they had an
+ * effect. */
 static enum exit_code check_options(struct plan *plan, struct error *error)
 {
     const struct adapter *adapter = plan->adapter;
@@ -258,19 +260,18 @@ static enum exit_code check_options(struct plan *plan, struct error *error)
         const struct script_transaction *transaction = &plan->script->transactions[i];
         if (adapter->begin == NULL && !transaction->is_autocommit && transaction->weight > 0) {
             return usage_refuse(error,
-                                "%s has no transactions: '%s' of %.60s can only run there with "
-                                "autocommit = true",
+                                "%s has no transactions: '%s' of %.60s needs autocommit = true",
                                 adapter->name, transaction->name, plan->script->name);
         }
     }
     if (plan->verify_mode == VERIFY_ROWS && (adapter->flags & ADAPTER_DISCARDS) != 0) {
-        return usage_refuse(error, "%s has no rows to read back: --verify rows does not apply",
+        return usage_refuse(error, "--verify rows does not apply to %s, which keeps no rows",
                             adapter->name);
     }
     if (plan->target.client_lib != NULL && (adapter->flags & ADAPTER_LOADS) == 0) {
         return usage_refuse(error,
-                            "--client-lib is for adapters that load their client library at run "
-                            "time: %s does not",
+                            "--client-lib does not apply to %s, which loads no client library at "
+                            "run time",
                             adapter->name);
     }
     if (plan->stack_bytes != 0 && plan->stack_bytes < least_stack) {
@@ -278,11 +279,11 @@ static enum exit_code check_options(struct plan *plan, struct error *error)
     }
     if (plan->container != NULL && (plan->server_pid != 0 || cgroup != NULL)) {
         return usage_refuse(
-            error, "--container says which process and cgroup the server has: leave out %s",
+            error, "--container already names the server's process and cgroup: leave out %s",
             cgroup != NULL ? "--server-cgroup" : "--server-pid");
     }
     if (plan->server_pid != 0 && kill(plan->server_pid, 0) != 0 && errno == ESRCH) {
-        return usage_refuse(error, "--server-pid %d: there is no such process",
+        return usage_refuse(error, "--server-pid %d: no process has this number",
                             (int)plan->server_pid);
     }
     if (cgroup != NULL) {
@@ -312,20 +313,19 @@ static enum exit_code choose_method(struct plan *plan, struct error *error)
     }
     return wanted == NULL ? EXIT_CODE_OK
                           : usage_refuse(error, "%s has no method '%.60s': %s", plan->adapter->name,
-                                         wanted, method == NULL ? "it has one way only" : known);
+                                         wanted, method == NULL ? "leave --method out" : known);
 }
 
 static enum exit_code choose_schema(struct plan *plan, struct error *error)
 {
-    /* the name of an engine goes into a statement as it is */
+    /* the name of an engine becomes part of a statement */
     static const char allowed[] = NAME_BYTES;
     const struct adapter *adapter = plan->adapter;
     if (plan->engine != NULL && adapter->engine_clause == NULL) {
         return usage_refuse(error, "--engine does not apply to %s", adapter->name);
     }
     if (plan->engine != NULL && plan->schema_file != NULL) {
-        return usage_refuse(error,
-                            "--engine is for the built-in table: write it into the statement in %s",
+        return usage_refuse(error, "--engine is for the built-in table: name the engine in %s",
                             plan->schema_file);
     }
     const size_t name_length = plan->engine == NULL ? 0 : strspn(plan->engine, allowed);
@@ -334,16 +334,15 @@ static enum exit_code choose_schema(struct plan *plan, struct error *error)
         return usage_refuse(error, "--engine '%.60s' is not a name of letters, digits and _",
                             plan->engine);
     }
-    const bool is_own = plan->schema_file != NULL; /* SQL of the user's */
+    const bool is_own = plan->schema_file != NULL; /* the user's SQL */
     plan->is_default_table = !is_own && strcmp(plan->table_name, PLAN_DEFAULT_TABLE) == 0;
     if (plan->is_recreate && !is_own && (adapter->flags & ADAPTER_DISCARDS) != 0) {
         return usage_refuse(error, "--recreate does not apply to %s, which keeps no table",
                             adapter->name);
     }
     if (plan->is_recreate && !is_own && !plan->is_default_table) {
-        return usage_refuse(
-            error, "--recreate drops table '%s' and needs --schema-file FILE to create it again",
-            plan->table_name);
+        return usage_refuse(error, "--recreate needs --schema-file FILE to create table '%s' again",
+                            plan->table_name);
     }
     if (!is_own) {
         return EXIT_CODE_OK;
@@ -361,10 +360,9 @@ static enum exit_code choose_schema(struct plan *plan, struct error *error)
     const bool is_read = plan->ddl_text != NULL && !ferror(file);
     fclose(file);
     if (!is_read || length == 0 || length == SCHEMA_FILE_BYTES_MAX) {
-        return usage_refuse(error, "--schema-file %s: %s", path,
-                            !is_read      ? "cannot be read"
-                            : length == 0 ? "is empty"
-                                          : "is larger than 1 MiB");
+        const char *trouble = length == 0 ? "is empty" : "is 1 MiB or larger";
+        return usage_refuse(error, "--schema-file %s %s", path,
+                            is_read ? trouble : "cannot be read");
     }
     plan->ddl_text[length] = '\0';
     plan->ddl = plan->ddl_text;
@@ -373,7 +371,7 @@ static enum exit_code choose_schema(struct plan *plan, struct error *error)
 
 static enum exit_code choose_folder(struct plan *plan, struct error *error)
 {
-    const size_t room = sizeof plan->out_folder - 64; /* the names of files come behind it */
+    const size_t room = sizeof plan->out_folder - 64; /* leaves room for the names of files */
     if (plan->out != NULL && strlen(plan->out) >= room) {
         return usage_refuse(error, "--out must be a path of 1 to %zu bytes", room - 1);
     }
@@ -381,7 +379,7 @@ static enum exit_code choose_folder(struct plan *plan, struct error *error)
         snprintf(plan->out_folder, sizeof plan->out_folder, "%s", plan->out);
         return EXIT_CODE_OK;
     }
-    /* 20260131T235959123Z-postgresql-oltp-100x60s: without what file systems dislike */
+    /* 20260131T235959123Z-postgresql-oltp-100x60s: without characters that file systems dislike */
     char utc[40], extent[48], workload[48] = "";
     char *to = utc;
     mono_format_utc(mono_wall_ns(), utc, sizeof utc);
@@ -392,7 +390,7 @@ static enum exit_code choose_folder(struct plan *plan, struct error *error)
     }
     *to = '\0';
     if (plan->script != NULL) {
-        /* of a file its name alone */
+        /* a file without its folder */
         const char *slash = strrchr(plan->workload, '/');
         const char *name = slash == NULL ? plan->workload : slash + 1;
         const size_t length = strspn(name, NAME_BYTES "-");
@@ -422,8 +420,8 @@ void facts_set_seed(struct facts *facts, uint64_t seed)
 enum exit_code plan_try(struct plan *plan, struct facts *facts, struct error *error)
 {
     static enum exit_code (*const steps[])(struct plan *, struct error *) = {
-        plan_load_script, settle_counts, target_resolve,     check_options, choose_method,
-        choose_schema,    choose_folder, target_settle_path, choose_table};
+        plan_load_script, resolve_counts, target_resolve,     check_options, choose_method,
+        choose_schema,    choose_folder,  target_settle_path, choose_table};
     enum exit_code code = EXIT_CODE_OK;
     if (plan->steps == 0) {
         plan->seed = plan->is_seed_given ? plan->seed : random_seed();
@@ -437,7 +435,7 @@ enum exit_code plan_try(struct plan *plan, struct facts *facts, struct error *er
         plan->stack_bytes =
             plan->adapter->stack_bytes + (plan->script != NULL ? SCRIPT_STACK_BYTES : 0);
 #ifdef APPEND_IS_SANITIZED
-        plan->stack_bytes += 512 * 1024; /* frames are several times as large */
+        plan->stack_bytes += 512 * 1024; /* sanitizers make frames several times as large */
 #endif
     }
     plan->facts = facts;
@@ -473,7 +471,7 @@ enum exit_code plan_make(struct plan *plan, struct facts *facts, struct error *e
     return code;
 }
 
-/* Leaves out what rank 0 does for all. */
+/* Switches off the work that rank 0 does for all ranks. */
 static void leave_to_rank_0(struct plan *plan)
 {
     plan->is_follower = true;

@@ -16,11 +16,11 @@
 
 #define WAIT_PAUSE_NS (250 * MONO_NS_PER_MS)
 
-/* A server that says nothing for so long will not be recognised. */
+/* How long to wait for a server's answer in one protocol. */
 enum {
-    OWN_MS = 3000, /* when it is asked in the protocol whose port it is */
-    LATE_MS = 2000,
-    OTHER_MS = 500, /* when it is asked in one protocol behind the other */
+    OWN_MS = 3000,  /* the protocol whose default port it is */
+    LATE_MS = 2000, /* the other protocols, all at the same time */
+    OTHER_MS = 500, /* the other protocols, one after the other */
     ADAPTERS_MAX = 16,
     SCHEME_BYTES = 64,
 };
@@ -45,7 +45,7 @@ static enum exit_code choose_by_name(struct plan *plan, const char *name, struct
                : usage_refuse(error, "unknown adapter '%.60s': this build has %s", name, known);
 }
 
-/* The adapter of a name; NULL: there is none that can be used. */
+/* Returns the adapter of a name, loaded if necessary; NULL: unknown or unusable. */
 static const struct adapter *find_adapter(const struct plan *plan, const char *name)
 {
     struct error ignored = {0};
@@ -65,115 +65,117 @@ bool target_wait(const struct plan *plan, struct error *error)
     }
     const struct error last = *error;
     error_clear(error);
-    error_set(error, last.kind, last.native_code, last.sqlstate, "not ready within %s: %s",
+    error_set(error, last.kind, last.native_code, last.sqlstate, "not ready within %s (--wait): %s",
               UNITS_NS(plan->wait_ns), last.text);
     error->limit = last.limit;
     return false;
 }
 
-/* One adapter's view of the server. */
-struct asked {
+/* One adapter's attempt to recognise the server. */
+struct attempt {
     const struct adapter *adapter;
     const struct target *target;
     unsigned timeout_ms;
     enum status status;
     struct error reason;
     pthread_t thread;
-    int start_code; /* why there is no thread */
+    int start_code; /* 0: the thread was started */
 };
 
-static void *ask(void *argument)
+static void *try_adapter(void *argument)
 {
-    struct asked *asked = argument;
-    const struct target *target = asked->target;
-    asked->status = asked->adapter->recognise(asked->adapter, target->host, target->port,
-                                              asked->timeout_ms, &asked->reason);
+    struct attempt *attempt = argument;
+    const struct target *target = attempt->target;
+    attempt->status = attempt->adapter->recognise(attempt->adapter, target->host, target->port,
+                                                  attempt->timeout_ms, &attempt->reason);
     return NULL;
 }
 
-static void ask_at_once(struct asked *asked, size_t count)
+static void try_all(struct attempt *attempts, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        asked[i].start_code = thread_start(&asked[i].thread, 0, ask, &asked[i]);
+        attempts[i].start_code = thread_start(&attempts[i].thread, 0, try_adapter, &attempts[i]);
     }
     for (size_t i = 0; i < count; i++) {
-        if (asked[i].start_code == 0) {
-            pthread_join(asked[i].thread, NULL);
+        if (attempts[i].start_code == 0) {
+            pthread_join(attempts[i].thread, NULL);
         } else {
-            ask(&asked[i]);
+            try_adapter(&attempts[i]);
         }
     }
 }
 
-/* Asks the adapters that can tell, those whose port it usually is first: some servers wait for more
- * of a greeting that is not theirs, and then the others are late. */
+/* Asks the adapters that can recognise a server, first those whose default port it is: some servers
+ * wait for the rest of a greeting in another protocol, and then further attempts are late. */
 static enum exit_code recognise_once(struct plan *plan, struct error *error)
 {
     const struct target *target = &plan->target;
     const unsigned longest_ms = MIN(target->connect_timeout_s, OWN_MS / 1000) * 1000;
     char tried[ERROR_TEXT_BYTES] = "";
     bool is_over = false;
-    /* The one whose port it is; then all others, quickly, as most are silent when they are asked in
-     * another protocol; then these again, at once, should the server be slow. */
+    /* The adapters of the port; then the others with a short timeout, since most servers are silent
+     * when asked in another protocol; then the others again, at the same time, for a slow server.
+     */
     const unsigned timeouts_ms[] = {longest_ms, OTHER_MS, MIN(longest_ms, LATE_MS)};
     for (size_t pass = 0; pass < COUNT_OF(timeouts_ms); pass++) {
         const bool is_quick = pass == 1, is_late = pass == 2;
-        struct asked asked[ADAPTERS_MAX];
+        struct attempt attempts[ADAPTERS_MAX];
         size_t count = 0;
         for (const struct adapter *const *a = registry_adapters;
              *a != NULL && count < ADAPTERS_MAX && !is_over; a++) {
             if ((*a)->recognise != NULL && ((*a)->default_port == target->port) == (pass == 0)) {
-                asked[count++] = (struct asked){
+                attempts[count++] = (struct attempt){
                     .adapter = *a, .target = target, .timeout_ms = timeouts_ms[pass]};
             }
         }
         if (is_late) {
-            ask_at_once(asked, count);
+            try_all(attempts, count);
         }
         for (size_t i = 0; i < count && !is_over; i++) {
             if (!is_late) {
-                ask(&asked[i]);
+                try_adapter(&attempts[i]);
             }
-            const enum status status = asked[i].status;
+            const enum status status = attempts[i].status;
             if (status == STATUS_OK) {
-                plan->adapter = asked[i].adapter;
+                plan->adapter = attempts[i].adapter;
                 return EXIT_CODE_OK;
             }
             if (interrupt_requested()) {
                 return EXIT_CODE_INTERRUPTED;
             }
-            if (is_quick && (status != STATUS_LOST || asked[i].reason.kind == ERROR_TIMEOUT)) {
+            if (is_quick && (status != STATUS_LOST || attempts[i].reason.kind == ERROR_TIMEOUT)) {
                 continue;
             }
             if (status == STATUS_LOST) {
-                *error = asked[i].reason;
-                /* in a folder of sockets the next one looks for another name */
+                *error = attempts[i].reason;
+                /* in a folder of sockets the next adapter looks for another name */
                 is_over = target->host[0] != '/';
             } else {
                 const size_t used = strlen(tried);
                 error_clear(error);
                 snprintf(tried + used, sizeof tried - used, "%s%s", used == 0 ? "" : ", ",
-                         asked[i].adapter->name);
+                         attempts[i].adapter->name);
             }
         }
     }
     if (!error_is_set(error)) {
         error_set(error, ERROR_UNSUPPORTED, 0, NULL,
-                  "the server on %s:%u was not recognised (tried: %s); name the database with a "
+                  "the server on %s:%u was not recognised (tried: %s): name the database with a "
                   "URL or --adapter",
                   target->host, target->port, tried);
     }
     return EXIT_CODE_SERVER;
 }
 
-/* A port, with or without a host: by the target, or by the options alone. */
+/* Resolves a port, with or without a host, from the target or the options. */
 static enum exit_code resolve_place(struct plan *plan, const char *host, size_t length,
                                     uint16_t port, struct error *error)
 {
     struct target *target = &plan->target;
     const bool is_other_port = target->port != 0 && target->port != port;
     if (port == 0) {
-        return usage_refuse(error, "port '%.100s' is not in 1 … 65535", plan->target_given);
+        return usage_refuse(error, "port '%.100s' is not a number from 1 to 65535",
+                            plan->target_given);
     }
     if (is_other_port || (length > 0 && target->host != plan->url_text)) {
         return usage_refuse(error, "--%s contradicts the target '%.100s': leave one out",
@@ -194,8 +196,8 @@ static enum exit_code resolve_place(struct plan *plan, const char *host, size_t 
         const enum exit_code code = choose_by_name(plan, plan->adapter_name, error);
         return code != EXIT_CODE_OK || plan->adapter->default_port != 0
                    ? code
-                   : usage_refuse(error, "%s has no port: write %s:...", plan->adapter->name,
-                                  plan->adapter->name);
+                   : usage_refuse(error, "%s has no port: write the target as %s:...",
+                                  plan->adapter->name, plan->adapter->name);
     }
     const enum exit_code code = recognise_once(plan, error);
     if (interrupt_requested()) {
@@ -206,8 +208,8 @@ static enum exit_code resolve_place(struct plan *plan, const char *host, size_t 
     return code;
 }
 
-/* The adapter of "scheme:..."; NULL: the text has no scheme, or one that nobody knows. Without a
- * plan only what is built in. */
+/* Returns the adapter of "scheme:..."; NULL: no scheme, or an unknown scheme. Without a plan only
+ * built-in adapters are found. */
 static const struct adapter *adapter_of(const struct plan *plan, const char *text)
 {
     char scheme[SCHEME_BYTES];
@@ -215,7 +217,8 @@ static const struct adapter *adapter_of(const struct plan *plan, const char *tex
     return plan == NULL ? registry_find(scheme) : find_adapter(plan, scheme);
 }
 
-/* "postgres:5432" may be a host of that name, "sqlite:5432" is a file. */
+/* Returns whether the text after the scheme is not a place: "postgres:5432" may be a host of that
+ * name, but "sqlite:5432" is a file. */
 static bool is_text_of_its_own(const struct adapter *adapter)
 {
     return adapter != NULL &&
@@ -234,7 +237,7 @@ void target_redact(const char *text, char *out, size_t size)
     }
 }
 
-/* Of the names of hosts case is nothing, of folders with sockets it is. */
+/* Compares host names without case, and folders of sockets with case. */
 static bool is_same_host(const char *a, const char *b)
 {
     return (a[0] == '/' ? strcmp(a, b) : strcasecmp(a, b)) == 0;
@@ -277,9 +280,9 @@ static enum exit_code resolve_url(struct plan *plan, struct error *error)
     plan->url_text = url.text;
     target->path = url.path != NULL && *url.path != '\0' ? url.path : NULL;
     if (target->path != NULL && !has_path) {
-        return usage_refuse(error, "%s: takes no path: write %s:", scheme, scheme);
+        return usage_refuse(error, "%s: takes no path: write only %s:", scheme, scheme);
     }
-    /* options win over the parts of the URL */
+    /* options take precedence over the parts of the URL */
     target->url = text;
     target->query = url.query;
     if (target->host == NULL) {
@@ -288,15 +291,16 @@ static enum exit_code resolve_url(struct plan *plan, struct error *error)
     for (size_t i = 0; i < plan->host_count; i++) {
         plan->hosts[i] = url.hosts[i];
         uint16_t *port = &plan->hosts[i].port;
-        *port = target->port != 0 ? target->port : *port != 0 ? *port : plan->adapter->default_port;
+        *port = *port != 0 ? *port : plan->adapter->default_port;
+        *port = target->port != 0 ? target->port : *port;
         for (size_t k = 0; k < i; k++) {
             if (plan->hosts[k].port == *port &&
                 is_same_host(plan->hosts[k].name, plan->hosts[i].name)) {
                 return usage_refuse(error,
-                                    "%s is twice in the list of hosts, at port %u%s: name each "
+                                    "the list of hosts has %s twice, with port %u%s: name each "
                                     "host once",
                                     plan->hosts[i].name, (unsigned)*port,
-                                    target->port != 0 ? " (--port is for all)" : "");
+                                    target->port != 0 ? " (--port applies to all)" : "");
             }
         }
     }
@@ -366,7 +370,7 @@ void target_fill_connection(const struct plan *plan, struct connection_info *con
     copy_text(connection->dialect, sizeof connection->dialect, adapter->name);
 }
 
-/* Writes "scheme://user@host:port/database" where the target has such parts; else nothing. */
+/* Writes "scheme://user@host:port/database" if the target is a single server, else nothing. */
 static void show_place(const struct plan *plan, const struct connection_info *place, char *text)
 {
     const bool is_ipv6 = place->host[0] != '/' && strchr(place->host, ':') != NULL;
@@ -437,20 +441,20 @@ enum exit_code target_resolve(struct plan *plan, struct error *error)
     if (code != EXIT_CODE_OK) {
         return code;
     }
-    const char *usual_password = getenv("APPEND_PASSWORD");
+    const char *default_password = getenv("APPEND_PASSWORD");
     if (plan->password[0] != '\0') {
         target->password = plan->password;
-    } else if (target->password == NULL && usual_password != NULL && usual_password[0] != '\0') {
-        target->password = usual_password;
+    } else if (target->password == NULL && default_password != NULL &&
+               default_password[0] != '\0') {
+        target->password = default_password;
     }
     bool has_policy = false;
     for (size_t i = 0; i < plan->given_count; i++) {
         has_policy = has_policy || strcmp(plan->given[i].entry->name, "host-policy") == 0;
     }
     if (has_policy && plan->host_count == 0) {
-        return usage_refuse(error,
-                            "--host-policy is for several hosts: write them into the target, "
-                            "postgresql://user@host,host/database");
+        return usage_refuse(error, "--host-policy needs several hosts in the target: "
+                                   "postgresql://user@host,host/database");
     }
     target->scheme = plan->adapter->name;
     describe_target(plan);
@@ -463,9 +467,7 @@ enum exit_code target_settle_path(struct plan *plan, struct error *error)
         return EXIT_CODE_OK;
     }
     if ((plan->command & (COMMAND_PREPARE | COMMAND_CLEANUP)) != 0) {
-        return usage_refuse(error,
-                            "which database? tables outlive a run in one that is named: a "
-                            "server, or %s:FILE",
+        return usage_refuse(error, "TARGET is missing: which database? Name a server, or %s:FILE",
                             plan->adapter->name);
     }
     if (asprintf(&plan->owned_path, "%s/append.db", plan->out_folder) < 0) {

@@ -84,11 +84,11 @@ class Smoke(harness.Postgresql):
 
     def test_a_server_that_never_comes(self):
         ended = self.smoke("postgresql://append@127.0.0.1:1/append", code=4, WAIT="2")
-        self.check_refused(4, *ended, "not ready within 2.00 s: .*Connection refused")
+        self.check_refused(4, *ended, r"not ready within 2.00 s \(--wait\): .*Connection refused")
 
     def test_a_port_on_which_nobody_ever_listens(self):
         self.check_refused(4, *self.smoke("1", code=4, WAIT="2"),
-                           "not ready within 2.00 s: nothing listens on 127.0.0.1:1")
+                           r"not ready within 2.00 s \(--wait\): nothing listens on 127.0.0.1:1")
 
     def test_what_waiting_cannot_help(self):
         """With --wait of a day, only an early answer ends the run within the test's time limit."""

@@ -71,7 +71,7 @@ class Usage(harness.Case):
                       ["10", "null:", "100k"]):
             self.bad(*words, pattern="RECORDS or --duration is missing: use append SESSIONS RECORDS")
         for words in (["-5", "100", "null:"], ["4", "-5", "null:"]):
-            self.bad(*words, pattern="'-5' is no count: SESSIONS and RECORDS are whole numbers from 1")
+            self.bad(*words, pattern="'-5' is not a count: SESSIONS and RECORDS are whole numbers from 1")
         for words in (["null:", "--duration", "1s"], ["check", "localhost:5"], ["null:", "4", "100"]):
             self.bad(*words, pattern="SESSIONS is missing before the target")
 

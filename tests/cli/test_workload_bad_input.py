@@ -53,7 +53,7 @@ class BadInput(harness.Case):
         text = '\ndataset("nope")\n' + BODY
         self.assertRegex(self.refuse(text, code=4), r"own\.lua:2: dataset 'nope' has no columns: no table \"nope\"$")
         self.refused(2, "--workload", self.folder / "own.lua", "--transactions", 10, code=2,
-                     pattern=r"own\.lua:2: dataset 'nope' has no columns, so its table has to be there")
+                     pattern=r"own\.lua:2: dataset 'nope' has no columns, so its table must exist")
 
     def test_loops_without_end(self):
         """pcall in a loop must not catch the time limit at a script's top level."""
@@ -94,7 +94,7 @@ class BadInput(harness.Case):
         path = self.folder / "own.lua"
         path.write_text("-- append\n" + BODY)
         ended = self.append(2, 100, "null:", "--workload", path, code=2)
-        self.assertIn("appends no rows (:append), so 100 RECORDS would never be in", ended.reason)
+        self.assertIn("appends no rows (:append) and would run forever: replace RECORDS (100) by", ended.reason)
 
 
 if __name__ == "__main__":

@@ -94,7 +94,7 @@ TEST(test_values)
         const char *name, *value, *wrong;
     } cases[] = {
         {"batch", "5k", "--batch '5x' is not a whole number from 1 to 1,000,000"},
-        {"timeout", "200ms", "--timeout '99ms' is not at least 100 ms"},
+        {"timeout", "200ms", "--timeout '99ms' is not a time of at least 100 ms"},
         {"connect-timeout", "2", "--connect-timeout '0' is not a time above 0 and up to 86400 s"},
         {"data", "constant", "--data 'random' is not varied or constant"},
         {"on-drop", "reconnect:7", "--on-drop 'reconnect:0' is not continue, stop, reconnect or"},
@@ -102,7 +102,7 @@ TEST(test_values)
         {"engine", "x", "--engine '' is not allowed to be empty"},
         {"min-sessions", "99%", "--min-sessions '101%' is not a number of sessions or a share"},
         {"mark", "1.5=here", "--mark 'x=y' is not TIME=TEXT"},
-        {"tries", "0", "--tries '-1' is not a whole number from 0 (until it is through) to 1,000"},
+        {"tries", "0", "--tries '-1' is not a whole number from 0 (until it succeeds) to 1,000"},
         {"max-failed", "5%", "--max-failed '0%' is not a number of transactions or a share"},
         {"max-failed", "7", "--max-failed '1.5' is not a number of transactions or a share"},
         {"prepared", "no", "--prepared 'true' is not yes or no"},

@@ -84,7 +84,7 @@ TEST(test_duration_has_no_quota)
 TEST(test_refusals)
 {
     struct plan plan = ask(8, 7);
-    assert_non_null(strstr(refuse(&plan, EXIT_CODE_USAGE), "fewer than 8 sessions"));
+    assert_non_null(strstr(refuse(&plan, EXIT_CODE_USAGE), "too few for 8 sessions"));
     plan = ask(1, 1);
     plan.target_given = "oracle://h/d";
     assert_non_null(strstr(refuse(&plan, EXIT_CODE_USAGE), "unknown adapter 'oracle'"));
@@ -447,14 +447,15 @@ TEST(test_options_with_a_workload)
         {"oltp", "set", "tables", "is not NAME=VALUE"},
         {"oltp", "read", "none", "--read does not apply to --workload oltp"},
         {"oltp", "table", "mine", "--table does not apply to --workload oltp"},
-        {"oltp", "values", "n4=1..2", "--values does not apply to --workload oltp, whose tables"},
+        {"oltp", "values", "n4=1..2",
+         "--values does not apply to --workload oltp: the script declares"},
         {"oltp", "verify", "rows", "--verify rows does not apply to --workload oltp"},
         {"oltp", "verify", "count", NULL},
-        {"oltp", "late", "1s", "--late is for transactions that are due: it needs --rate"},
-        {"oltp", "warm-up", "1s", "--warm-up (1.00 s) leaves nothing of --duration (1.00 s)"},
+        {"oltp", "late", "1s", "--late needs --rate: without a rate no transaction is due"},
+        {"oltp", "warm-up", "1s", "--warm-up (1.00 s) must be shorter than --duration (1.00 s)"},
         {"oltp", "warm-up", "900ms", NULL},
-        {"mass-insert", "batch", "5", "a parameter for it: --set batch=VALUE"},
-        {"append-then-count", "batch", "5", "a parameter for it: --set batch=VALUE"},
+        {"mass-insert", "batch", "5", "use its parameter, --set batch=VALUE"},
+        {"append-then-count", "batch", "5", "use its parameter, --set batch=VALUE"},
         {"append-then-count", "data", "constant", NULL},
         {"olpt", "prepared", "no", "unknown workload 'olpt' (did you mean oltp?)"},
         {"/", "prepared", "no", "script '/' is a folder: name a Lua file"},
@@ -479,7 +480,7 @@ TEST(test_options_with_a_workload)
     }
     struct plan plan = ask(4, 0);
     plan.workload = "oltp";
-    assert_non_null(strstr(refuse(&plan, EXIT_CODE_USAGE), "nothing ends --workload oltp"));
+    assert_non_null(strstr(refuse(&plan, EXIT_CODE_USAGE), "--workload oltp would run forever"));
     plan.transactions = 3;
     assert_int_equal(plan_make(&plan, &facts, NULL), EXIT_CODE_OK);
     assert_non_null(strstr(plan.out_folder, "-null-oltp-4x3"));
@@ -502,7 +503,7 @@ TEST(test_operands_of_a_workload)
         {"30 10M 5432 --duration 1", 10000000, "5432", NULL},
         {"50 100000", 100000, NULL, NULL},
         {"50 5k --port 5432", 5000, NULL, NULL},
-        {"100 3306", 0, NULL, "3306 is a port or RECORDS: give --duration T"},
+        {"100 3306", 0, NULL, "3306 is a port or RECORDS: add --duration T"},
         {"100 5k", 5000, NULL, NULL},
         {"100 3306 null: x --duration 1", 0, NULL, "too many operands"},
         {"--duration 1", 0, NULL,
