@@ -6,15 +6,15 @@
 #include "plan/facts.h"
 #include "report/text.h"
 
-/* A session of a network database, when none is named. */
+/* What a session of a server needs, for a check without a target. */
 enum {
-    USUAL_STACK_BYTES = 256 * 1024,
-    USUAL_FILES = 1
+    DEFAULT_STACK_BYTES = 256 * 1024,
+    DEFAULT_FILES = 1
 };
 
 static enum exit_code check(const struct plan *plan, bool has_target)
 {
-    struct setup asked = {.is_remote = false};
+    struct setup inquiry = {.is_remote = false};
     struct error error = {.kind = ERROR_NONE};
     struct tracer *tracer;
     char traced[ERROR_TEXT_BYTES] = "can be traced on this machine";
@@ -25,8 +25,8 @@ static enum exit_code check(const struct plan *plan, bool has_target)
     }
     struct limits_question question = {
         .sessions = plan_sessions_all(plan),
-        .stack_bytes = plan->stack_bytes > 0 ? plan->stack_bytes : USUAL_STACK_BYTES,
-        .files_per_session = USUAL_FILES,
+        .stack_bytes = plan->stack_bytes > 0 ? plan->stack_bytes : DEFAULT_STACK_BYTES,
+        .files_per_session = DEFAULT_FILES,
         .other_files = LIMITS_RUN_FILES + LIMITS_USUAL_OPERATIONS + LIMITS_SAMPLER_FILES,
         .other_threads = LIMITS_OTHER_THREADS,
         .has_script = plan->script != NULL,
@@ -40,19 +40,19 @@ static enum exit_code check(const struct plan *plan, bool has_target)
     }
     if (has_target && !question.is_embedded) {
         const unsigned run_files = question.other_files;
-        code = setup_inquire(&asked, plan, NULL, &error);
+        code = setup_inquire(&inquiry, plan, NULL, &error);
         if (code == EXIT_CODE_INTERRUPTED) {
             return command_refuse(plan->is_json, code, &error);
         }
-        limits_ask(&question, plan, &asked.connection, &asked.server);
-        question.is_remote = asked.is_remote;
+        limits_ask(&question, plan, &inquiry.connection, &inquiry.server);
+        question.is_remote = inquiry.is_remote;
         question.other_files = run_files;
-        facts_set_target(&shown, plan, &asked.connection);
+        facts_set_target(&shown, plan, &inquiry.connection);
     }
     struct limit_list list;
     limits_read(&question, &list);
     if (code != EXIT_CODE_OK && list.count < LIMITS_MAX) {
-        /* why the database was not asked; one that is full already has no room for a session */
+        /* a database without an answer has unknown limits; a full database has no room */
         const bool is_full = error.kind == ERROR_LIMIT;
         struct limit *limit = &list.entries[list.count++];
         *limit = (struct limit){
@@ -65,7 +65,7 @@ static enum exit_code check(const struct plan *plan, bool has_target)
             .sessions = is_full ? 0 : LIMIT_NONE,
         };
         snprintf(limit->name, sizeof limit->name, is_full ? "session limits" : "database's limits");
-        snprintf(limit->note, sizeof limit->note, "not asked: %.140s", error.text);
+        snprintf(limit->note, sizeof limit->note, "could not be queried: %.130s", error.text);
     }
     struct check_report report = {.sessions = question.sessions,
                                   .list = &list,
@@ -75,17 +75,17 @@ static enum exit_code check(const struct plan *plan, bool has_target)
                                   .prepared_statements = plan->target.prepared_statements};
     if (has_target) {
         report.target = shown.target;
-        report.version = asked.server.version;
-        report.note = asked.connection.note;
+        report.version = inquiry.server.version;
+        report.note = inquiry.connection.note;
         report.failure = error.text;
     }
-    /* exit code and line of stderr: what limits the sessions, else why the database was not asked,
-     * as a run would not get further */
+    /* exit code and line of stderr: the limit that is too low, else why the database could not be
+     * queried, because a run would also fail there */
     const struct limit *failed = NULL;
     const uint64_t certain = limits_sessions(&list, false, &failed);
     report.fitting = limits_sessions(&list, true, &report.first);
     char line[CHECK_LINE_BYTES + ERROR_TEXT_BYTES];
-    snprintf(line, sizeof line, "the database was not asked: %s", error.text);
+    snprintf(line, sizeof line, "could not query the database: %s", error.text);
     if (failed != NULL && certain < report.sessions) {
         report.code = failed->side == LIMIT_CLIENT ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_SERVER;
         report.is_short = true;
@@ -115,7 +115,7 @@ enum exit_code command_check(int argc, char **argv)
     }
     interrupt_install();
     if (plan.target_given == NULL && plan.target.port == 0 && plan.adapter_name == NULL) {
-        /* options of a connection have nothing to apply to without a target */
+        /* options of a connection have no effect without a target */
         const struct option_entry *of_server = option_of_server(&plan);
         if (of_server == NULL && plan.password[0] == '\0') {
             code = plan_load_script(&plan, &error);

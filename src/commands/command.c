@@ -1,4 +1,4 @@
-/* The commands: how each is called, what --help says of it, help itself, and what they print. */
+/* The table of commands, help, and the functions by which all commands print. */
 #include "commands/command.h"
 #include "ranks/ranks.h"
 
@@ -18,7 +18,7 @@
 #include "report/report.h"
 #include "report/text.h"
 
-/* For the one line that says why the program ended; one that nobody reads must not keep it. */
+/* Time limit for printing why the program ends: a pipe without a reader must not block it. */
 #define PATIENCE_NS MONO_NS_PER_S
 
 static enum exit_code command_help(int argc, char **argv);
@@ -26,119 +26,159 @@ static enum exit_code command_help(int argc, char **argv);
 const struct command_entry command_table[] = {
     {
         .form = {COMMAND_RUN, NULL, "append SESSIONS RECORDS [TARGET]", 0, 0},
-        .line = "one run",
-        .about = "append holds SESSIONS sessions open while each appends its share of RECORDS\n"
-                 "rows, and reports what that costs and what stops it.\n",
-        .target = "TARGET: port of a server on this machine, HOST:PORT, URL of a database, or\n"
-                  "nothing for an embedded database in the run's folder\n",
-        .exits = "0 all rows acknowledged and counted, 1 ledger short, 2 usage, 3 client\n"
-                 "limit, 4 server refused, 5 expectation missed, 6 client-bound, 70 internal\n"
-                 "error, 130 interrupted\n",
-        .example = "append 1000 10000000 5432 --user app --database logs",
+        .line = "make one run",
+        .about =
+            "append opens SESSIONS sessions to a database, and each of them appends its share\n"
+            "of RECORDS rows. The report shows what that cost, and what stopped sessions.\n",
+        .example = "append 10 20k\n"
+                   "append 100 1M 5432 --user app --database logs",
+        .target =
+            "TARGET: a port of this machine, HOST:PORT, the URL of a database, or nothing for\n"
+            "an embedded database in the run's folder\n",
+        .exits = "0 all rows acknowledged and counted, 1 rows or sessions are short,\n"
+                 "2 usage, 3 limit of this machine, 4 server refused or not reached,\n"
+                 "5 expectation missed, 6 append was the bottleneck, 70 internal error,\n"
+                 "130 interrupted\n",
         .run = command_run,
     },
     {
         .form = {COMMAND_CHECK, "check", "append check SESSIONS [TARGET]", 0, 0},
-        .line = "what would limit such a run",
+        .line = "check the limits that a run would hit",
         .about = "append check compares what SESSIONS sessions need with what this machine, the\n"
-                 "server and the database allow, without opening them.\n",
-        .target = "TARGET: port of a server on this machine, HOST:PORT, URL of a database, or\n"
-                  "nothing to check this machine only\n",
-        .exits = "0 no limit is in the way, 2 usage, 3 one of this machine is, 4 one of the\n"
-                 "server, or it was not reached, 70 internal error, 130 interrupted\n",
-        .example = "append check 10000 5432 --user app --database logs",
+                 "server and the database allow. It does not open the sessions.\n",
+        .example = "append check 1000\n"
+                   "append check 1000 5432 --user app --database logs",
+        .target =
+            "TARGET: a port of this machine, HOST:PORT, the URL of a database, or nothing to\n"
+            "check this machine only\n",
+        .exits = "0 the sessions fit, 2 usage, 3 a limit of this machine is too low,\n"
+                 "4 a limit of the server is too low, or the server was not reached,\n"
+                 "70 internal error, 130 interrupted\n",
         .run = command_check,
     },
     {
         .form = {COMMAND_FIND_MAX, "find-max", "append find-max [TARGET]", 0, 0},
-        .line = "how many sessions there can be",
-        .about = "append find-max adds sessions that append until no more can be held, and\n"
-                 "reports the most that could, and the limit that stopped the next.\n",
-        .target = "TARGET: port of a server on this machine, HOST:PORT, URL of a database, or\n"
-                  "nothing for an embedded database in the folder of the files\n",
-        .exits = "0 some level held and the acknowledged rows are there, 1 they are not,\n"
-                 "2 usage, 3 no level held for this machine's limit, 4 for the server's, or the\n"
-                 "server is gone, 70 internal error, 130 interrupted\n",
-        .example = "append find-max 5432 --user app --database logs --p99 100ms",
+        .line = "find the largest number of sessions",
+        .about =
+            "append find-max adds sessions that append, level by level, until a level cannot\n"
+            "be held. It reports the most sessions that were held, and the limit that stopped\n"
+            "the next.\n",
+        .example = "append find-max --max-sessions 20\n"
+                   "append find-max 5432 --user app --database logs --p99 100ms",
+        .target =
+            "TARGET: a port of this machine, HOST:PORT, the URL of a database, or nothing for\n"
+            "an embedded database in the folder of the files\n",
+        .exits = "0 a level was held and the acknowledged rows are in the table, 1 rows are\n"
+                 "missing, 2 usage, 3 no level was held because of this machine,\n"
+                 "4 because of the server, or the server was lost, 70 internal error,\n"
+                 "130 interrupted\n",
         .run = command_find_max,
     },
     {
         .form = {COMMAND_REPORT, "report", "append report DIR...", 1, REPORT_FOLDERS_MAX},
-        .line = "runs as a page with charts",
+        .line = "make a page with charts of runs",
         .about =
-            "append report makes one page, report.html, of the folders of finished runs and\n"
+            "append report makes one page, report.html, from the folders of finished runs and\n"
             "sweeps: figures, charts, ledgers, limits, errors, environment. The page needs no\n"
-            "network. It is put into DIR; with several DIR, into this folder. --text and\n"
-            "--png draw with gnuplot.\n",
+            "network. It is written to DIR, or with several DIR to the current folder. --text\n"
+            "and --png draw with gnuplot.\n",
+        .example = "append 10 20k --out first\n"
+                   "append report first",
         .exits = "0 written, 2 usage, or DIR has no finished run, 3 the page cannot be\n"
-                 "written, or there is no gnuplot for --text or --png, 70 internal error\n",
-        .example = "append report append-runs/*-postgresql-* --out page.html",
+                 "written, or gnuplot is missing for --text or --png, 70 internal error\n",
         .run = command_report,
     },
     {
         .form = {COMMAND_COMPARE, "compare", "append compare A B", 2, 2},
-        .line = "two runs or sweeps side by side",
-        .about = "append compare compares B with A, folders of two finished runs or sweeps: what\n"
-                 "they differ in, the ratio of every figure, and whether B is slower or faster\n"
-                 "beyond what the figures vary by.\n",
+        .line = "compare two runs or two sweeps",
+        .about =
+            "append compare compares B with A, the folders of two finished runs or sweeps:\n"
+            "how their settings differ, the ratio of every figure, and whether B is slower or\n"
+            "faster by more than the figures vary.\n",
+        .example = "append 10 20k --out before\n"
+                   "append 10 20k --out after\n"
+                   "append compare before after --fail-if 'throughput<0.1'",
         .exits = "0 compared, 2 usage, or a folder has no finished run or sweep, 3 out of\n"
                  "memory or the report cannot be written, 5 a bound of --fail-if is crossed\n",
-        .example = "append compare before after --fail-if 'throughput<0.95'",
         .run = command_compare,
     },
     {
         .form = {COMMAND_SWEEP, "sweep", "append sweep --sessions N,N --records N,N [TARGET]", 0,
                  0},
-        .line = "a run for each size",
-        .about = "append sweep makes a run for every pair of --sessions and --records, with\n"
-                 "--vary also for each value of a script's parameter, and puts maximum CPU,\n"
-                 "maximum memory, elapsed time and throughput into four tables.\n",
-        .target = "TARGET: port of a server on this machine, HOST:PORT, URL of a database, or\n"
-                  "nothing for an embedded database in the folder of each run\n",
-        .exits = "0 all runs ended with 0; else the code of the run that weighs most: 70\n"
-                 "internal error, 1 ledger short, 3 client limit, 4 server, 2 usage, 6\n"
-                 "client-bound, 5 expectation; 130 interrupted: go on with --resume\n",
-        .example = "append sweep --sessions 100,1000 --records 1M,10M 5432 --recreate",
+        .line = "make a run for each size",
+        .about = "append sweep makes a run for every pair of --sessions and --records, and with\n"
+                 "--vary for each value of a script's parameter. It puts maximum CPU, maximum\n"
+                 "memory, elapsed time and throughput into four tables.\n",
+        .example = "append sweep --sessions 1,10 --records 10k,20k\n"
+                   "append sweep --sessions 100,1000 --records 1M,10M 5432 --recreate",
+        .target =
+            "TARGET: a port of this machine, HOST:PORT, the URL of a database, or nothing for\n"
+            "an embedded database in the folder of each run\n",
+        .exits = "0 all runs ended with 0; else the code of the most serious run: 70\n"
+                 "internal error, 1 rows or sessions are short, 3 limit of this machine,\n"
+                 "4 server, 2 usage, 6 append was the bottleneck, 5 expectation missed;\n"
+                 "130 interrupted, to be resumed with --resume\n",
         .run = command_sweep,
     },
     {
         .form = {COMMAND_PREPARE, "prepare", "append prepare [SESSIONS] TARGET", 0, 0},
-        .line = "the tables of a workload, loaded",
-        .about = "append prepare makes the tables that the script of --workload declares, loads\n"
-                 "them with SESSIONS sessions (one a CPU), builds their indexes and counts their\n"
-                 "rows. Tables that are whole already stay as they are.\n",
-        .target = "TARGET: port of a server on this machine, HOST:PORT, or URL of a database\n",
-        .exits = "0 the tables are whole, 2 usage, or a table differs from what the script\n"
-                 "declares, 3 client limit, 4 server, 70 internal error, 130 interrupted: the\n"
-                 "same call goes on with it\n",
-        .example = "append prepare 16 5432 --workload oltp --set tables=4,table_size=1M",
+        .line = "create and load a workload's tables",
+        .about = "append prepare creates the tables that the script of --workload declares, loads\n"
+                 "them with SESSIONS sessions (one for each CPU), builds their indexes and counts\n"
+                 "their rows. Tables that already hold their rows stay as they are.\n",
+        .example = "append prepare sqlite:test.db --workload oltp\n"
+                   "append 10 sqlite:test.db --workload oltp --duration 5s\n"
+                   "append cleanup sqlite:test.db --workload oltp",
+        .target = "TARGET: a port of this machine, HOST:PORT, or the URL of a database\n",
+        .exits = "0 the tables hold their rows, 2 usage, or a table differs from what the\n"
+                 "script declares, 3 limit of this machine, 4 server, 70 internal error,\n"
+                 "130 interrupted (the same command continues)\n",
         .run = command_prepare,
     },
     {
         .form = {COMMAND_CLEANUP, "cleanup", "append cleanup [TARGET]", 0, 0},
-        .line = "the tables of a workload, dropped",
+        .line = "drop a workload's tables",
         .about = "append cleanup drops the tables that the script of --workload declares, and\n"
                  "nothing else.\n",
-        .target = "TARGET: port of a server on this machine, HOST:PORT, or URL of a database\n",
-        .exits = "0 they are gone, 2 usage, 3 client limit, 4 server, 70 internal error, 130\n"
-                 "interrupted\n",
-        .example = "append cleanup 5432 --workload oltp --set tables=4",
+        .example = "append prepare sqlite:test.db --workload oltp\n"
+                   "append cleanup sqlite:test.db --workload oltp",
+        .target = "TARGET: a port of this machine, HOST:PORT, or the URL of a database\n",
+        .exits = "0 the tables are dropped, 2 usage, 3 limit of this machine, 4 server,\n"
+                 "70 internal error, 130 interrupted\n",
         .run = command_cleanup,
     },
     {
         .form = {COMMAND_HELP, "help", "append help [COMMAND|WORKLOAD]", 0, 0},
-        .line = "what a command or workload does",
-        .about =
-            "append help prints what a command does, its options and its exit codes; of\n"
-            "'append SESSIONS RECORDS', which needs no name and is also 'run', without one.\n"
-            "Of a workload, built in or a file, it prints what it is, its parameters, tables,\n"
-            "transactions and statements.\n",
-        .exits = "0 printed, 2 there is no such command or workload, or its script is wrong\n",
-        .example = "append help oltp",
+        .line = "describe a command or a workload",
+        .about = "append help prints what a command does, its options and its exit codes. Without\n"
+                 "a name, or with 'run', it describes 'append SESSIONS RECORDS'. For a workload,\n"
+                 "built in or a file, it prints the purpose, parameters, tables, transactions and\n"
+                 "statements.\n",
+        .example = "append help find-max\n"
+                   "append help oltp",
+        .exits = "0 printed, 2 unknown command or workload, or an error in its script\n",
         .run = command_help,
     },
 };
 const size_t command_table_size = sizeof command_table / sizeof command_table[0];
+
+/* Returns how a target goes on after "adapter:". */
+static const char *target_form(unsigned flags)
+{
+    static const struct {
+        unsigned flag;
+        const char *form;
+    } forms[] = {{ADAPTER_STRING, "DSN=name or connection string"},
+                 {ADAPTER_FILE, "path"},
+                 {ADAPTER_ONE_DATABASE, "//user@host:port"},
+                 {ADAPTER_EMBEDDED, ""}};
+    for (size_t i = 0; i < COUNT_OF(forms); i++) {
+        if ((flags & forms[i].flag) != 0) {
+            return forms[i].form;
+        }
+    }
+    return "//user@host:port/database";
+}
 
 static enum exit_code print_help(const struct command_entry *entry)
 {
@@ -146,13 +186,18 @@ static enum exit_code print_help(const struct command_entry *entry)
         CALL_WIDTH = 33
     };
     const enum command command = entry->form.command;
-    printf("%s\nUsage: %s%s\n", entry->about, entry->form.usage,
-           command == COMMAND_HELP ? "" : " [options]");
+    printf("%s\nExample:\n", entry->about);
+    for (const char *line = entry->example; *line != '\0';) {
+        const size_t length = strcspn(line, "\n");
+        printf("  %.*s\n", (int)length, line);
+        line += length + (line[length] == '\n' ? 1 : 0);
+    }
+    printf("\nUsage: %s%s\n", entry->form.usage, command == COMMAND_HELP ? "" : " [options]");
     if (command == COMMAND_RUN) {
         puts("       append SESSIONS [RECORDS] [TARGET] --duration T [options]");
     }
     for (size_t i = 1; i < command_table_size && command == COMMAND_RUN; i++) {
-        /* what a command does stands below a call that is too long to have it beside */
+        /* a call that is too long has its description on the next line */
         const char *usage = command_table[i].form.usage;
         const bool is_long = strlen(usage) > CALL_WIDTH;
         printf("       %-*s%s%*s %s\n", CALL_WIDTH, usage, is_long ? "\n       " : "",
@@ -163,21 +208,16 @@ static enum exit_code print_help(const struct command_entry *entry)
     }
     for (const struct adapter *const *a = registry_adapters; entry->target != NULL && *a != NULL;
          a++) {
-        const unsigned flags = (*a)->flags;
         char form[80];
-        snprintf(form, sizeof form, "%s:%s", (*a)->name,
-                 (flags & ADAPTER_STRING) != 0         ? "DSN=name or connection string"
-                 : (flags & ADAPTER_FILE) != 0         ? "path"
-                 : (flags & ADAPTER_ONE_DATABASE) != 0 ? "//user@host:port"
-                 : (flags & ADAPTER_EMBEDDED) != 0     ? ""
-                                                       : "//user@host:port/database");
+        snprintf(form, sizeof form, "%s:%s", (*a)->name, target_form((*a)->flags));
         printf("  %-38s %s\n", form, (*a)->summary);
     }
     const char *group = NULL, *shown = NULL;
     for (const struct option_entry *option = option_table; option->name != NULL; option++) {
         group = option->group == NULL ? group : option->group;
         if (option_is_of(option, command)) {
-            char form[48], letter[] = " (-?)";
+            char form[48], letter[] = " (-?)", initial[OPTION_DEFAULT_BYTES];
+            option_describe_default(option, initial);
             letter[3] = option->letter;
             snprintf(form, sizeof form, "--%s%s%s%s", option->name,
                      option_may_stand_alone(option) ? "" : " ",
@@ -186,21 +226,22 @@ static enum exit_code print_help(const struct command_entry *entry)
             if (group != shown) {
                 printf("\n%s\n", group);
             }
-            printf("  %-25s %s\n", form, option->help);
+            printf("  %-25s %s%s%s%s\n", form, option->help, initial[0] == '\0' ? "" : " (",
+                   initial, initial[0] == '\0' ? "" : ")");
             shown = group;
         }
     }
     if (entry->target != NULL) {
         puts("\n"
-             "Counts take k, M and G (10M = 10,000,000); T is seconds or 500ms, 30s, 5m, 1h.\n"
-             "The password comes from APPEND_PASSWORD, --password-file or the client\n"
-             "library's own means (PGPASSWORD, ~/.pgpass).");
+             "Defaults are in parentheses. Counts take k, M and G (10M = 10,000,000); T is a\n"
+             "number of seconds or 500ms, 30s, 5m, 1h. The password comes from\n"
+             "--password-file, APPEND_PASSWORD or the client library (PGPASSWORD, ~/.pgpass).");
     }
-    printf("\nExit: %sExample: %s\n", entry->exits, entry->example);
+    printf("\nExit: %s", entry->exits);
     return command_finish_output();
 }
 
-/* The lines of the comment that a script begins with. */
+/* Prints the comment that a script begins with. */
 static void print_comment(const char *text)
 {
     while (strncmp(text, "--", 2) == 0) {
@@ -211,7 +252,7 @@ static void print_comment(const char *text)
     }
 }
 
-/* A name, and what there is to say of it, in 80 columns; words that are longer stay whole. */
+/* Prints a name and its description in 80 columns. A word that is longer stays whole. */
 static void print_entry(const char *name, const struct buffer *text)
 {
     enum {
@@ -257,7 +298,7 @@ static void print_tables(const struct script *script, struct buffer *text)
             buffer_add_format(text, "%s %s:", UNITS_COUNT(dataset->rows),
                               units_plural(dataset->rows, "row", "rows"));
         } else {
-            buffer_add_text(text, "as it is, or the built-in one");
+            buffer_add_text(text, "the existing table, or the built-in one");
         }
         for (size_t c = 0; c < dataset->column_count; c++) {
             buffer_add_format(text, "%s %s", c == 0 ? "" : ",", dataset->table.columns[c].name);
@@ -279,7 +320,7 @@ static void print_transactions(const struct script *script, struct buffer *text)
                           transaction->is_autocommit ? "each statement by itself"
                                                      : "begun and committed");
         if (transaction->tries == 0) {
-            buffer_add_text(text, "tried until through");
+            buffer_add_text(text, "tried until it succeeds");
         } else {
             buffer_add_format(text, "%s %s", UNITS_COUNT(transaction->tries),
                               units_plural(transaction->tries, "try", "tries"));
@@ -288,7 +329,7 @@ static void print_transactions(const struct script *script, struct buffer *text)
     }
 }
 
-/* The first statement of each name. */
+/* Prints the first statement of each name. */
 static void print_statements(const struct script *script, struct buffer *text)
 {
     if (script->statement_count > 0) {
@@ -336,27 +377,30 @@ static enum exit_code print_workload(const char *name)
 static enum exit_code run_entry(const struct command_entry *entry, int argc, char **argv)
 {
     struct error error = {.kind = ERROR_NONE};
-    const bool loads = (entry->form.command & (COMMAND_PREPARE | COMMAND_CLEANUP)) != 0;
-    const enum exit_code code = loads ? ranks_forbid(entry->form.name, &error) : EXIT_CODE_OK;
-    return code == EXIT_CODE_OK    ? entry->run(argc, argv)
-           : error.text[0] == '\0' ? EXIT_CODE_OK /* rank 0 says it, while no other one fails */
-                                   : command_fail(code, &error);
+    const bool is_of_tables = (entry->form.command & (COMMAND_PREPARE | COMMAND_CLEANUP)) != 0;
+    const enum exit_code code =
+        is_of_tables ? ranks_forbid(entry->form.name, &error) : EXIT_CODE_OK;
+    if (code == EXIT_CODE_OK) {
+        return entry->run(argc, argv);
+    }
+    /* without a text another rank reports the error, and this rank must not fail */
+    return error.text[0] == '\0' ? EXIT_CODE_OK : command_fail(code, &error);
 }
 
-/* Runs the command of that name, "run" being the first one's, or prints its help. */
+/* Runs the command of that name, or prints its help. The first command's name is "run". */
 static enum exit_code run_named(const char *name, bool is_help, int argc, char **argv)
 {
     struct nearest nearest = {.word = name};
     for (size_t i = 0; i < command_table_size; i++) {
-        const char *own = i == 0 ? "run" : command_table[i].form.name;
-        if (strcmp(name, own) == 0) {
+        const char *command = i == 0 ? "run" : command_table[i].form.name;
+        if (strcmp(name, command) == 0) {
             return is_help ? print_help(&command_table[i])
                            : run_entry(&command_table[i], argc, argv);
         }
-        nearest_offer(&nearest, own);
+        nearest_offer(&nearest, command);
     }
     if (!ranks_speaks()) {
-        mono_sleep(5 * MONO_NS_PER_S); /* rank 0 says it, and mpirun ends the others */
+        mono_sleep(5 * MONO_NS_PER_S); /* rank 0 reports it, and mpirun ends the other ranks */
     }
     bool is_workload = script_is_file(name);
     for (const struct script_built_in *script = script_built_ins; script->name != NULL; script++) {
@@ -366,16 +410,16 @@ static enum exit_code run_named(const char *name, bool is_help, int argc, char *
     if (is_workload) {
         return is_help ? print_workload(name)
                        : command_say(EXIT_CODE_USAGE,
-                                     "'%.40s' is a workload: append SESSIONS [TARGET] --workload "
-                                     "%.40s --duration T",
+                                     "'%.40s' is a workload: use append SESSIONS [TARGET] "
+                                     "--workload %.40s --duration T",
                                      name, name);
     }
     return nearest.name != NULL
                ? command_say(EXIT_CODE_USAGE, "unknown command '%.40s': did you mean '%s'?", name,
                              nearest.name)
                : command_say(EXIT_CODE_USAGE,
-                             "'%.40s' is no command; a run is append SESSIONS RECORDS: see append "
-                             "help",
+                             "'%.40s' is not a command; a run is append SESSIONS RECORDS: see "
+                             "append help",
                              name);
 }
 
@@ -452,7 +496,7 @@ char **command_take_words(int argc, char **argv)
         const size_t length = strlen(argv[i]) + 1;
         words[i] = memcpy(to, argv[i], length);
         to += length;
-        /* what may hold a password is a target, or a connection string in an option's value */
+        /* a target, or a connection string in an option's value, may hold a password */
         char *value = argv[i];
         if (strncmp(value, "--", 2) == 0) {
             value += strcspn(value, "=");
@@ -495,7 +539,7 @@ enum exit_code command_fail(enum exit_code code, const struct error *error)
 enum exit_code command_refuse(bool is_json, enum exit_code code, const struct error *error)
 {
     if (is_json) {
-        report_write_json_failure(stdout, code, error); /* what keeps it from that is no worse */
+        report_write_json_failure(stdout, code, error); /* if this fails, `code` is still right */
     }
     return command_fail(code, error);
 }
@@ -506,7 +550,7 @@ int command_print(const char *text, size_t length)
         TICK_MS = 50
     };
     const bool was_interrupted = interrupt_requested();
-    /* what poll says has room for that much does not block */
+    /* a pipe that poll says is writable takes PIPE_BUF bytes without blocking */
     const size_t most = isatty(STDOUT_FILENO) == 1 ? 1 : PIPE_BUF;
     for (size_t done = 0; done < length;) {
         struct pollfd room = {.fd = STDOUT_FILENO, .events = POLLOUT};

@@ -1,5 +1,5 @@
-/* The commands. Each takes its own arguments (argv[0] is the command's or the program's name) and
- * returns the exit code of the program. */
+/* The commands. Each command function takes its own arguments, where argv[0] is the name of the
+ * command or the program, and returns the program's exit code. */
 #ifndef COMMANDS_COMMAND_H
 #define COMMANDS_COMMAND_H
 
@@ -12,15 +12,16 @@
 
 struct command_entry {
     struct command_form form;
-    const char *line;   /* what it does, a few words, for the list of commands */
-    const char *about;  /* what it does, lines of at most 80 columns */
-    const char *target; /* what TARGET is, the same; NULL: it takes none */
-    const char *exits;  /* exit codes, the same */
-    const char *example;
+    const char *line; /* a few words for the list of commands */
+    /* Lines of at most 80 columns. */
+    const char *about;
+    const char *example; /* command lines that work as printed; the first needs no server */
+    const char *target;  /* what TARGET is; NULL: the command takes no target */
+    const char *exits;   /* exit codes and their meaning */
     enum exit_code (*run)(int argc, char **argv);
 };
 
-/* The first is the one that needs no name on the command line. */
+/* The first command needs no name on the command line. */
 extern const struct command_entry command_table[];
 extern const size_t command_table_size;
 
@@ -38,33 +39,35 @@ enum exit_code command_sweep(int argc, char **argv);
 
 const struct command_form *command_form(enum command command);
 
-/* After options_parse, with its result in *code. True: there is nothing else to do, and *code is
- * how it ended: a word was wrong, which is said, or help or versions were asked for, and printed.
- */
+/* Takes the result of options_parse in *code: reports an error, or prints help or versions if the
+ * options ask for them. True: the command is done, and *code is its exit code. */
 bool command_is_done(const struct plan *plan, enum exit_code *code, const struct error *error);
 
-/* --report: writes report.html into the folder of a run or sweep, and says so on stdout unless
- * `is_silent`. EXIT_CODE_CLIENT_LIMIT: *error says why there is none. */
+/* Writes report.html into the folder of a run or sweep, and prints its path unless `is_silent`.
+ * EXIT_CODE_CLIENT_LIMIT: *error says why the page was not written. */
 enum exit_code command_write_report(const char *folder, bool is_silent, struct error *error);
 
-/* A copy of argv, one block to be freed, for the commands. In argv itself, which all users of this
- * machine can read, passwords are overwritten. NULL: out of memory. */
+/* Returns a copy of argv as one block, to be freed by the caller, and overwrites the passwords in
+ * argv itself, which all users of this machine can read. NULL: out of memory. */
 char **command_take_words(int argc, char **argv);
 
-/* Prints "append: text" on stderr, without what must not reach a terminal raw, such as words of a
- * server or from the command line, and returns `code`. */
+/* Prints "append: text" on stderr and returns `code`. Control characters in the text, which may
+ * come from a server or the command line, are replaced. */
 enum exit_code command_say(enum exit_code code, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* Prints the error's text in the same way, and returns `code`. */
 enum exit_code command_fail(enum exit_code code, const struct error *error);
 
-/* The same for what could not begin; with --json stdout gets an object that says so, too. */
+/* Does the same for a command that could not begin. With --json (`is_json`) stdout also gets a JSON
+ * object with the error. */
 enum exit_code command_refuse(bool is_json, enum exit_code code, const struct error *error);
 
-/* Writes to standard output, and gives up when a signal comes meanwhile: nobody may read, and a
- * full pipe blocks for ever. Returns 0, EINTR for the signal, or errno. */
+/* Writes to standard output until a signal arrives: a full pipe without a reader would block
+ * forever. Returns 0, EINTR for a signal, or errno. */
 int command_print(const char *text, size_t length);
 
-/* What was printed on stdout must have arrived. */
+/* Flushes stdout and reports an error if its text could not be written. */
 enum exit_code command_finish_output(void);
 
 #endif

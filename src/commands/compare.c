@@ -1,13 +1,15 @@
 /*
- * append compare A B: two runs, or two sweeps, side by side.
+ * append compare A B: compares two runs or two sweeps.
  *
- * Of two runs the ratios are shown and nothing is tested: one run says nothing of how much its
- * figures vary from run to run. Of two sweeps with --repeat some figures of each cell are tested.
- * They are LESS or MORE only when the whole interval of confidence of their ratio lies beyond the
- * threshold: a difference must be certain and large enough to matter. They are ALIKE when it lies
- * within the threshold. Otherwise the measurement is too coarse to tell, which is no finding.
+ * For two runs the ratios are shown and nothing is tested, because one run does not show how much
+ * its figures vary. For two sweeps with --repeat some figures of each cell are tested:
  *
- * All that was found is one JSON object, the one of --json; the text for people is made from it.
+ *     LESS, MORE  the whole confidence interval of the ratio is beyond the threshold, so that the
+ *                 difference is certain and large enough to matter
+ *     ALIKE       the whole interval is within the threshold
+ *     UNSURE      anything else: the measurement is too coarse
+ *
+ * The comparison is one JSON object, which --json prints; the text for people is made from it.
  */
 #include <math.h>
 #include <stdarg.h>
@@ -25,12 +27,12 @@
 #include "report/screen.h"
 #include "report/tree.h"
 
-/* Acknowledged rows / time of appending: of two runs another name of a column. */
+/* Acknowledged rows / time of appending: the name of a column in comparisons of two runs. */
 #define PACE "pace_rows_per_s"
 #define PACE_COLUMN "append_rows_per_s"
 
 #define NOT_TESTED "not tested"
-#define UNSURE "unsure" /* too coarse to tell, or too few runs: see why */
+#define UNSURE "unsure" /* "why" has the reason */
 #define ALIKE "alike"
 #define LESS "less"
 #define MORE "more"
@@ -38,22 +40,22 @@
 enum {
     FORMAT_VERSION = 1,
     SIDES = 2,         /* A and B */
-    VAGUE = 3,         /* an interval with ends so far apart is not worth its figures */
-    OTHERS_ALIKE = 5,  /* shares of other programs that differ by no more: percent of all CPUs */
+    VAGUE = 3,         /* if high / low is larger, the interval is too wide to be shown in words */
+    OTHERS_ALIKE = 5,  /* largest difference of other programs' CPU that is ignored, percent */
     BUSY_PERCENT = 90, /* above this, programs wait for CPUs */
     WHY_BYTES = 192,
     NAME_BYTES = 256,
     TEXT_BYTES = 1024,
     VALUE_BYTES = 48,
-    CELL_COLUMNS = 14, /* of the titles of figures */
+    CELL_COLUMNS = 14, /* width of the titles of figures, for sweeps and for runs */
     RUN_COLUMNS = 26,
     DIFFERENCES_SHOWN = 20,
 };
 
 static const char *const side_names[SIDES] = {"a", "b"};
 
-/* What is tested of a cell of two sweeps, without a script and with one: each costs a chance of a
- * false finding. */
+/* The figures of a cell that are tested, without and with a script. Only a few are tested, because
+ * each test can be wrong. */
 enum {
     TESTED = 3
 };
@@ -64,19 +66,19 @@ static const char *const tested[2][TESTED] = {
 struct comparison {
     bool is_sweep;
     const char *const *tested;
-    double threshold; /* 0.05: what differs by less does not matter */
+    double threshold; /* smaller relative differences do not matter; 0.05 = 5 % */
     struct side {
-        struct saved_run run; /* of a sweep the first that ended well; empty when there is none */
+        struct saved_run run; /* the run, or the first done run of a sweep; may be empty */
         struct saved_sweep sweep;
     } sides[SIDES];
     bool has_failed; /* out of memory */
     struct tree root;
     struct tree differences;    /* [{"name", "a", "b"}] */
     struct tree cautions;       /* [text] */
-    bool is_clouded;            /* a difference may not be the server's */
-    char other_rows[WHY_BYTES]; /* the tables began with other rows, which reads pay for; "": no */
-    struct tree cells;          /* one of two runs */
-    struct tree crossed;        /* bounds that do not hold */
+    bool is_clouded;            /* a difference may not come from the server */
+    char other_rows[WHY_BYTES]; /* caution: the tables had different rows before; "": the same */
+    struct tree cells;          /* a single cell for two runs */
+    struct tree crossed;        /* bounds of --fail-if that are crossed */
 };
 
 static bool is_in(const char *const *names, size_t count, const char *name)
@@ -100,10 +102,10 @@ static const char *text_of(const json_t *json, const char *key)
     return text == NULL ? "" : text;
 }
 
-/* What the runs differ in beside their figures. */
+/* Differences of the runs apart from their figures. */
 
-/* A path in the run's own folder, or a URL of one, without the name of the folder: a database in it
- * is the same in each run. Any other value as it is. NULL: out of memory. */
+/* Returns the value with the run's own folder replaced by DIR, if it is a path or a URL in that
+ * folder: such a database is the same in each run. NULL: out of memory. */
 static json_t *without_folder(const struct saved_run *run, json_t *value)
 {
     const char *text = json_string_value(value);
@@ -111,9 +113,10 @@ static json_t *without_folder(const struct saved_run *run, json_t *value)
     const size_t length = folder == NULL ? 0 : strlen(folder);
     const char *at = text == NULL || length == 0 ? NULL : strstr(text, folder);
     const bool is_whole = at != NULL && (at == text || at[-1] == ':') && at[length] == '/';
-    return is_whole        ? json_sprintf("%.*sDIR%s", (int)(at - text), text, at + length)
-           : value == NULL ? json_null()
-                           : json_incref(value);
+    if (is_whole) {
+        return json_sprintf("%.*sDIR%s", (int)(at - text), text, at + length);
+    }
+    return value == NULL ? json_null() : json_incref(value);
 }
 
 static void add_difference(const struct comparison *comparison, const char *name, json_t *a,
@@ -123,7 +126,7 @@ static void add_difference(const struct comparison *comparison, const char *name
     json_t *second = without_folder(&comparison->sides[1].run, b);
     if (!json_equal(first, second)) {
         const struct tree difference = tree_append_object(comparison->differences);
-        tree_text(difference, "name", name); /* may be cut within a character */
+        tree_text(difference, "name", name); /* may be cut within a UTF-8 character */
         tree_put(difference, "a", json_incref(first));
         tree_put(difference, "b", json_incref(second));
     }
@@ -131,8 +134,8 @@ static void add_difference(const struct comparison *comparison, const char *name
     json_decref(second);
 }
 
-/* An object, or a list of named objects, such as columns, as an object of them. NULL: it is none.
- */
+/* Returns an object as it is, and a list of named objects, such as columns, as an object with those
+ * names. NULL: the value is neither. */
 static json_t *members_of(json_t *value)
 {
     if (!json_is_array(value)) {
@@ -150,13 +153,14 @@ static json_t *members_of(json_t *value)
     return object;
 }
 
-/* Two objects, member by member, and those in them: as deep as the plan's target. Two lists of
- * named objects by what differs in them; when that is only their order, whole. */
+/* Adds the differences of two values. Objects are compared member by member down to `depth`, and
+ * lists of named objects by name. If such lists differ only in their order, they are one
+ * difference. */
 static void add_any(const struct comparison *comparison, const char *name, json_t *a, json_t *b,
                     int depth)
 {
-    /* what says which run it is, follows from that, or is how its call reported; not how it was
-     * made; and versions before the table of options did not record them all */
+    /* left out: members that identify the run or follow from its identity, and options that only
+     * say how a call reported; also members of the plan that an older version did not record */
     static const char *const names[] = {"plan.out_folder", "plan.seed",     "plan.run_tag",
                                         "plan.server_pid", "plan.workload", "plan.set"};
     const bool is_plan = strncmp(name, "plan.", 5) == 0;
@@ -199,7 +203,7 @@ static void add_any(const struct comparison *comparison, const char *name, json_
 static void add_caution(struct comparison *comparison, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* What speaks against comparing them. */
+/* Adds a reason to doubt the comparison. */
 static void add_caution(struct comparison *comparison, const char *format, ...)
 {
     char text[TEXT_BYTES];
@@ -235,7 +239,7 @@ static void describe_runs(struct comparison *comparison)
         figure_text(&comparison->sides[1].run.figures, FIGURE_WORKLOAD_HASH)};
     if (strcmp(hashes[0], hashes[1]) != 0) {
         comparison->is_clouded = true;
-        add_caution(comparison, "the workloads are not the same: %s",
+        add_caution(comparison, "the workloads differ: %s",
                     hashes[0][0] == '\0' || hashes[1][0] == '\0'
                         ? "only one of them is a script"
                         : "the script or its parameters differ");
@@ -244,7 +248,7 @@ static void describe_runs(struct comparison *comparison)
 
 static void add_cautions(struct comparison *comparison)
 {
-    double others[SIDES]; /* percent of all CPUs, neither the server's nor append's */
+    double others[SIDES]; /* percent of all CPUs, used neither by the server nor by append */
     char shares[SIDES][32];
     bool are_known = true, is_disturbed = false;
     for (int side = 0; side < SIDES; side++) {
@@ -268,21 +272,22 @@ static void add_cautions(struct comparison *comparison)
         figure_get(figures, FIGURE_MEAN_SERVER_CPU_PERCENT, &server);
         others[side] = fmax(0, host - client - server);
         snprintf(shares[side], sizeof shares[side], "%.0f %%", others[side]);
-        /* CPUs were short, and most of what they did was for others */
+        /* all CPUs were busy, and other programs used at least half of them */
         is_disturbed |= host >= BUSY_PERCENT && others[side] >= host / 2;
     }
     json_t *const rates[SIDES] = {
         saved_run_json(&comparison->sides[0].run, "plan.rate_rows_per_s"),
         saved_run_json(&comparison->sides[1].run, "plan.rate_rows_per_s")};
     if ((rates[0] != NULL || rates[1] != NULL) && !json_equal(rates[0], rates[1])) {
-        add_caution(comparison, "the pace follows --rate, which is not the same in both");
+        add_caution(comparison, "--rate sets the pace, and differs between A and B");
     }
     if (is_disturbed || (are_known && fabs(others[0] - others[1]) > OTHERS_ALIKE)) {
         comparison->is_clouded = true;
-        add_caution(comparison,
-                    "other programs used %s of this machine's CPUs in A and %s in B: a difference "
-                    "may be theirs",
-                    shares[0], shares[1]);
+        add_caution(
+            comparison,
+            "other programs used %s of this machine's CPUs in A and %s in B: they may be the "
+            "cause of a difference",
+            shares[0], shares[1]);
     }
 }
 
@@ -294,7 +299,7 @@ static void describe_sweeps(struct comparison *comparison)
                        json_object_get(comparison->sides[0].sweep.json, members[i]),
                        json_object_get(comparison->sides[1].sweep.json, members[i]));
     }
-    /* the machine and the plan of a sweep are those of its first run that ended well */
+    /* the first done run stands for the machine and the plan of a sweep */
     int unread = 0;
     for (bool is_read = true; unread < SIDES && is_read; unread += is_read ? 1 : 0) {
         struct side *side = &comparison->sides[unread];
@@ -310,8 +315,7 @@ static void describe_sweeps(struct comparison *comparison)
         describe_runs(comparison);
     } else {
         add_caution(comparison,
-                    "whether machine, server and plan are the same is not known: no run of %c can "
-                    "be read",
+                    "machine, server and plan cannot be compared: no run of %c can be read",
                     'A' + unread);
     }
     for (int side = 0; side < SIDES; side++) {
@@ -320,20 +324,20 @@ static void describe_sweeps(struct comparison *comparison)
         const size_t pending = saved_sweep_count(sweep, SAVED_PENDING);
         if (failed + pending > 0) {
             add_caution(comparison,
-                        "of the %zu runs of %c %zu failed and %zu did not run: they do not count",
-                        sweep->run_count, 'A' + side, failed, pending);
+                        "%zu of the %zu runs of %c failed and %zu did not run: they are left out",
+                        failed, sweep->run_count, 'A' + side, pending);
         }
     }
 }
 
 /* Figures. */
 
-/* A cell of sweeps is named by the places of its first runs. */
+/* A cell of two sweeps, as the indexes of its first runs. */
 struct place {
     size_t of[SIDES];
 };
 
-/* A figure of the runs, or of the cell's runs that count, and its medians. */
+/* The values of a figure in both runs, or in the done runs of a cell, and their medians. */
 struct values {
     double values[SIDES][SAVED_SWEEP_LIST_MAX], median[SIDES];
     size_t counts[SIDES];
@@ -355,16 +359,19 @@ static struct values take_values(const struct comparison *comparison, struct pla
     return taken;
 }
 
-/* B / A; infinite when only A is 0; 1 when both are. False: one is not known. */
+/* Sets *ratio to B / A: infinite if only A is 0, and 1 if both are 0. False: A or B is unknown. */
 static bool ratio_of(const json_t *figure, double *ratio)
 {
     const double a = number_of(figure, "a"), b = number_of(figure, "b");
-    *ratio = a == 0 && b == 0 ? 1 : a == 0 ? (double)INFINITY : b / a;
+    *ratio = a == 0 ? (double)INFINITY : b / a;
+    if (a == 0 && b == 0) {
+        *ratio = 1;
+    }
     return json_is_number(json_object_get(figure, "a")) &&
            json_is_number(json_object_get(figure, "b"));
 }
 
-/* The figure of a cell; NULL: it has none. */
+/* Returns the figure of a cell; NULL: the cell lacks it. */
 static json_t *find_figure(const json_t *cell, const char *key)
 {
     const json_t *figures = json_object_get(cell, "figures");
@@ -376,7 +383,8 @@ static json_t *find_figure(const json_t *cell, const char *key)
     return NULL;
 }
 
-/* `spoiled`: why nothing can be found; "": nothing speaks against it. */
+/* Adds a figure and, if it is tested, the finding. `spoiled` is the reason why the cell cannot be
+ * tested; "": it can. */
 static void add_figure(const struct comparison *comparison, struct tree figures, struct place place,
                        const char *key, const char *spoiled)
 {
@@ -404,21 +412,21 @@ static void add_figure(const struct comparison *comparison, struct tree figures,
         if (spoiled[0] != '\0') {
             snprintf(why, sizeof why, "%s", spoiled);
         } else if (counts[0] < STATISTICS_REPEATS_MIN || counts[1] < STATISTICS_REPEATS_MIN) {
-            snprintf(why, sizeof why, "too few runs: %zu and %zu, %d of each are needed (--repeat)",
+            snprintf(why, sizeof why, "too few runs: %zu and %zu; each side needs %d (--repeat)",
                      counts[0], counts[1], STATISTICS_REPEATS_MIN);
         } else if (!is_measured) {
-            snprintf(why, sizeof why, "a value is 0, and has no ratio to another");
+            snprintf(why, sizeof why, "a value is 0, so there is no ratio");
         } else if (interval.high < low || interval.low > high) {
             finding = interval.high < low ? LESS : MORE;
         } else if (interval.low >= low && interval.high <= high) {
             finding = ALIKE;
         } else if (interval.high > VAGUE * interval.low) {
-            snprintf(why, sizeof why, "it varies too much within A or B");
+            snprintf(why, sizeof why, "values vary too much within A or B");
         } else {
-            snprintf(why, sizeof why,
-                     "B may have from %.1f %% less to %.1f %% more: longer, steadier or more runs "
-                     "tell more",
-                     fmax(0, 100 * (1 - interval.low)), fmax(0, 100 * (interval.high - 1)));
+            snprintf(
+                why, sizeof why,
+                "-%.1f %% to +%.1f %%: repeat more often, or run longer or on a quieter machine",
+                fmax(0, 100 * (1 - interval.low)), fmax(0, 100 * (interval.high - 1)));
         }
     }
     tree_text(figure, "finding", finding);
@@ -445,15 +453,15 @@ static void add_cell(struct comparison *comparison, struct place place)
               comparison->is_sweep ? comparison->sides[0].sweep.variants.texts[run->variant] : "");
     tree_count(cell, "a_runs", elapsed.counts[0]);
     tree_count(cell, "b_runs", elapsed.counts[1]);
-    /* nothing is found of a cell whose sides began with other numbers of rows and read: reads cost
-     * more the more rows there are */
+    /* reads take longer the more rows a table has: a cell with reads is not tested if its sides
+     * began with different numbers of rows */
     const bool is_spoiled = rows.counts[0] > 0 && rows.counts[1] > 0 &&
                             rows.median[0] != rows.median[1] &&
                             (reads.median[0] != 0 || reads.median[1] != 0);
     if (is_spoiled) {
         snprintf(comparison->other_rows, sizeof comparison->other_rows,
-                 "%s rows were there before A, %s before B, and reads cost more the more there "
-                 "are: start both from an empty table (--recreate)",
+                 "the table had %s rows before A and %s before B, and reads take longer with more "
+                 "rows: start both from an empty table (--recreate)",
                  UNITS_COUNT((uint64_t)rows.median[0]), UNITS_COUNT((uint64_t)rows.median[1]));
     }
     const char *spoiled = is_spoiled ? comparison->other_rows : "";
@@ -467,7 +475,7 @@ static void add_cell(struct comparison *comparison, struct place place)
         for (size_t i = 0; i < table->columns; i++) {
             const char *column = table->cells[i];
             const struct figure *entry = figure_of_key(column);
-            /* points of operations are in no table of figures */
+            /* latencies of operations are not in figure_table */
             const bool is_figure =
                 entry != NULL ? figure_is_number(entry->unit) && entry->unit != FIGURE_UNIT_WORD
                               : figure_unit_of(column) == FIGURE_UNIT_MS;
@@ -485,10 +493,9 @@ static enum status read_sides(struct comparison *comparison, char *const folders
     comparison->is_sweep = saved_is_there(folders[0], "sweep.json");
     if (comparison->is_sweep != saved_is_there(folders[1], "sweep.json") &&
         saved_is_there(folders[comparison->is_sweep ? 1 : 0], "run.json")) {
-        error_set(
-            error, ERROR_USAGE, 0, NULL,
-            "one of '%.60s' and '%.60s' is a run and the other a sweep: compare two of a kind",
-            folders[0], folders[1]);
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "'%.60s' and '%.60s' are a run and a sweep: compare two runs or two sweeps",
+                  folders[0], folders[1]);
         return STATUS_REJECTED;
     }
     for (int i = 0; i < SIDES; i++) {
@@ -500,7 +507,7 @@ static enum status read_sides(struct comparison *comparison, char *const folders
         }
         if (side->run.is_search) {
             error_set(error, ERROR_USAGE, 0, NULL,
-                      "'%.160s' is a search of find-max: compare takes runs and sweeps",
+                      "'%.160s' is a search of find-max: compare two runs or two sweeps",
                       folders[i]);
             return STATUS_REJECTED;
         }
@@ -520,7 +527,7 @@ static enum status compare(struct comparison *comparison, struct error *error)
         const struct tree tree = tree_object(root, side_names[i]);
         tree_text(tree, "folder", comparison->is_sweep ? side->sweep.folder : side->run.folder);
         for (size_t j = 0; j < sizeof of_side / sizeof of_side[0]; j++) {
-            /* the verdict of a sweep is its state */
+            /* a sweep has a state in place of a verdict */
             const char *key = strcmp(of_side[j], "verdict") == 0 ? "state" : of_side[j];
             tree_text(tree, of_side[j],
                       comparison->is_sweep ? text_of(side->sweep.json, key)
@@ -547,7 +554,7 @@ static enum status compare(struct comparison *comparison, struct error *error)
     tree_bool(root, "is_clouded", comparison->is_clouded);
     tree_text(root, "other_rows", NULL);
     comparison->cells = tree_array(root, "cells");
-    /* cells of sweeps are put beside each other by sessions, records and variant */
+    /* cells of two sweeps match by sessions, records and variant */
     const struct saved_sweep *a = &comparison->sides[0].sweep, *b = &comparison->sides[1].sweep;
     const size_t a_cells = saved_sweep_cells(a), b_cells = saved_sweep_cells(b);
     if (!comparison->is_sweep) {
@@ -570,17 +577,17 @@ static enum status compare(struct comparison *comparison, struct error *error)
     comparison->crossed = tree_array(root, "bounds_crossed");
     if (!comparison->has_failed && cells == 0) {
         error_set(error, ERROR_USAGE, 0, NULL,
-                  "the two sweeps have no cell of sessions, records and variant in common");
+                  "the two sweeps have no sessions, records and variant in common");
         return STATUS_REJECTED;
     }
     return STATUS_OK;
 }
 
-/* What tells the cells of sweeps apart. */
+/* The keys that identify a cell of sweeps. */
 static const char *const cell_keys[] = {"sessions", "records", "variant"};
 
-/* The bounds of --fail-if. A ratio that is not known crosses its bound. REJECTED: there is no such
- * figure. */
+/* Finds the crossed bounds of --fail-if. An unknown ratio crosses its bound. STATUS_REJECTED: a
+ * bound names an unknown figure. */
 static enum status check_bounds(struct comparison *comparison, const struct bound *bounds,
                                 size_t count, struct error *error)
 {
@@ -597,7 +604,7 @@ static enum status check_bounds(struct comparison *comparison, const struct boun
         if (figure_find(&columns, bound->name, &choice, error) != STATUS_OK) {
             return STATUS_REJECTED;
         }
-        /* of the columns that a name stands for, the first whose ratio is known */
+        /* a name may stand for several columns: use the first column with a known ratio */
         double ratio;
         json_t *figure = find_figure(cell, choice.names[0]);
         for (size_t j = 1; j < choice.count && !ratio_of(figure, &ratio); j++) {
@@ -622,16 +629,17 @@ static enum status check_bounds(struct comparison *comparison, const struct boun
     return STATUS_OK;
 }
 
-/* For people: lines of at most 80 columns, but for the folders, which are written whole. */
+/* The text for people: lines of at most 80 columns, except for paths of folders. */
 
-/* What stands before the variant of a cell. */
+/* Returns the separator before the variant of a cell. */
 static const char *variant_words(const json_t *cell)
 {
     return text_of(cell, "variant")[0] == '\0' ? "" : ", ";
 }
 
-/* A bound that was crossed, of sweeps with the cell. `around`: what stands behind sessions and
- * records, before the ratio and behind it. Of 5 to 0 there is none, but both are known. */
+/* Adds a crossed bound, for sweeps with its cell. `around` has the texts after the sessions, after
+ * the records, before the ratio and after the ratio. If A is 0 both values are shown, as "5 to 0".
+ */
 static void add_crossed(struct buffer *line, const json_t *crossed, const char *const around[4])
 {
     double ratio;
@@ -657,8 +665,8 @@ static void write_wrapped(const char *label, const char *text)
     screen_add_wrapped(stdout, label, SCREEN_LABEL_COLUMNS, text);
 }
 
-/* A value of JSON in words; `name` is its path, or its last part. Of named objects it is their
- * names; of an object what is null or false goes without saying. */
+/* Adds a JSON value as text. `name` is its path or the last part of the path. Named objects are
+ * shown by their names; members that are null or false are left out. */
 static void add_value(struct buffer *text, const char *name, json_t *value)
 {
     const char *part = strrchr(name, '.') == NULL ? name : strrchr(name, '.') + 1;
@@ -696,7 +704,8 @@ static void add_value(struct buffer *text, const char *name, json_t *value)
     }
 }
 
-/* The label of a headline figure; of a point of an operation "append p50"; else the column. */
+/* Returns the title of a figure: the label of a headline, "append p50" for a latency, else the
+ * column's name. */
 static const char *title_of(const json_t *figure, char title[FIGURE_KEY_BYTES])
 {
     const char *key = text_of(figure, "figure");
@@ -718,7 +727,8 @@ static void write_row(const struct comparison *comparison, const char *title, co
            ratio);
 }
 
-/* A value with its unit; from 1,000 on, below 0 too, as a whole number with separators. */
+/* Writes a value with its unit. From 1,000 on, also below 0, it is a whole number with separators.
+ */
 static void write_value(const char *key, double value, char text[VALUE_BYTES])
 {
     const double size = fabs(value);
@@ -730,8 +740,9 @@ static void write_value(const char *key, double value, char text[VALUE_BYTES])
     }
 }
 
-/* Of a cell of sweeps what is tested and the headline; of two runs all that is not 0 in both. Which
- * session was the slowest is no quantity. */
+/* Writes the line of a figure. For a cell of sweeps only tested figures and headlines are shown;
+ * for two runs all figures that are not 0 in both, except for numbers of sessions, which identify.
+ */
 static void write_figure(const struct comparison *comparison, const json_t *figure)
 {
     char title[FIGURE_KEY_BYTES], values[SIDES][VALUE_BYTES], ratio[VALUE_BYTES] = "-";
@@ -756,7 +767,7 @@ static void write_figure(const struct comparison *comparison, const json_t *figu
         return;
     }
     double number;
-    /* the one that was tested, and whose interval is shown, where there is one */
+    /* the ratio that was tested, to which the interval belongs, if there is a test */
     const bool is_tested = json_is_number(json_object_get(figure, "tested_ratio"));
     if (is_tested || ratio_of(figure, &number)) {
         number = is_tested ? number_of(figure, "tested_ratio") : number;
@@ -775,7 +786,8 @@ static void write_figure(const struct comparison *comparison, const json_t *figu
     putchar('\n');
 }
 
-/* A sentence for each figure that was tested; what one reason keeps from being told is one. */
+/* Writes a sentence for each tested figure. Consecutive figures that are inconclusive for the same
+ * reason share a sentence. */
 static void write_findings(const struct comparison *comparison, const json_t *cell)
 {
     const char *label = "Found";
@@ -799,14 +811,15 @@ static void write_findings(const struct comparison *comparison, const json_t *ce
         const double low = fabs(number_of(figure, "low") - 1);
         const double high = fabs(number_of(figure, "high") - 1);
         if (is_unsure) {
-            snprintf(text, sizeof text, "%s: cannot tell: %s", titles, why);
+            snprintf(text, sizeof text, "%s: inconclusive: %s", titles, why);
         } else if (strcmp(finding, ALIKE) == 0) {
-            snprintf(text, sizeof text, "%s: B is as A, within %g %%", titles,
+            snprintf(text, sizeof text, "%s: B equals A within %g %%", titles,
                      100 * comparison->threshold);
         } else {
-            snprintf(text, sizeof text, "%s: B has %s than A, by %.1f %% (%.1f to %.1f %%)%s",
-                     titles, finding, 100 * fabs(number_of(figure, "tested_ratio") - 1),
-                     100 * fmin(low, high), 100 * fmax(low, high),
+            snprintf(text, sizeof text, "%s: B is %.1f %% %s than A (%.1f to %.1f %%)%s", titles,
+                     100 * fabs(number_of(figure, "tested_ratio") - 1),
+                     strcmp(finding, LESS) == 0 ? "lower" : "higher", 100 * fmin(low, high),
+                     100 * fmax(low, high),
                      json_is_true(json_object_get(figure, "is_regression")) ? ": REGRESSION" : "");
         }
         write_wrapped(label, text);
@@ -829,9 +842,9 @@ static void write_text(const struct comparison *comparison)
         write_wrapped("", text);
     }
     if (!comparison->is_sweep) {
-        write_wrapped("Found", "one run of each cannot tell a difference from noise: two runs of "
-                               "the same command differ, too. To judge, repeat both (append sweep "
-                               "--repeat 5) and compare the sweeps");
+        write_wrapped("Found", "one run of each does not show whether a difference is noise: two "
+                               "runs of the same command also differ. To find out, repeat both "
+                               "(append sweep --repeat 5) and compare the sweeps");
     }
     const size_t differences = json_array_size(comparison->differences.json);
     json_array_foreach(comparison->differences.json, i, entry)
@@ -852,7 +865,7 @@ static void write_text(const struct comparison *comparison)
         printf("%-*sand %zu more: see --json\n", SCREEN_LABEL_COLUMNS, "",
                differences - DIFFERENCES_SHOWN);
     } else if (differences == 0) {
-        write_wrapped("Differs", "nothing but what was measured");
+        write_wrapped("Differs", "nothing except the figures");
     }
     json_array_foreach(comparison->cautions.json, i, entry)
     {
@@ -884,17 +897,17 @@ static void write_text(const struct comparison *comparison)
     putchar('\n');
     const double alone = number_of(comparison->root.json, "cells_alone");
     if (alone > 0) {
-        printf("%-*s%.0f cells that only one of the sweeps has\n", SCREEN_LABEL_COLUMNS, "Left out",
-               alone);
+        printf("%-*s%.0f cells that only one sweep has\n", SCREEN_LABEL_COLUMNS, "Left out", alone);
     }
     if (comparison->is_sweep) {
-        snprintf(text, sizeof text,
-                 "Welch's t on the logarithms of throughput and %s latency of a cell's runs: it "
-                 "assumes independent runs and the same machine for both. A and B are medians. "
-                 "A difference counts when its whole interval is beyond %g %%. Other figures are "
-                 "not tested.",
-                 comparison->tested == tested[1] ? "transaction" : "append",
-                 100 * comparison->threshold);
+        snprintf(
+            text, sizeof text,
+            "Welch's t-test on the logarithms of throughput and %s latency of a cell's runs. It "
+            "assumes independent runs and the same machine for both. A and B are medians. "
+            "A difference counts when its whole interval is beyond %g %%. Other figures are "
+            "not tested.",
+            comparison->tested == tested[1] ? "transaction" : "append",
+            100 * comparison->threshold);
         write_wrapped("Test", text);
     }
     json_array_foreach(comparison->crossed.json, i, entry)
@@ -936,7 +949,7 @@ enum exit_code command_compare(int argc, char **argv)
         }
         code = command_finish_output();
         if (code == EXIT_CODE_OK && json_array_size(comparison.crossed.json) > 0) {
-            struct buffer line; /* that names the bounds that were crossed */
+            struct buffer line; /* names the crossed bounds */
             size_t i;
             json_t *crossed;
             buffer_init(&line);

@@ -8,10 +8,10 @@
 #include "commands/job.h"
 #include "report/files.h"
 
-/* Enough for a search with a dozen levels, and no burden for a disk. */
-#define USUAL_MAX_BYTES (UINT64_C(2) << 30)
+/* Default of --max-bytes: enough for a search with a dozen levels, and harmless for a disk. */
+#define DEFAULT_MAX_BYTES (UINT64_C(2) << 30)
 
-/* Counters and processes as they are before the level: what an earlier one did is not its doing. */
+/* Notes counters and processes before a level, so that changes are attributed to this level. */
 static void on_begin(void *context, const struct level *level)
 {
     struct job *job = context;
@@ -30,21 +30,21 @@ static void on_level(void *context, const struct level *level, const struct leve
     struct job *job = context;
     struct findings *findings = &job->result->findings;
     if (job->search->failed == 0) {
-        findings->count = 0; /* what an earlier level ran into was passed since */
+        findings->count = 0; /* a later level has passed the limits of an earlier one */
     }
     if (level->outcome == LEVEL_FAILED && level->sessions == job->search->failed) {
-        /* the limits that the lowest level that failed ran into */
-        struct result *own = calloc(1, sizeof *own);
+        /* the limits that the lowest failed level hit */
+        struct result *at_level = calloc(1, sizeof *at_level);
         findings->count = 0;
-        if (own != NULL && seen->causes != NULL && job->evidence != NULL) {
-            own->start_mono_ns = job->result->start_mono_ns;
-            own->sessions = seen->ledger;
-            causes_init(&own->causes);
-            causes_copy(&own->causes, seen->causes);
-            evidence_conclude(job->evidence, own, findings);
-            causes_fini(&own->causes);
+        if (at_level != NULL && seen->causes != NULL && job->evidence != NULL) {
+            at_level->start_mono_ns = job->result->start_mono_ns;
+            at_level->sessions = seen->ledger;
+            causes_init(&at_level->causes);
+            causes_copy(&at_level->causes, seen->causes);
+            evidence_conclude(job->evidence, at_level, findings);
+            causes_fini(&at_level->causes);
         }
-        free(own);
+        free(at_level);
     }
     run_files_add(job->files, CSV_LEVELS, level);
     if (!job->plan->is_quiet) {
@@ -54,8 +54,9 @@ static void on_level(void *context, const struct level *level, const struct leve
     }
 }
 
-/* Of so many sessions of all ranks the most for which this machine has room, and where these are
- * fewer the limit that binds first; its advice is made for so many. Shares them out. */
+/* Shares `sessions` out to the ranks and sets *most to the largest number for which this machine
+ * has room. If that is less than `sessions`, *binding is the limit that binds first, with advice
+ * for `sessions`. */
 static enum exit_code find_room(struct job *job, unsigned sessions, unsigned *most,
                                 struct limit *binding, struct error *error)
 {
@@ -79,7 +80,7 @@ static enum exit_code find_room(struct job *job, unsigned sessions, unsigned *mo
     const bool is_of_process = limits_is_of_process(first);
     const uint64_t here =
         allowed - (is_of_process ? question.in_other_processes : question.on_other_machines);
-    unsigned low = 0, high = sessions; /* what fits, and what does not */
+    unsigned low = 0, high = sessions; /* low fits, high does not */
     while (high - low > 1) {
         const unsigned middle = low + (high - low) / 2;
         const bool fits = ranks_sessions_here(job->ranks, middle, !is_of_process) <= here;
@@ -90,26 +91,26 @@ static enum exit_code find_room(struct job *job, unsigned sessions, unsigned *mo
     return EXIT_CODE_OK;
 }
 
-/* The user's bound, or what the machines are certain to allow if that is less: makes the plan
- * with that. */
+/* Sets the most sessions of the search: the user's bound, or the number that the machines are
+ * certain to allow if that is less. Makes the plan for that number. */
 static enum exit_code find_bound(struct job *job, struct error *error)
 {
     const struct plan *plan = &job->given;
     struct search *search = job->search;
     struct ranks *ranks = job->ranks;
-    const unsigned asked = plan->sessions;
+    const unsigned wanted = plan->sessions;
     struct limit limit = {.allowed = LIMIT_NONE};
-    unsigned most = asked, fits = asked, binding;
-    enum exit_code code = ranks_agree(ranks, EXIT_CODE_OK, NULL, error); /* all have the plan */
+    unsigned most = wanted, fits = wanted, binding;
+    enum exit_code code = ranks_agree(ranks, EXIT_CODE_OK, NULL, error); /* all ranks have a plan */
     code = code == EXIT_CODE_OK ? find_room(job, most, &fits, &limit, error) : code;
     while (code == EXIT_CODE_OK && fits < most && fits > 0) {
         most = fits; /* with fewer sessions another limit may bind first */
         code = find_room(job, most, &fits, &limit, error);
     }
     most = fits;
-    if (code == EXIT_CODE_OK && most > 0 && most < asked && plan->search.max_sessions == 0) {
-        /* nobody asked for a million: advice for twice as many as there can be */
-        code = find_room(job, most < asked / 2 ? 2 * most : asked, &fits, &limit, error);
+    if (code == EXIT_CODE_OK && most > 0 && most < wanted && plan->search.max_sessions == 0) {
+        /* without --max-sessions, give advice for twice as many sessions as fit */
+        code = find_room(job, most < wanted / 2 ? 2 * most : wanted, &fits, &limit, error);
     }
     if (code != EXIT_CODE_OK) {
         return code;
@@ -118,16 +119,17 @@ static enum exit_code find_bound(struct job *job, struct error *error)
     if (most == 0 && limit.name[0] == '\0') {
         return ranks_explain(ranks, error);
     }
-    search->bound_by = most < asked                    ? BOUND_CLIENT
-                       : plan->search.max_sessions > 0 ? BOUND_USER
-                                                       : BOUND_PROGRAM;
+    search->bound_by = plan->search.max_sessions > 0 ? BOUND_USER : BOUND_PROGRAM;
+    if (most < wanted) {
+        search->bound_by = BOUND_CLIENT;
+    }
     search->bound_limit = limit;
     if (ranks != NULL) {
         snprintf(search->bound_limit.where, sizeof search->bound_limit.where,
                  "machine %.60s, %.400s", ranks_machine(ranks, binding), limit.where);
     }
     if (most == 0) {
-        error_set(error, ERROR_LIMIT, 0, NULL, "client limit: %s%s%s allows no session: %s",
+        error_set(error, ERROR_LIMIT, 0, NULL, "client limit: %s%s%s does not allow a session: %s",
                   ranks == NULL ? "" : ranks_machine(ranks, binding), ranks == NULL ? "" : ": ",
                   limit.name, limit.fix);
         return EXIT_CODE_CLIENT_LIMIT;
@@ -138,7 +140,8 @@ static enum exit_code find_bound(struct job *job, struct error *error)
     return ranks_share_out(ranks, job->plan, &job->facts, error);
 }
 
-/* How many rows may be written, which is said before the first is, and how to be rid of them. */
+/* Sets how many rows the search may write, and how to remove them. Announces it before the first
+ * row. */
 static void bound_rows(struct job *job)
 {
     const struct plan *plan = job->plan;
@@ -146,11 +149,11 @@ static void bound_rows(struct job *job)
     search->hold_ns = plan->search.hold_ns;
     search->p99_bound_ns = plan->search.p99_bound_ns;
     const bool is_kept = (plan->adapter->flags & ADAPTER_DISCARDS) == 0;
-    const uint64_t usual_bytes = is_kept ? USUAL_MAX_BYTES : 0;
-    const uint64_t max_bytes = plan->search.max_bytes > 0 ? plan->search.max_bytes : usual_bytes;
+    const uint64_t default_bytes = is_kept ? DEFAULT_MAX_BYTES : 0;
+    const uint64_t max_bytes = plan->search.max_bytes > 0 ? plan->search.max_bytes : default_bytes;
     search->max_rows = plan->search.max_rows;
     if (job->generator == NULL) {
-        /* how long the rows of a script are, and whether it appends any, is not known */
+        /* the number and the length of a script's rows are unknown */
         setup_describe_removal(&job->setup, plan, search->removal, sizeof search->removal);
         return;
     }
@@ -166,14 +169,14 @@ static void bound_rows(struct job *job)
     setup_describe_removal(&job->setup, plan, search->removal, sizeof search->removal);
     if (!plan->is_quiet) {
         const double value_bytes = (double)search->max_rows * search->row_bytes;
-        notice_print("up to %s rows (--max-%s), %s of values, will be written to %s, and stay",
+        notice_print("up to %s rows (--max-%s), %s of values, will be written to %s and stay there",
                      UNITS_COUNT(search->max_rows), search->is_bound_by_bytes ? "bytes" : "rows",
                      UNITS_BYTES(search->is_bound_by_bytes ? max_bytes : (uint64_t)value_bytes),
                      plan->table_name);
     }
 }
 
-/* Alone, or rank 0 of several. */
+/* Runs the search in a process that runs alone, or in rank 0. */
 static enum exit_code lead(struct job *job, int argc, char **argv)
 {
     struct error error = {.kind = ERROR_NONE};
@@ -185,7 +188,7 @@ static enum exit_code lead(struct job *job, int argc, char **argv)
     interrupt_install();
     code = job_make_plan(job, &error);
     if (code == EXIT_CODE_OK) {
-        code = together_give_plan(job->ranks, job->plan, argc, argv, &error);
+        code = rank_exchange_send_plan(job->ranks, job->plan, argc, argv, &error);
     }
     code = code == EXIT_CODE_OK ? job_begin(job, &error) : code;
     return job_finish(job, code, &error);

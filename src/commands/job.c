@@ -18,7 +18,7 @@
 
 #define PAUSE_NS (100 * MONO_NS_PER_MS)
 
-/* A slow server may need longer than a hold for an append of every session. */
+/* How much longer than a hold a slow server may need for an append of every session. */
 #define PATIENCE_NS (30 * MONO_NS_PER_S)
 
 /* The measuring thread. */
@@ -26,7 +26,7 @@
 static void add_interval(struct job *job, const struct interval *interval)
 {
     if (job->ranks != NULL) {
-        merge_keep_interval(&job->together.intervals, interval);
+        merge_keep_interval(&job->exchange.intervals, interval);
     }
     run_files_add(job->files, CSV_INTERVALS, interval);
     for (size_t i = 0; i < interval->hosts; i++) {
@@ -38,7 +38,7 @@ static void add_interval(struct job *job, const struct interval *interval)
 static void add_sample(struct job *job, const struct sample *sample)
 {
     if (job->ranks != NULL) {
-        merge_keep_sample(&job->together.samples, sample);
+        merge_keep_sample(&job->exchange.samples, sample);
     }
     run_files_add(job->files, CSV_SAMPLES, sample);
 }
@@ -62,9 +62,9 @@ static void show(struct job *job, const struct progress_state *now)
     progress_show(&job->progress, &all);
 }
 
-/* The size of the tables is asked for as soon as the sessions work: before the gate, its connection
- * would take the place of a session. Progress comes last, so that it shows the sample that ended
- * with the interval. */
+/* The sampler's thread. It asks for the size of the tables only after the gate has opened, because
+ * its connection would take the place of a session. It shows progress last, so that progress has
+ * the sample that ended with the interval. */
 static void *measure(void *argument)
 {
     struct job *job = argument;
@@ -93,7 +93,8 @@ static void *measure(void *argument)
     return NULL;
 }
 
-/* In all tables of the run. Hosts that show the same number count as one database. */
+/* Returns the rows in all tables of the run. Hosts with the same number of rows count as one
+ * database. */
 static uint64_t rows_before(const struct setup *setup)
 {
     uint64_t sum = 0, at_first = 0;
@@ -111,29 +112,28 @@ static uint64_t rows_before(const struct setup *setup)
     return are_alike ? at_first : sum;
 }
 
-/* Whether the server's data directory is on this machine, and known. */
-static bool tells_directory(const struct setup *setup, const struct plan *plan)
+/* Returns whether the server's data directory is known and on this machine. */
+static bool knows_directory(const struct setup *setup, const struct plan *plan)
 {
     return setup->storage.directory[0] != '\0' &&
            (plan->host_count == 0 || address_is_local(plan->hosts[setup->host].name));
 }
 
-/* Starts the measuring thread; `start_ns`: when the run of several ranks starts. Else than OK: it
- * is to be ended all the same. */
+/* Starts the sampler and its thread. `start_ns` is when a run of several ranks starts. On any code
+ * the caller must call end_measuring. */
 static enum exit_code begin_measuring(struct job *job, int64_t start_ns, struct error *error)
 {
     const struct plan *plan = job->plan;
     const struct setup *setup = &job->setup;
+    const char *known_directory = knows_directory(setup, plan) ? setup->storage.directory : NULL;
     const struct sampler_config config = {
         .sample_interval_ns = plan->sample_interval_ns,
         .run_start_ns = job->ranks == NULL ? 0 : start_ns,
         .server = job_select_server(job),
         .recorder = job->recorder,
-        .directory = plan->data_directory != NULL   ? plan->data_directory
-                     : tells_directory(setup, plan) ? setup->storage.directory
-                                                    : NULL,
+        .directory = plan->data_directory != NULL ? plan->data_directory : known_directory,
         .is_where_it_works = setup->storage.is_where_it_works,
-        .rows_before = plan->is_follower ? 0 : rows_before(setup), /* each row once */
+        .rows_before = plan->is_follower ? 0 : rows_before(setup), /* counted by one rank */
     };
     if (job->search == NULL && !plan->is_follower) {
         job->storage = storage_watch_start(&setup->storage, plan, setup->host);
@@ -151,7 +151,7 @@ static enum exit_code begin_measuring(struct job *job, int64_t start_ns, struct 
     return job->is_measuring ? EXIT_CODE_OK : EXIT_CODE_CLIENT_LIMIT;
 }
 
-/* Takes the last interval and sample. */
+/* Takes the last interval and sample, and stops the sampler. */
 static void end_measuring(struct job *job)
 {
     if (job->is_measuring) {
@@ -162,7 +162,7 @@ static void end_measuring(struct job *job)
     sampler_end(job->sampler, &job->result->resources);
 }
 
-/* The main thread, while sessions live. */
+/* The main thread, while sessions are connected. */
 
 static void on_shortage(void *context)
 {
@@ -172,7 +172,7 @@ static void on_shortage(void *context)
     }
 }
 
-/* Says what the server's figures are the sum of, where nothing else is to be said. */
+/* Notes how many servers the server's figures are the sum of, unless there is another note. */
 static void note_servers(struct resource_summary *resources, size_t hosts, size_t here)
 {
     const bool is_part = here < hosts;
@@ -184,12 +184,12 @@ static void note_servers(struct resource_summary *resources, size_t hosts, size_
     }
 }
 
-/* Says why the size of the tables is not known. */
-static void add_storage_note(struct io_description *of, const char *note)
+/* Notes why the size of the tables is not known. */
+static void add_storage_note(struct io_description *io, const char *note)
 {
-    const size_t used = strlen(of->note);
+    const size_t used = strlen(io->note);
     if (note[0] != '\0') {
-        snprintf(of->note + used, sizeof of->note - used, "%s%s", used > 0 ? "; " : "", note);
+        snprintf(io->note + used, sizeof io->note - used, "%s%s", used > 0 ? "; " : "", note);
     }
 }
 
@@ -229,12 +229,12 @@ enum exit_code job_load(struct job *job, struct error *error)
     const struct setup *setup = &job->setup;
     struct result *result = job->result;
     const int64_t start_ns = ranks_agree_start(job->ranks);
-    job->setup.ranks = NULL; /* ranks hear of each other all the time now */
+    job->setup.ranks = NULL; /* from now on the ranks exchange messages all the time */
     if (start_ns == 0) {
         return ranks_explain(job->ranks, error);
     }
     progress_init(&job->progress, STDERR_FILENO, plan);
-    /* an engine without transactions knows how many rows it has */
+    /* an engine without transactions knows its number of rows, so count(*) is fast */
     if (job->search == NULL && (plan->adapter->flags & ADAPTER_DISCARDS) == 0 &&
         !ask_keeps_failed_rows(&setup->connection.facts, &setup->own->table)) {
         progress_announce(&job->progress, *setup_rows_before(setup, setup->own),
@@ -281,7 +281,7 @@ enum exit_code job_load(struct job *job, struct error *error)
     storage_watch_stop(job->storage);
     add_storage_note(&result->resources.io_of, setup->storage.note);
     note_servers(&result->resources, job->ranks == NULL ? plan->host_count : job->place_count,
-                 job->place_count); /* of several ranks the others may look at the others */
+                 job->place_count); /* other ranks may measure the other hosts */
     progress_end(&job->progress);
     if (status != STATUS_OK) {
         return EXIT_CODE_CLIENT_LIMIT;
@@ -313,11 +313,11 @@ void job_find_limits(struct job *job)
         setup_inquire(&asked, job->plan, NULL, &error) == EXIT_CODE_OK) {
         job->evidence->server_after = asked.server;
         job->evidence->has_server_after = true;
-    } /* who does not answer now will not be verified either */
+    } /* without an answer the settings stay unknown; verification will report the server */
     evidence_conclude(job->evidence, job->result, &job->result->findings);
 }
 
-struct judge_context job_judge_by(const struct job *job)
+struct judge_context job_judge_context(const struct job *job)
 {
     const struct setup *setup = &job->setup;
     const struct trace_sum *trace = job->result->trace;
@@ -359,14 +359,14 @@ void job_note_connection(struct job *job)
     memcpy(job->result->engine, setup->own->table.engine, sizeof job->result->engine);
 }
 
-/* `why_not`: why the rows are not counted; NULL: they are. */
+/* Verifies and judges the result. `why_not` is the reason for not counting rows; NULL: count. */
 static void judge(struct job *job, const char *why_not)
 {
     struct result *result = job->result;
     struct search *search = job->search;
     struct error error = {.kind = ERROR_NONE};
     job_note_connection(job);
-    if (search == NULL && job->ranks == NULL) { /* else it was done by level, or rank */
+    if (search == NULL && job->ranks == NULL) { /* else done by each level or rank */
         job_find_limits(job);
     }
     if (why_not != NULL) {
@@ -376,11 +376,11 @@ static void judge(struct job *job, const char *why_not)
         verify_result(&job->setup, job->plan, result);
         result->sessions_ended = job->cut.ended;
     }
-    const struct judge_context context = job_judge_by(job);
+    const struct judge_context context = job_judge_context(job);
     result_judge(result, &context);
     if (search != NULL) {
         char change[RESULT_CHANGE_BYTES];
-        /* the judgement of a run says whether its figures are the client's */
+        /* INVALID: the figures are those of this machine, not of the server */
         if (result->verdict == VERDICT_INVALID) {
             snprintf(search->figures_note, sizeof search->figures_note,
                      "rows/s and latencies are not the server's: %.180s", result->verdict_reason);
@@ -391,21 +391,21 @@ static void judge(struct job *job, const char *why_not)
         search_judge(search, result, context.is_local, context.was_interrupted);
         return;
     }
-    /* what the user wrote into the run's folder meanwhile */
+    /* events that the user has written to the run's folder */
     error_clear(&error);
-    event_list_fini(&result->events); /* read before, when the run is judged again */
+    event_list_fini(&result->events); /* a run that is judged again has read them before */
     if (events_read(&result->events, job->plan->out_folder, result->started_wall_ns, &error) !=
         STATUS_OK) {
         snprintf(result->events.note, sizeof result->events.note, "%.190s", error.text);
     }
 }
 
-void job_note_files(struct job *job)
+void job_add_file_problems(struct job *job)
 {
     struct result *result = job->result;
     const char *shortage = run_files_shortage(job->files);
     if (shortage[0] != '\0') {
-        result->problems[PROBLEM_FILES].code = EXIT_CODE_OK; /* there may be more by now */
+        result->problems[PROBLEM_FILES].code = EXIT_CODE_OK; /* replaced: more may be short now */
         result_add_problem(result, PROBLEM_FILES, EXIT_CODE_CLIENT_LIMIT, "files are short: %.200s",
                            shortage);
         result_conclude(result);
@@ -417,7 +417,7 @@ void job_note_files(struct job *job)
     }
 }
 
-void job_settle(struct job *job, bool was_interrupted, const char *text)
+void job_update_outcome(struct job *job, bool was_interrupted, const char *text)
 {
     struct result *result = job->result;
     const enum exit_code before = result->exit_code;
@@ -429,21 +429,22 @@ void job_settle(struct job *job, bool was_interrupted, const char *text)
     }
     memcpy(reason, result->exit_reason, sizeof reason);
     result_conclude(result);
-    if (job->is_told && before == result->exit_code && strcmp(reason, result->exit_reason) == 0) {
+    if (job->is_written && before == result->exit_code &&
+        strcmp(reason, result->exit_reason) == 0) {
         return;
     }
     const struct run_outcome outcome = {.plan = job->plan,
                                         .table = &job->setup.own->table,
                                         .result = result,
                                         .search = job->search};
-    job->is_told = run_files_write_outcome(job->files, &outcome);
-    if (!job->is_told) {
-        job_note_files(job);
+    job->is_written = run_files_write_outcome(job->files, &outcome);
+    if (!job->is_written) {
+        job_add_file_problems(job);
         result_conclude(result);
     }
 }
 
-/* Of a file that the user named: `number` is 0 or errno. */
+/* Adds a problem for a file that an option names. `number` is errno, or 0 for no problem. */
 static void note_unwritten(struct result *result, enum problem_kind kind, const char *path,
                            int number)
 {
@@ -453,9 +454,9 @@ static void note_unwritten(struct result *result, enum problem_kind kind, const 
     }
 }
 
-/* The page shows the files, so they are written before it; a page or a JUnit file tells of all
- * problems but its own and later ones. */
-enum exit_code job_conclude(struct job *job)
+/* Files are written before the page, which shows them. The page and the JUnit file list all
+ * problems except those that are found later. */
+enum exit_code job_report(struct job *job)
 {
     static const char late[] = "interrupted after the sessions had ended";
     static const char no_output[] = "standard output cannot be written: %s";
@@ -463,19 +464,19 @@ enum exit_code job_conclude(struct job *job)
     struct result *result = job->result;
     const bool are_ended = ranks_may_signal(job->ranks);
     if (job->ranks != NULL && interrupt_requested()) {
-        /* mpirun kills this program soon: what is known is written before rows are counted */
+        /* mpirun will kill this program soon: write what is known before counting rows */
         judge(job, are_ended ? "a rank was lost, and the others are being ended"
                              : "mpirun ended this program before they were counted");
-        job_note_files(job);
-        job_settle(job, true, late);
-        job->is_told = false; /* but not all of it */
+        job_add_file_problems(job);
+        job_update_outcome(job, true, late);
+        job->is_written = false; /* the rest follows below */
     }
     if (!are_ended) {
         judge(job, NULL);
     }
     run_files_finish(job->files, result);
-    job_note_files(job);
-    job_settle(job, interrupt_requested(), late);
+    job_add_file_problems(job);
+    job_update_outcome(job, interrupt_requested(), late);
 
     struct buffer text = {0};
     FILE *stream = buffer_open(&text);
@@ -494,8 +495,8 @@ enum exit_code job_conclude(struct job *job)
         result_add_problem(result, PROBLEM_OUTPUT, EXIT_CODE_CLIENT_LIMIT, no_output,
                            strerror(number));
     }
-    job_settle(job, number == EINTR || interrupt_requested(),
-               number == EINTR ? "interrupted while the report was printed" : late);
+    job_update_outcome(job, number == EINTR || interrupt_requested(),
+                       number == EINTR ? "interrupted while the report was printed" : late);
 
     if (plan->is_report) {
         const bool is_silent = plan->is_json ||
@@ -504,25 +505,25 @@ enum exit_code job_conclude(struct job *job)
         struct error error = {.kind = ERROR_NONE};
         if (command_write_report(plan->out_folder, is_silent, &error) != EXIT_CODE_OK) {
             result_add_problem(result, PROBLEM_PAGE, EXIT_CODE_CLIENT_LIMIT,
-                               "there is no report: %s", error.text);
+                               "the report was not written: %s", error.text);
         }
         if (fflush(stdout) != 0) {
             result_add_problem(result, PROBLEM_OUTPUT, EXIT_CODE_CLIENT_LIMIT, no_output,
                                strerror(errno));
         }
-        job_settle(job, interrupt_requested(), late);
+        job_update_outcome(job, interrupt_requested(), late);
     }
     if (job->ycsb != NULL) {
         const int failure = report_close_file(&job->ycsb, ycsb_write(job->ycsb, plan, result));
         note_unwritten(result, PROBLEM_YCSB, plan->ycsb, failure);
-        job_settle(job, interrupt_requested(), late);
+        job_update_outcome(job, interrupt_requested(), late);
     }
     if (job->junit != NULL) {
         const int failure = report_close_file(&job->junit, junit_write(job->junit, plan, result));
         note_unwritten(result, PROBLEM_JUNIT, plan->junit, failure);
     }
-    job_settle(job, interrupt_close(), late);
-    job->is_joined = run_files_shortage(job->files)[0] == '\0' && job->is_told;
+    job_update_outcome(job, interrupt_close(), late);
+    job->is_joined = run_files_shortage(job->files)[0] == '\0' && job->is_written;
     return result->exit_code == EXIT_CODE_OK
                ? EXIT_CODE_OK
                : command_say(result->exit_code, "%s", result->exit_reason);
@@ -550,5 +551,5 @@ void job_release(struct job *job)
         setup_stop_library(job->plan);
     }
     (is_in_use ? plan_fini_in_use : plan_fini)(&job->given);
-    together_fini(&job->together);
+    rank_exchange_fini(&job->exchange);
 }

@@ -19,7 +19,7 @@
 #define ROOM_PAUSE_NS (100 * MONO_NS_PER_MS)
 
 enum {
-    SPARE_FILES = 64, /* what connecting opens for a moment */
+    SPARE_FILES = 64, /* opened for a moment while connecting */
     SHARDS_MIN = 8,
     MADE_LINE_BYTES = 400,
     VERSION_BYTES = 120,
@@ -30,7 +30,7 @@ enum exit_code job_open_junit(struct job *job, bool may_wait, struct error *erro
     return report_open_file(&job->junit, "junit", job->plan->junit, may_wait, error);
 }
 
-/* Preflight: is it certain that a limit will be hit? *first: the one that binds, or NULL. */
+/* Refuses a run that is certain to hit a limit. *first is the limit that binds first, or NULL. */
 static enum exit_code judge_limits(const struct plan *plan, const struct limit_list *list,
                                    const struct limit **first, struct error *error)
 {
@@ -41,13 +41,14 @@ static enum exit_code judge_limits(const struct plan *plan, const struct limit_l
     }
     char line[CHECK_LINE_BYTES];
     check_conclusion(all, fitting, *first, line);
-    error_set(error, ERROR_LIMIT, 0, NULL, "%s: see append check; --no-check goes on anyway", line);
+    error_set(error, ERROR_LIMIT, 0, NULL, "%s: see append check, or run anyway with --no-check",
+              line);
     return (*first)->side == LIMIT_CLIENT ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_SERVER;
 }
 
-/* When set-up has connected: the server and the database too. One that is full is asked again for
- * up to 2 s: sessions of an earlier run may be leaving, and a server frees the place of a session
- * only when it has noticed that the session has left. */
+/* Checks the limits of the server and the database, after set-up has connected. A full server is
+ * asked again for up to 2 s: sessions of an earlier run may be leaving, and a server frees their
+ * places only when it notices. */
 static enum exit_code check_server(struct job *job, struct error *error)
 {
     const struct plan *plan = job->plan;
@@ -104,7 +105,7 @@ enum exit_code job_begin_trace(struct tracer **tracer, const struct plan *plan, 
     return EXIT_CODE_OK;
 }
 
-/* Those of several hosts that are on this machine. */
+/* Finds the hosts of the URL that are on this machine. */
 static void find_servers(struct job *job)
 {
     const struct plan *plan = job->plan;
@@ -119,9 +120,9 @@ static void find_servers(struct job *job)
     }
 }
 
-/* One rank on each machine looks at the server's processes, where these can be there, as far as the
- * plan tells. */
-static bool may_see_server(struct job *job)
+/* Returns whether this rank measures the server's processes: it is the first rank on its machine,
+ * and by the plan the server can be on this machine. */
+static bool measures_server(struct job *job)
 {
     const struct plan *plan = job->plan;
     struct connection_info named = {.host = ""};
@@ -133,8 +134,8 @@ static bool may_see_server(struct job *job)
             plan->server_cgroup != NULL);
 }
 
-/* Whether --server-pid is the server's: where the process that holds the port can be seen, it has
- * to be that one or of its family. A program that forwards to the server is not looked behind. */
+/* Checks --server-pid: if the process that holds the port is visible, it must be the given process
+ * or related to it. If a program that forwards connections holds the port, nothing is checked. */
 static enum exit_code check_server_pid(const struct job *job, struct error *error)
 {
     const struct plan *plan = job->plan;
@@ -156,18 +157,18 @@ static enum exit_code check_server_pid(const struct job *job, struct error *erro
     }
     return is_other ? usage_refuse(error,
                                    "--server-pid %d is not the server: port %u is held by %s (pid "
-                                   "%d). Leave the option out, or write --server-pid %d! if that "
-                                   "process is to be measured",
+                                   "%d): leave the option out, or write --server-pid %d! to "
+                                   "measure that process all the same",
                                    (int)plan->server_pid, (unsigned)named.port, holder.name,
                                    (int)holder.pid, (int)plan->server_pid)
                     : EXIT_CODE_OK;
 }
 
-/* Before anything is done to the server: can I/O be traced, where it is to be? */
+/* Loads the tracer before anything is done to the server. */
 static enum exit_code load_tracer(struct job *job, struct error *error)
 {
     struct ranks *ranks = job->ranks;
-    if (job->plan->io_trace == IO_TRACE_OFF || (ranks != NULL && !may_see_server(job))) {
+    if (job->plan->io_trace == IO_TRACE_OFF || (ranks != NULL && !measures_server(job))) {
         return EXIT_CODE_OK;
     }
     ranks_claim(ranks);
@@ -178,7 +179,7 @@ static enum exit_code load_tracer(struct job *job, struct error *error)
     return code;
 }
 
-/* Rank 0: does a rank trace, where one is to? */
+/* Checks on rank 0 that a rank traces, if the plan asks for a trace. */
 static enum exit_code check_traced(struct job *job, struct error *error)
 {
     const enum io_trace level = job->plan->io_trace;
@@ -187,14 +188,14 @@ static enum exit_code check_traced(struct job *job, struct error *error)
     }
     snprintf(
         job->trace_note, sizeof job->trace_note,
-        "--io-trace: no rank is on the server's machine: start one there (--sample-only HOST)");
+        "--io-trace: no rank is on the server's machine: start a rank there (--sample-only HOST)");
     if (level != IO_TRACE_TRY) {
         error_set(error, ERROR_UNSUPPORTED, 0, NULL, "%s", job->trace_note);
     }
     return level == IO_TRACE_TRY ? EXIT_CODE_OK : EXIT_CODE_CLIENT_LIMIT;
 }
 
-/* The version of the client library, which is to be the same for all ranks. */
+/* Writes the version of the client library, which must be the same for all ranks. */
 static const char *client_version(const struct plan *plan, char *text, size_t size)
 {
     text[0] = '\0';
@@ -204,7 +205,7 @@ static const char *client_version(const struct plan *plan, char *text, size_t si
     return text;
 }
 
-/* Before anything is opened: this machine. */
+/* Checks the limits of this machine, before anything is opened. */
 static enum exit_code check_machine(struct job *job, struct error *error)
 {
     const struct plan *plan = job->plan;
@@ -220,7 +221,7 @@ static enum exit_code check_machine(struct job *job, struct error *error)
     return judge_limits(plan, &list, &first, error);
 }
 
-/* The client library, and every file that is written to. */
+/* Starts the client library and opens every output file. */
 static enum exit_code open_here(struct job *job, struct error *error)
 {
     const struct plan *plan = job->plan;
@@ -241,7 +242,7 @@ static enum exit_code open_here(struct job *job, struct error *error)
     return code;
 }
 
-static void ask_limits(struct job *job)
+static void gather_limits(struct job *job)
 {
     limits_ask(&job->question, job->plan, &job->setup.connection, &job->setup.server);
     job->question.is_remote = job->setup.is_remote;
@@ -277,13 +278,13 @@ static enum exit_code prepare_tables(struct job *job, struct error *error)
         notice_print("%s", line);
     }
     if (code == EXIT_CODE_OK) {
-        ask_limits(job);
+        gather_limits(job);
         code = check_server(job, error);
     }
     return code == EXIT_CODE_OK ? verify_prepare(&job->setup, plan, &job->facts, error) : code;
 }
 
-/* Rank 0 says what it found in the tables that it prepared; the others look at them. */
+/* Shares what rank 0 found in the tables that it prepared; the other ranks then open the tables. */
 static enum exit_code share_tables(struct job *job, struct error *error)
 {
     const struct plan *plan = job->plan;
@@ -299,7 +300,7 @@ static enum exit_code share_tables(struct job *job, struct error *error)
         if (code == EXIT_CODE_OK) {
             setup_learn(&job->setup, &job->facts, buffer_text(&found));
         }
-        ask_limits(job);
+        gather_limits(job);
     }
     buffer_fini(&found);
     return code;
@@ -309,7 +310,7 @@ static enum exit_code make_memory(struct job *job, struct error *error)
 {
     const struct plan *plan = job->plan;
     facts_set_target(&job->facts, plan, &job->setup.connection);
-    /* a script may have no table whose rows are made here */
+    /* append makes no rows for a script that declares all its tables */
     const enum status status =
         job->setup.own->table.column_count == 0
             ? STATUS_OK
@@ -354,7 +355,7 @@ struct server_selector job_select_server(struct job *job)
     }
     return (struct server_selector){
         .is_embedded = connection->is_embedded,
-        /* on each machine one rank looks */
+        /* one rank on each machine measures the server */
         .is_remote =
             job->setup.is_remote || (!connection->is_embedded && !ranks_is_first_here(job->ranks)),
         .port = connection->port,
@@ -437,7 +438,7 @@ enum exit_code job_begin(struct job *job, struct error *error)
     }
     code = share_tables(job, error);
     code = code == EXIT_CODE_OK ? make_memory(job, error) : code;
-    /* takes a while; in this program it has to leave out the measuring thread */
+    /* takes a while; for an embedded database the sampler's thread must exist, to be left out */
     if (code == EXIT_CODE_OK && !job->setup.connection.is_embedded) {
         code = job_start_trace(job, error);
     }

@@ -14,32 +14,32 @@
 #include "report/files.h"
 #include "report/text.h"
 
-/* How long a rank waits for its result to be merged before it writes it down itself. */
+/* How long a rank waits for its result to be merged before it writes its own files. */
 #define MERGE_NS (200 * MONO_NS_PER_MS)
 
-/* How long rank 0 takes rows of others after a signal: mpirun soon ends what is left. */
+/* How long rank 0 takes rows of other ranks after a signal: mpirun will soon kill it. */
 #define ROWS_NS (300 * MONO_NS_PER_MS)
 
-/* Of what this rank alone came to. */
+/* Judges the result of this rank alone. */
 static void judge_rank(const struct job *job, struct result *result)
 {
     const struct plan *plan = job->plan;
-    struct judge_context context = job_judge_by(job);
+    struct judge_context context = job_judge_context(job);
     const uint64_t *counters = result->totals.counters;
     const uint64_t missing = result->batches.not_sent + counters[RECORDER_SKIPPED] +
                              counters[RECORDER_TRANSACTIONS_NOT_BEGUN];
     if (missing == 0 && result->stop_reason == STOP_DURATION) {
-        context.rate_rows_per_s = 0; /* all that was due: of another rank it may have been more */
+        context.rate_rows_per_s = 0; /* all that was due was sent; another rank may have had more */
     }
     context.rate_rows_per_s *= (double)plan_share(plan).count / plan->sessions;
     result_judge(result, &context);
     if (job->search != NULL && result->verdict == VERDICT_DEGRADED) {
-        result->verdict = VERDICT_VALID; /* sessions that fail are what it is for */
+        result->verdict = VERDICT_VALID; /* a search expects sessions to fail */
         result->verdict_reason[0] = '\0';
     }
 }
 
-/* What this rank alone came to, with the verdict on its own machine. */
+/* Describes this rank's part of the result, with the verdict on its own machine. */
 static struct rank_result describe_rank(struct job *job)
 {
     const struct result *result = job->result;
@@ -55,19 +55,19 @@ static struct rank_result describe_rank(struct job *job)
     return own;
 }
 
-/* Packs what this rank came to. False: out of memory. */
+/* Packs the result of this rank. False: out of memory. */
 static bool pack(struct job *job, struct buffer *bytes)
 {
     job_note_connection(job);
     job->result->table_bytes_before = job->result->table_bytes_after = -1;
-    if (job->search == NULL) { /* else it was done by level */
+    if (job->search == NULL) { /* else done by each level */
         job_find_limits(job);
     }
     const struct rank_result own = describe_rank(job);
-    return together_pack(bytes, &job->together, job->result, job->recorder, &own);
+    return rank_exchange_pack(bytes, &job->exchange, job->result, job->recorder, &own);
 }
 
-/* The rows of another rank behind those that are there. Returns 0, or errno: they are not all. */
+/* Adds the I/O rows of another rank to the file. Returns 0, or errno if rows are missing. */
 static int take_rows(struct job *job, unsigned rank, int64_t limit_ns)
 {
     bool is_first = true, is_cut = false;
@@ -82,7 +82,7 @@ static int take_rows(struct job *job, unsigned rank, int64_t limit_ns)
     return is_cut ? ETIMEDOUT : job->result->ranks[rank].trace->csv_errno;
 }
 
-/* Rank 0: what was traced on all machines. */
+/* Joins the traces of all machines, on rank 0. */
 static enum exit_code join_traces(struct job *job, struct error *error)
 {
     struct result *result = job->result;
@@ -108,22 +108,23 @@ static enum exit_code join_traces(struct job *job, struct error *error)
         snprintf(result->trace->note, sizeof result->trace->note, "%s",
                  job->trace_note[0] != '\0'
                      ? job->trace_note
-                     : "the rank that traced was lost: its rows until then are in its folder");
+                     : "the rank that traced was lost: the rows that it wrote are in its folder");
     }
     return EXIT_CODE_OK;
 }
 
-/* Rank 0: from here on the result is that of all ranks, and so are the files. */
+/* Merges the results of all ranks, on rank 0. After it the job's result and files are those of all
+ * ranks. */
 static enum exit_code join_ranks(struct job *job, struct error *error)
 {
     struct buffer bytes = {0};
-    struct together_whole whole = {.result = NULL};
+    struct rank_exchange_whole whole = {.result = NULL};
     enum exit_code code = EXIT_CODE_CLIENT_LIMIT;
     if (!pack(job, &bytes)) {
         error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the result of this rank");
         buffer_fini(&bytes);
     } else {
-        code = together_merge(job->ranks, job->plan, job->result, &bytes, &whole, error);
+        code = rank_exchange_merge(job->ranks, job->plan, job->result, &bytes, &whole, error);
     }
     if (code == EXIT_CODE_OK) {
         result_free(job->result);
@@ -144,7 +145,7 @@ static enum exit_code join_ranks(struct job *job, struct error *error)
     return code;
 }
 
-/* Rank 0 says why there is no run, unless it is what is missing. */
+/* Ends a rank that follows. Rank 0 reports the error, unless rank 0 itself is lost. */
 static enum exit_code leave(const struct job *job)
 {
     struct error error = {.kind = ERROR_NONE};
@@ -152,13 +153,13 @@ static enum exit_code leave(const struct job *job)
     return error_is_set(&error) ? command_fail(code, &error) : EXIT_CODE_OK;
 }
 
-/* A rank that follows rank 0: from the plan that it is given until its result is taken. */
+/* Runs a rank that follows rank 0, from receiving the plan until its result is merged. */
 static enum exit_code follow(struct job *job, enum command command)
 {
     struct error error = {.kind = ERROR_NONE};
     struct buffer bytes = {0};
     struct plan_lead lead;
-    enum exit_code code = together_take_words(&job->together, job->ranks, &lead, &error);
+    enum exit_code code = rank_exchange_receive_plan(&job->exchange, job->ranks, &lead, &error);
     if (code == EXIT_CODE_OK) {
         code = plan_follow(&job->given, &job->facts, command, &lead, &error);
     }
@@ -174,7 +175,7 @@ static enum exit_code follow(struct job *job, enum command command)
         return leave(job);
     }
     code = job_load(job, &error);
-    if (code != EXIT_CODE_OK) { /* rank 0 misses it */
+    if (code != EXIT_CODE_OK) { /* rank 0 will find this rank lost */
         return error_is_set(&error)
                    ? command_say(code, "machine %.60s, rank %u: %s",
                                  ranks_machine(job->ranks, ranks_number(job->ranks)),
@@ -188,27 +189,26 @@ static enum exit_code follow(struct job *job, enum command command)
         ranks_give_result(job->ranks, &bytes);
         is_merged = ranks_await_merge(job->ranks, MERGE_NS);
     }
-    if (!is_merged) { /* rank 0 needs longer, or is gone: what is known here is kept */
+    if (!is_merged) { /* rank 0 needs longer, or is lost: keep the result in this rank's files */
         judge_rank(job, job->result);
         if (job->search != NULL) {
             search_judge(job->search, job->result, !job->setup.is_remote, interrupt_requested());
         }
         run_files_finish(job->files, job->result);
-        job_note_files(job);
-        job_settle(job, interrupt_requested(), "interrupted after the sessions had ended");
+        job_add_file_problems(job);
+        job_update_outcome(job, interrupt_requested(), "interrupted after the sessions had ended");
         is_merged = ranks_await_merge(job->ranks, 0);
     }
     if (rows >= 0) {
         close(rows);
     }
     if (is_merged) {
-        job->has_begun = false; /* rank 0 has it: the files can go */
+        job->has_begun = false; /* rank 0 has the result: this rank's files are removed */
         return EXIT_CODE_OK;
     }
     buffer_fini(&bytes);
     return command_say(EXIT_CODE_SHORT,
-                       "rank %u on %.60s: its result is not part of the whole: its files stay in "
-                       "%.200s",
+                       "rank %u on %.60s: rank 0 did not take its result, which stays in %.200s",
                        ranks_number(job->ranks),
                        ranks_machine(job->ranks, ranks_number(job->ranks)), job->plan->out_folder);
 }
@@ -220,10 +220,10 @@ enum exit_code job_finish(struct job *job, enum exit_code code, struct error *er
         code = join_ranks(job, error);
     }
     if (code == EXIT_CODE_OK) {
-        return job_conclude(job);
+        return job_report(job);
     }
     if (job->junit != NULL) {
-        /* an empty file is no valid one either, and the run has failed already */
+        /* a failed write is ignored: the run has already failed */
         (void)report_close_file(&job->junit,
                                 junit_write_error(job->junit, job->plan, code, error->text));
     }

@@ -7,7 +7,7 @@
 
 int main(int argc, char **argv)
 {
-    /* an inherited SIG_IGN would make waitpid() lose exit statuses */
+    /* with an inherited SIG_IGN waitpid() would lose exit statuses */
     signal(SIGCHLD, SIG_DFL);
     struct error error = {0};
     if (stack_prepare(&error) != STATUS_OK) {

@@ -1,4 +1,4 @@
-/* The tables of a script, apart from a run: made and loaded, and dropped again. */
+/* append prepare and append cleanup: create and load the tables of a script, and drop them. */
 #include <stdio.h>
 
 #include "base/process.h"
@@ -26,7 +26,7 @@ static enum exit_code clean_up(const struct plan *plan, char *line, struct error
     return setup_cleanup(plan, line, LINE_BYTES, error);
 }
 
-/* Runs `work` on the database that the words name; what it did is a line on standard output. */
+/* Runs `work` on the database that the command line names, and prints its line. */
 static enum exit_code work_on(enum command command, int argc, char **argv,
                               enum exit_code (*work)(const struct plan *plan, char *line,
                                                      struct error *error))

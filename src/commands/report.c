@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/param.h>
 #include <unistd.h>
 
 #include "base/text.h"
@@ -14,7 +15,7 @@ enum {
     FORMAT_VERSION = 1, /* of the JSON */
 };
 
-/* Width for charts: the terminal's, COLUMNS, or 80. */
+/* Returns the width of charts: that of the terminal, COLUMNS, or 80. */
 static unsigned text_columns(void)
 {
     struct winsize size;
@@ -25,9 +26,7 @@ static unsigned text_columns(void)
     } else if (named == NULL || !units_parse_count(named, REPORT_TEXT_COLUMNS_MAX, &columns)) {
         columns = REPORT_TEXT_COLUMNS;
     }
-    return columns < REPORT_TEXT_COLUMNS_MIN   ? REPORT_TEXT_COLUMNS_MIN
-           : columns > REPORT_TEXT_COLUMNS_MAX ? REPORT_TEXT_COLUMNS_MAX
-                                               : (unsigned)columns;
+    return (unsigned)MIN(MAX(columns, REPORT_TEXT_COLUMNS_MIN), REPORT_TEXT_COLUMNS_MAX);
 }
 
 static void add_charts(struct tree tree, const struct report *report, struct chart_range range)
@@ -40,8 +39,8 @@ static void add_charts(struct tree tree, const struct report *report, struct cha
     }
 }
 
-/* What was written, of what, as one object; "" and 0 for what was not asked for. False: out of
- * memory or a failed write. */
+/* Prints what was written from which runs, as one JSON object. A file that was not asked for is ""
+ * and 0. False: out of memory or a failed write. */
 static bool print_json(const struct report *report, const char *page, size_t page_bytes,
                        const char *png, size_t png_count)
 {
@@ -91,7 +90,7 @@ static void print_path(const char *what, const char *path, const char *more)
     printf("%-10s%s%s\n", what, clean, more);
 }
 
-/* All that is asked for; on standard output is either text or one JSON object. */
+/* Writes everything that the options ask for. Standard output gets text or one JSON object. */
 static enum status make_report(const struct report *report, const struct plan *plan,
                                struct error *error)
 {
@@ -102,18 +101,18 @@ static enum status make_report(const struct report *report, const struct plan *p
         fputs(status == STATUS_OK ? buffer_text(&text) : "", stdout);
         buffer_fini(&text);
     }
-    /* in the folder of a run or sweep; with several, here */
+    /* in the folder of the run or sweep; with several, in the current folder */
     char path[REPORT_PATH_BYTES], png[REPORT_PATH_BYTES] = "";
     size_t page_bytes = 0, png_count = 0;
     const char *name = plan->out == NULL ? REPORT_FILE : plan->out;
     if (status == STATUS_OK && plan->out == NULL && plan->folder_count == 1) {
         status = report_page_path(plan->folders[0], path, error);
     } else if (status == STATUS_OK && snprintf(path, sizeof path, "%s", name) >= (int)sizeof path) {
-        usage_refuse(error, "--out '%.60s…' is too long: use a path of up to %d bytes", name,
+        usage_refuse(error, "--out '%.60s…' is too long: use a path of at most %d bytes", name,
                      REPORT_PATH_BYTES - 1);
         status = STATUS_REJECTED;
     }
-    if (status == STATUS_OK && plan->charts.is_png) { /* first: they need gnuplot */
+    if (status == STATUS_OK && plan->charts.is_png) { /* first, since gnuplot may be missing */
         const size_t length = strlen(path);
         const bool is_html = length > 5 && strcmp(path + length - 5, ".html") == 0;
         snprintf(png, sizeof png, "%.*s", (int)(length - (is_html ? 5 : 0)), path);
@@ -128,7 +127,7 @@ static enum status make_report(const struct report *report, const struct plan *p
     }
     if (plan->is_json) {
         if (!print_json(report, has_page ? path : "", page_bytes, png, png_count)) {
-            error_set(error, ERROR_SYSTEM, errno, NULL, "the report could not be written: %s",
+            error_set(error, ERROR_SYSTEM, errno, NULL, "cannot write the report: %s",
                       strerror(errno));
             return STATUS_REJECTED;
         }
@@ -157,8 +156,8 @@ enum exit_code command_report(int argc, char **argv)
     }
     struct report report;
     if (plan.charts.is_text && plan.is_json) {
-        code =
-            usage_refuse(&error, "--text and --json both want standard output: give one of them");
+        code = usage_refuse(&error,
+                            "--text and --json both print on standard output: use one of them");
         return command_refuse(plan.is_json, code, &error);
     }
     if (report_read(&report, (const char *const *)plan.folders, plan.folder_count,

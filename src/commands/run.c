@@ -5,7 +5,7 @@
 #include "commands/job.h"
 #include "report/expectations.h"
 
-/* Alone, or rank 0 of several. */
+/* Runs the command in a process that runs alone, or in rank 0. */
 static enum exit_code lead(struct job *job, int argc, char **argv)
 {
     const struct plan *plan = job->plan;
@@ -30,7 +30,7 @@ static enum exit_code lead(struct job *job, int argc, char **argv)
         return command_finish_output();
     }
     if (code == EXIT_CODE_OK) {
-        code = together_give_plan(job->ranks, plan, argc, argv, &error);
+        code = rank_exchange_send_plan(job->ranks, plan, argc, argv, &error);
     }
     code = code == EXIT_CODE_OK ? job_begin(job, &error) : code;
     return job_finish(job, code, &error);

@@ -26,20 +26,20 @@
 
 enum {
     LOG_TAIL_BYTES = 4096,
-    OWN_WORDS = 10, /* of a run's command line, beside the options */
+    OWN_WORDS = 10, /* words of a run's command line that are not the user's options */
     LINE_BYTES = 1024,
     SIZE_BYTES = LINE_BYTES / 4,
     WIDEST = 1000,
 };
 
-/* Asks the database, and decides which rows runs find: a table that was there before is neither
- * dropped nor added to unless that was asked for. Of a sweep that resumes the answer stays. */
+/* Looks for the table and decides which rows runs find. A table that existed before the sweep is
+ * changed only with --recreate or --keep-rows. A sweep that resumes keeps the decision. */
 static enum exit_code choose_table(struct sweep *sweep, struct error *error)
 {
     struct plan plan = sweep->plan;
-    const bool has_none = (plan.adapter->flags & ADAPTER_DISCARDS) != 0;
-    if (has_none || plan.owned_path != NULL) {
-        sweep->table = has_none ? TABLE_NONE : TABLE_OWN;
+    const bool discards = (plan.adapter->flags & ADAPTER_DISCARDS) != 0;
+    if (discards || plan.owned_path != NULL) {
+        sweep->table = discards ? TABLE_NONE : TABLE_OWN;
         return sweep->given.sweep.is_keeping_rows
                    ? usage_refuse(error, "--keep-rows does not apply: %s",
                                   sweep_tables[sweep->table].phrase)
@@ -51,7 +51,7 @@ static enum exit_code choose_table(struct sweep *sweep, struct error *error)
         return EXIT_CODE_OK;
     }
     struct setup_found found = {.is_there = false};
-    bool can_make = true; /* the table that was looked for last: append has the statement for it */
+    bool can_make = true; /* append has the statement that creates the last table of the loop */
     enum exit_code code = setup_start_library(&sweep->facts, &plan, error);
     if (code == EXIT_CODE_OK) {
         const size_t count = script == NULL ? 1 : script->dataset_count;
@@ -66,33 +66,34 @@ static enum exit_code choose_table(struct sweep *sweep, struct error *error)
     if (code != EXIT_CODE_OK) {
         return code;
     }
-    sweep->table = sweep->given.is_recreate             ? TABLE_RECREATED
-                   : sweep->given.sweep.is_keeping_rows ? TABLE_KEPT
-                                                        : TABLE_MADE;
+    sweep->table = sweep->given.sweep.is_keeping_rows ? TABLE_KEPT : TABLE_MADE;
+    if (sweep->given.is_recreate) {
+        sweep->table = TABLE_RECREATED;
+    }
     sweep->has_marks = found.has_marks;
-    /* only a table that the sweep makes itself may be recreated; once begun, it is its own */
+    /* without --recreate the sweep drops only a table that it has created itself */
     if (sweep->table != TABLE_MADE || sweep->has_begun) {
         return EXIT_CODE_OK;
     }
     if (found.is_there) {
-        return usage_refuse(error, "table '%.60s' is there already: %s%s%s", plan.table_name,
-                            can_make ? "--recreate lets the sweep drop it before each run" : "",
-                            can_make && sweep->other_shape == 0 ? ", " : "",
-                            sweep->other_shape == 0 ? "--keep-rows lets every run add to it" : "");
+        return usage_refuse(error, "table '%.60s' already exists: %s%s%s", plan.table_name,
+                            can_make ? "add --recreate to drop it before each run" : "",
+                            can_make && sweep->other_shape == 0 ? ", or " : "",
+                            sweep->other_shape == 0 ? "add --keep-rows to append to it" : "");
     }
     if (!can_make) {
         error_set(error, ERROR_NOT_FOUND, 0, NULL,
-                  "there is no table '%.60s', and no --schema-file FILE to make it with",
+                  "table '%.60s' does not exist: add --schema-file FILE to create it",
                   plan.table_name);
         return EXIT_CODE_SERVER;
     }
     return EXIT_CODE_OK;
 }
 
-/* Progress on stderr: a line for each run that has ended, and on a terminal one line that is
- * rewritten, elsewhere a plain line at a run's start and every 30 s. */
+/* Progress on stderr: a line for each run that has ended. During a run a terminal has a line that
+ * is rewritten; other outputs get a line at the run's start and every 30 s. */
 
-/* A line that stays. */
+/* Prints a line that stays. */
 static void keep_line(struct sweep *sweep, const char *text)
 {
     char line[LINE_BYTES];
@@ -102,7 +103,7 @@ static void keep_line(struct sweep *sweep, const char *text)
     }
 }
 
-/* "1 session x 1,000 rows (2 of 3)" */
+/* Writes the size of a run: "1 session x 1,000 rows (2 of 3)". Returns `text`. */
 static const char *format_size(const struct sweep *sweep, const struct saved_sweep_run *run,
                                char text[SIZE_BYTES])
 {
@@ -122,10 +123,9 @@ static const char *format_size(const struct sweep *sweep, const struct saved_swe
     return text;
 }
 
-/* About how many seconds the rest takes, from the time that the rows so far took; runs without a
- * number of rows count as one each. `rows` and
- * `elapsed_s` are those of run `index`, which is going on: so many rows took so long. Below 0:
- * nothing is known yet. */
+/* Estimates the seconds until the end of the sweep from the time that the rows so far took. A run
+ * without a number of rows counts as one row. Run `index` is in progress: it has appended `rows` in
+ * `elapsed_s`. Below 0: no rows so far. */
 static double time_left(const struct saved_sweep *sweep, size_t index, uint64_t rows,
                         double elapsed_s)
 {
@@ -149,7 +149,7 @@ static double time_left(const struct saved_sweep *sweep, size_t index, uint64_t 
     return rows_done > 0 ? took_s / (double)rows_done * (double)rows_left : -1;
 }
 
-/* Run `index` has been going on for so long. */
+/* Shows that run `index` has taken elapsed_ns so far. */
 static void show_progress(struct sweep *sweep, size_t index, int64_t elapsed_ns)
 {
     const bool is_first = elapsed_ns == 0;
@@ -160,8 +160,8 @@ static void show_progress(struct sweep *sweep, size_t index, int64_t elapsed_ns)
     sweep->next_line_ns = elapsed_ns + PLAIN_LINE_NS;
     const struct saved_sweep_run *run = &sweep->results.runs[index];
     const double elapsed_s = (double)elapsed_ns / (double)MONO_NS_PER_S;
-    /* rows acknowledged by the intervals that the run has written, and when the last one ended;
-     * of several ranks each writes its own */
+    /* rows in the intervals that the run has written, and the end of the last interval; unknown
+     * with several ranks, each of which writes its own intervals */
     const bool is_one = sweep->ranks == NULL;
     double end_s = 0, rows = 0;
     char path[PATH_BYTES];
@@ -177,7 +177,7 @@ static void show_progress(struct sweep *sweep, size_t index, int64_t elapsed_ns)
         csv_table_free(&table);
     }
     char size[SIZE_BYTES], text[LINE_BYTES], line[LINE_BYTES], done[2 * UNITS_TEXT_BYTES] = "";
-    char left[2 * UNITS_TEXT_BYTES] = "time left not known yet";
+    char left[2 * UNITS_TEXT_BYTES] = "time left unknown";
     const double left_s = time_left(&sweep->results, index, (uint64_t)rows, end_s);
     if (left_s >= 0) { /* the rows are known up to the end of an interval */
         const double rest_s = left_s - (rows >= 1 || !is_one ? elapsed_s - end_s : 0);
@@ -200,8 +200,8 @@ static void show_progress(struct sweep *sweep, size_t index, int64_t elapsed_ns)
 
 /* The runs. */
 
-/* What became of run `index`, by how its program ended and what it left. */
-static void settle(struct sweep *sweep, size_t index, const struct child_end *end)
+/* Records the outcome of run `index`, from how its program ended and the files that it left. */
+static void record_outcome(struct sweep *sweep, size_t index, const struct child_end *end)
 {
     struct saved_sweep_run *run = &sweep->results.runs[index];
     char log_path[PATH_BYTES], path[PATH_BYTES];
@@ -209,7 +209,7 @@ static void settle(struct sweep *sweep, size_t index, const struct child_end *en
     struct stat log;
     sweep_path(sweep, run, ".log", log_path);
     sweep_path(sweep, run, "/summary.csv", path);
-    /* the last line that the program said of itself, else the last line of all */
+    /* the program's last line that begins with "append: ", else the last line */
     static const char own[] = "append: ";
     char text[LOG_TAIL_BYTES + 1] = "", said[SAVED_SWEEP_REASON_BYTES] = "", *rest = text;
     FILE *file;
@@ -237,23 +237,24 @@ static void settle(struct sweep *sweep, size_t index, const struct child_end *en
                           end->code == EXIT_CODE_INTERNAL || end->code == EXIT_CODE_INTERRUPTED;
     run->exit_code = EXIT_CODE_INTERNAL;
     if (end->signal != 0) {
-        /* nobody but the kernel, short of memory, is likely to send SIGKILL */
+        /* SIGKILL most likely comes from the kernel, short of memory */
         run->exit_code = end->signal == SIGKILL ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_INTERNAL;
-        snprintf(run->reason, sizeof run->reason, "its append was ended by signal %d (%s)%s%.300s",
+        snprintf(run->reason, sizeof run->reason, "append was ended by signal %d (%s)%s%.300s",
                  end->signal, strsignal(end->signal), said[0] == '\0' ? "" : ": ", said);
     } else if (!is_known) {
-        snprintf(run->reason, sizeof run->reason, "its append ended with exit code %d: %.300s",
+        snprintf(run->reason, sizeof run->reason, "append ended with exit code %d: %.300s",
                  end->code, said);
     } else if (end->code == EXIT_CODE_OK && !has_summary) {
-        snprintf(run->reason, sizeof run->reason, "its append left no figures: %s", error.text);
+        snprintf(run->reason, sizeof run->reason, "append left no figures: %s", error.text);
     } else {
         run->exit_code = end->code;
         snprintf(run->reason, sizeof run->reason, "%s", end->code == EXIT_CODE_OK ? "" : said);
     }
-    /* figures that missed an expectation are figures all the same */
-    const bool is_good =
+    /* a run that missed an expectation has figures */
+    const bool is_done =
         run->exit_code == EXIT_CODE_OK || (run->exit_code == EXIT_CODE_EXPECTATION && has_summary);
-    run->state = is_good ? SAVED_DONE : sweep->is_stopped ? SAVED_PENDING : SAVED_FAILED;
+    run->state = sweep->is_stopped ? SAVED_PENDING : SAVED_FAILED;
+    run->state = is_done ? SAVED_DONE : run->state;
     if (!has_summary || run->state == SAVED_PENDING) {
         csv_table_free(&run->summary);
     }
@@ -261,12 +262,11 @@ static void settle(struct sweep *sweep, size_t index, const struct child_end *en
                                                   ? "throughput_rows_per_s"
                                                   : "transactions_per_s"};
     char size[SIZE_BYTES], line[LINE_BYTES], number[UNITS_TEXT_BYTES];
+    static const char *const outcomes[] = {
+        [SAVED_DONE] = "", [SAVED_FAILED] = "FAILED: ", [SAVED_PENDING] = "interrupted"};
     int length = snprintf(line, sizeof line, "run %zu of %zu: %s: %s%s", index + 1,
                           sweep->results.run_count, format_size(sweep, run, size),
-                          run->state == SAVED_FAILED    ? "FAILED: "
-                          : run->state == SAVED_PENDING ? "interrupted"
-                                                        : "",
-                          run->state == SAVED_FAILED ? run->reason : "");
+                          outcomes[run->state], run->state == SAVED_FAILED ? run->reason : "");
     const char *comma = "";
     for (size_t i = 0; i < COUNT_OF(shown) && run->state == SAVED_DONE; i++) {
         double value;
@@ -301,18 +301,18 @@ static enum exit_code run_program(struct sweep *sweep, size_t index, struct chil
     }
     const int64_t start_ns = mono_now_ns();
     int64_t shown_ns = start_ns;
-    bool is_told = false;
+    bool is_signalled = false;
     show_progress(sweep, index, 0);
-    /* a signal that comes just before the wait does not end it */
+    /* short waits: a signal that arrives just before a wait does not end it */
     const int64_t tick_ns = sweep->ranks == NULL ? TICK_NS / 4 : 0;
-    while (!child_wait(pid, is_told ? MIN(HASTY_TICK_NS, tick_ns) : tick_ns, end)) {
+    while (!child_wait(pid, is_signalled ? MIN(HASTY_TICK_NS, tick_ns) : tick_ns, end)) {
         ranks_carry(sweep->ranks, HASTY_TICK_NS);
-        if (interrupt_requested() && !is_told) {
-            is_told = true;
+        if (interrupt_requested() && !is_signalled) {
+            is_signalled = true;
             kill(pid, SIGINT);
         }
         const int64_t now_ns = mono_now_ns();
-        if (now_ns - shown_ns >= TICK_NS && !is_told) {
+        if (now_ns - shown_ns >= TICK_NS && !is_signalled) {
             show_progress(sweep, index, now_ns - start_ns);
             shown_ns = now_ns;
         }
@@ -320,9 +320,9 @@ static enum exit_code run_program(struct sweep *sweep, size_t index, struct chil
     return EXIT_CODE_OK;
 }
 
-/* Names the tables that a run may drop whoever made them: those that the user named, or, where the
- * database keeps no marks, those that were missing before the sweep's first run. Else the run looks
- * at their marks. */
+/* Writes --recreate=NAMES with the tables that a run may drop whoever made them: the tables that
+ * the user named, or, if the database keeps no marks, the tables that were missing before the
+ * sweep's first run. False: there are no names, and the run checks the marks. */
 static bool name_recreated(const struct sweep *sweep, struct buffer *text)
 {
     const struct script *script = plan_has_own_rows(&sweep->plan) ? NULL : sweep->plan.script;
@@ -350,11 +350,11 @@ static enum exit_code run_one(struct sweep *sweep, size_t index, struct error *e
         sweep->table == TABLE_RECREATED || (sweep->table == TABLE_MADE && sweep->has_begun);
     char path[PATH_BYTES];
     struct stat about;
-    /* what a run that was interrupted left behind goes */
+    /* remove the folder of an interrupted run */
     sweep_path(sweep, run, "", path);
     if (lstat(path, &about) == 0) {
         if (!sweep->given.is_quiet) {
-            notice_print("%s: incomplete: removing its folder and rerunning", run->name);
+            notice_print("%s: incomplete, removing its folder and running it again", run->name);
         }
         const int number = file_remove_folder(path);
         if (number != 0) {
@@ -395,11 +395,12 @@ static enum exit_code run_one(struct sweep *sweep, size_t index, struct error *e
     if (run->records > 0) {
         argv[count++] = records;
     }
-    /* records alone may look like a port */
+    /* records without a target may look like a port */
     snprintf(own, sizeof own, "%s:", sweep->plan.adapter->name);
-    argv[count] = sweep->plan.owned_path != NULL ? own : sweep->given.target_given; /* or its end */
+    argv[count] =
+        sweep->plan.owned_path != NULL ? own : sweep->given.target_given; /* may be NULL */
     sweep_path(sweep, run, ".log", path);
-    unlink(path); /* of a run before, or a pipe without a reader */
+    unlink(path); /* a log of an earlier run, or a pipe without a reader */
     const int log =
         open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (log < 0) {
@@ -424,8 +425,8 @@ static enum exit_code run_one(struct sweep *sweep, size_t index, struct error *e
         return code;
     }
     sweep->is_stopped = code != EXIT_CODE_OK || interrupt_requested();
-    settle(sweep, index, &end);
-    /* a run that did not begin because the disk is full: then none of those to come would */
+    record_outcome(sweep, index, &end);
+    /* if the disk was too full for this run to begin, no later run can begin */
     struct statvfs disk;
     sweep_path(sweep, run, "/run.json", path);
     if (run->state == SAVED_FAILED && run->exit_code == EXIT_CODE_CLIENT_LIMIT &&
@@ -442,7 +443,7 @@ static enum exit_code run_one(struct sweep *sweep, size_t index, struct error *e
     return is_well ? written : code;
 }
 
-/* The programs of a rank that follows, until rank 0 has no run left. */
+/* Runs the programs of a rank that follows, until rank 0 has no run left. */
 static void follow(struct sweep *sweep)
 {
     struct buffer folder = {0};
@@ -456,7 +457,7 @@ static void follow(struct sweep *sweep)
         char out[PATH_BYTES + 24];
         snprintf(out, sizeof out, "--out=%s.rank%u", buffer_text(&folder), rank);
         const char *const argv[] = {"append", "--quiet", out, NULL};
-        /* of a run that was interrupted */
+        /* the folder of an interrupted run */
         const char *left = out + strlen("--out=");
         const int number = file_remove_folder(left);
         enum exit_code code;
@@ -471,7 +472,7 @@ static void follow(struct sweep *sweep)
                                &end, &error);
         }
         if (end.signal != 0 && !interrupt_requested()) {
-            notice_print("machine %.60s, rank %u: its append was ended by signal %d (%s)", machine,
+            notice_print("machine %.60s, rank %u: append was ended by signal %d (%s)", machine,
                          rank, end.signal, strsignal(end.signal));
         }
         if (code == EXIT_CODE_OK && interrupt_requested()) {
@@ -482,7 +483,7 @@ static void follow(struct sweep *sweep)
             break;
         }
     }
-    /* of another machine than rank 0's nothing is in the sweep's folder */
+    /* on another machine than rank 0's the sweep's folder is empty */
     char *slash = strrchr(folder.length > 0 ? folder.bytes : "", '/');
     if (slash != NULL) {
         *slash = '\0';
@@ -491,8 +492,8 @@ static void follow(struct sweep *sweep)
     buffer_fini(&folder);
 }
 
-/* The run that decides the exit code; NULL: all that are over ended with 0. What weighs most comes
- * first, as within a run: a defect, rows that are short, whose limit it was. */
+/* Returns the run that decides the exit code; NULL: every run that has ended, ended with 0. As
+ * within a run, a defect is the most serious, then missing rows, then limits. */
 static const struct saved_sweep_run *find_worst(const struct saved_sweep *sweep)
 {
     static const enum exit_code order[] = {
@@ -515,7 +516,7 @@ static enum exit_code sweep_all(struct sweep *sweep)
 {
     const struct saved_sweep *results = &sweep->results;
     struct error error = {0};
-    enum exit_code code = sweep_ask(sweep, &error);
+    enum exit_code code = sweep_make_plan(sweep, &error);
     if (code == EXIT_CODE_OK && sweep->given.sweep.resume != NULL) {
         code = sweep_lock_folder(sweep, &error);
     }
@@ -533,11 +534,11 @@ static enum exit_code sweep_all(struct sweep *sweep)
     for (size_t i = 0; i < results->run_count; i++) {
         rows += results->runs[i].records;
     }
-    char line[LINE_BYTES] = "sweep: all runs have ended, nothing is left to do";
+    char line[LINE_BYTES] = "sweep: nothing to do, all runs have ended";
     if (left > 0) {
         char rows_text[2 * UNITS_TEXT_BYTES] = "";
         if (rows > 0) {
-            snprintf(rows_text, sizeof rows_text, ", %s rows in all", UNITS_COUNT(rows));
+            snprintf(rows_text, sizeof rows_text, ", %s rows in total", UNITS_COUNT(rows));
         }
         snprintf(line, sizeof line, "sweep: %zu run%s%s; %zu run%s to go; table: %s",
                  results->run_count, units_plural(results->run_count, "", "s"), rows_text, left,
@@ -556,10 +557,10 @@ static enum exit_code sweep_all(struct sweep *sweep)
         code = sweep_write_files(sweep, false, &error);
     }
     if (code != EXIT_CODE_OK) {
-        return command_say(code, "%s; then resume with: append sweep --resume %s", error.text,
+        return command_say(code, "%s; after that resume with: append sweep --resume %s", error.text,
                            results->folder);
     }
-    /* the report; the exit code is that of the run that weighs most */
+    /* the report; the most serious run decides the exit code */
     error_clear(&error);
     const size_t pending = saved_sweep_count(results, SAVED_PENDING);
     const size_t failed = saved_sweep_count(results, SAVED_FAILED);
@@ -578,7 +579,7 @@ static enum exit_code sweep_all(struct sweep *sweep)
     const struct saved_sweep_run *worst = find_worst(results);
     char no_page[200] = "";
     if (reported != EXIT_CODE_OK) {
-        snprintf(no_page, sizeof no_page, "; also there is no report: %.150s", error.text);
+        snprintf(no_page, sizeof no_page, "; also the report was not written: %.150s", error.text);
     }
     if (pending > 0) {
         return command_say(

@@ -28,13 +28,13 @@ const struct sweep_table_text sweep_tables[TABLES] = {
     [TABLE_OWN] = {"own", "each run has a new database in its own folder"},
     [TABLE_NONE] = {"none", "the adapter keeps no rows"},
     [TABLE_MADE] = {"made",
-                    "created by the first run, dropped and recreated before each of the others"},
+                    "created by the first run, dropped and recreated before each other run"},
     [TABLE_RECREATED] = {"recreated", "dropped and recreated before each run"},
-    [TABLE_KEPT] = {"kept", "kept: a run finds the rows of the runs before it"},
-    [TABLE_SCRIPT] = {"script", "the workload's: a run finds them as the run before it left them"},
+    [TABLE_KEPT] = {"kept", "kept: each run appends to the rows of the runs before it"},
+    [TABLE_SCRIPT] = {"script", "kept: each run starts from what the previous run left"},
 };
 
-/* A run's rows, where something else ends it "-". */
+/* The rows of a run as text; "-" if an option ends the run. */
 #define UNITS_ROWS(rows) ((rows) == 0 ? "-" : UNITS_COUNT(rows))
 
 void sweep_path(const struct sweep *sweep, const struct saved_sweep_run *run, const char *end,
@@ -53,17 +53,17 @@ static const char *target_of(const struct sweep *sweep)
     return sweep->plan.owned_path != NULL ? sweep->plan.adapter->name : sweep->plan.display_target;
 }
 
-/* Of the numbers of a cell's done runs: in sweep.csv, where the mean of two may have one digit more
- * than they have, and in the table of a figure, where a run without one does not matter. */
+/* A statistic of the numbers of a cell's done runs. */
 enum statistic {
-    STATISTIC_MEDIAN,
+    STATISTIC_MEDIAN, /* in sweep.csv; the mean of two numbers may have one digit more */
     STATISTIC_LOWEST,
     STATISTIC_HIGHEST,
-    STATISTIC_TABLE,
+    STATISTIC_TABLE, /* median for the table of a figure, without the runs that lack the figure */
 };
 static const char *const statistics[] = {"median", "lowest", "highest"};
 
-/* What the done runs of a cell have in common, the statistic of their numbers, or nothing. */
+/* Returns the text that all done runs of a cell have, or the statistic of their numbers; NULL: they
+ * have neither. */
 static const char *text_of_cell(const struct saved_sweep *sweep, size_t cell,
                                 enum statistic statistic, const char *key,
                                 char text[FIGURE_TEXT_BYTES])
@@ -99,14 +99,15 @@ static const char *text_of_cell(const struct saved_sweep *sweep, size_t cell,
     return text;
 }
 
-/* A line of sweep.csv: of a run, with run == NULL the header, or a statistic of a cell. */
+/* Writes a line of sweep.csv: that of a run, or if `run` is NULL a statistic of a cell, or if
+ * `cell` is also NULL the header. */
 static void write_line(FILE *stream, const struct sweep *sweep, const struct saved_sweep_run *run,
                        const size_t *cell, enum statistic statistic)
 {
     static const struct saved_sweep_run none = {.repeat = 0};
     const struct saved_sweep_run *shown = run == NULL ? &none : run;
     const struct saved_sweep *results = &sweep->results;
-    /* what is known of a run, be it one that left no summary */
+    /* what is known about any run, also without a summary */
     struct figure_set known = {.operations = operation_list_all()};
     known.values[FIGURE_ADAPTER].text = sweep->plan.adapter->name;
     known.values[FIGURE_TARGET].text = target_of(sweep);
@@ -126,11 +127,12 @@ static void write_line(FILE *stream, const struct sweep *sweep, const struct sav
     struct figure_cell column = {0};
     for (size_t at = 0; figure_next_cell(&known, &at, &column);) {
         char text[FIGURE_TEXT_BYTES];
+        const bool has_figures = shown->has_row || shown->summary.rows > 0;
+        const char *of_run = cell == NULL && has_figures
+                                 ? saved_sweep_text(results, run, column.key)
+                                 : figure_format(column.unit, &column.value, text);
         csv_text(&csv, column.key,
-                 cell != NULL ? text_of_cell(results, *cell, statistic, column.key, text)
-                 : shown->has_row || shown->summary.rows > 0
-                     ? saved_sweep_text(results, run, column.key)
-                     : figure_format(column.unit, &column.value, text));
+                 cell != NULL ? text_of_cell(results, *cell, statistic, column.key, text) : of_run);
     }
     csv_end(&csv);
 }
@@ -157,7 +159,7 @@ static void write_runs(FILE *stream, const struct sweep *sweep)
     }
 }
 
-/* max_cpu.csv and the like: sessions down, records or variants across. */
+/* Writes max_cpu.csv or another table of a figure: sessions down, records or variants across. */
 static void write_table(FILE *stream, const struct saved_sweep *results, const char *key)
 {
     struct csv csv;
@@ -192,10 +194,8 @@ bool sweep_write_json(FILE *stream, const struct sweep *sweep, bool is_running)
     tree_count(root, "format", SAVED_SWEEP_FORMAT);
     tree_text(root, "kind", "sweep");
     tree_text(root, "append_version", APPEND_VERSION);
-    tree_text(root, "state",
-              is_running                                       ? "running"
-              : saved_sweep_count(results, SAVED_PENDING) == 0 ? "finished"
-                                                               : "interrupted");
+    const char *state = saved_sweep_count(results, SAVED_PENDING) == 0 ? "finished" : "interrupted";
+    tree_text(root, "state", is_running ? "running" : state);
     tree_text(root, "started_utc", sweep->started_utc);
     tree_text(root, "adapter", sweep->plan.adapter->name);
     tree_text(root, "target", target_of(sweep));
@@ -230,7 +230,7 @@ bool sweep_write_json(FILE *stream, const struct sweep *sweep, bool is_running)
         tree_text(cell, "variant", sweep_variant(results, &results->runs[i]));
         const struct figure *kind;
         for (size_t h = 0; (kind = report_sweep_figure(has_script, h)) != NULL; h++) {
-            struct spread figure; /* null where no done run has one */
+            struct spread figure; /* null if no done run has the figure */
             const bool is_known = saved_sweep_figure(results, s, column, kind->key, &figure);
             const struct tree entry = tree_object(cell, kind->key);
             tree_number_if(entry, "median", is_known, figure.median);
@@ -284,7 +284,8 @@ enum exit_code sweep_write_files(const struct sweep *sweep, bool is_running, str
         bool is_written = stream != NULL;
         is_last = file > 0 && kind == NULL;
         if (kind != NULL) {
-            /* transactions are counted, too: there the unit is part of the name */
+            /* transactions_per_s keeps its unit, which tells it apart from counts of transactions
+             */
             const size_t unit =
                 kind->unit == FIGURE_UNIT_PER_S ? 0 : strlen(figure_suffix(kind->key));
             snprintf(name, sizeof name, "%.*s.csv", (int)(strlen(kind->key) - unit), kind->key);
@@ -320,8 +321,7 @@ enum exit_code sweep_lock_folder(struct sweep *sweep, struct error *error)
     }
     if (flock(sweep->lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
         return usage_refuse(
-            error, "another append sweep is at work in '%.160s', or a run that it left behind",
-            folder);
+            error, "another append sweep, or a run of it, is still working in '%.160s'", folder);
     }
     return EXIT_CODE_OK;
 }
@@ -352,12 +352,12 @@ const char *sweep_format_figure(double value, char text[UNITS_TEXT_BYTES])
     if (size >= 1000 && size < 1e18) {
         return units_format_count((uint64_t)(size + 0.5), text);
     }
-    snprintf(text, UNITS_TEXT_BYTES, "%.*f", size < 1 ? 3 : size < 100 ? 2 : 1, value);
+    const int decimals = size < 1 ? 3 : 2;
+    snprintf(text, UNITS_TEXT_BYTES, "%.*f", size < 100 ? decimals : 1, value);
     return text;
 }
 
-/* True when its figures would not repeat: rows went, or transactions were run, for under a second.
- */
+/* Returns whether a run worked for less than a second, so that its figures would not repeat. */
 static bool is_short(const struct saved_sweep *sweep, const struct saved_sweep_run *run)
 {
     double append_s;
@@ -365,7 +365,7 @@ static bool is_short(const struct saved_sweep *sweep, const struct saved_sweep_r
            append_s < 1;
 }
 
-/* True when something is to be said of a run alone below the tables. */
+/* Returns whether a run has a note below the tables. */
 static bool has_note(const struct saved_sweep *sweep, const struct saved_sweep_run *run)
 {
     const char *verdict = saved_sweep_text(sweep, run, "verdict");
@@ -373,7 +373,7 @@ static bool has_note(const struct saved_sweep *sweep, const struct saved_sweep_r
            (run->state == SAVED_DONE && verdict[0] != '\0' && strcmp(verdict, "VALID") != 0);
 }
 
-/* What a column of the tables is called. */
+/* Writes the title of a column of the tables. Returns `text`. */
 static const char *format_column(const struct saved_sweep *sweep, size_t column,
                                  char text[SAVED_SWEEP_NAME_BYTES])
 {
@@ -420,14 +420,14 @@ static size_t format_cell(const struct saved_sweep *sweep, size_t s, size_t colu
                             sweep_format_figure(figure.highest, highest), mark);
 }
 
-/* The tables, sessions down and records or variants across, at most 80 columns wide: columns that
- * do not fit beside the others follow below them. */
+/* Writes the tables, sessions down and records or variants across, at most 80 columns wide. Columns
+ * that do not fit follow below. */
 static void write_tables(FILE *stream, const struct saved_sweep *results, bool has_script)
 {
     const char *corner =
         results->variants.texts[0][0] == '\0' ? "sessions \\ rows" : "       sessions";
     const size_t columns = saved_sweep_columns(results);
-    size_t widths[SAVED_SWEEP_LIST_MAX * SAVED_SWEEP_LIST_MAX]; /* in all tables alike */
+    size_t widths[SAVED_SWEEP_LIST_MAX * SAVED_SWEEP_LIST_MAX]; /* the same in all tables */
     const struct figure *kind;
     char text[CELL_BYTES], title[SAVED_SWEEP_NAME_BYTES];
     for (size_t column = 0; column < columns; column++) {
@@ -470,7 +470,7 @@ static void write_tables(FILE *stream, const struct saved_sweep *results, bool h
     }
 }
 
-/* What the marks stand for: failed runs first. */
+/* Writes the notes that the marks refer to, first those of failed runs. */
 static void write_notes(FILE *stream, const struct saved_sweep *results)
 {
     const size_t runs = results->run_count;
@@ -526,15 +526,17 @@ void sweep_write_text(FILE *stream, const struct sweep *sweep)
     screen_add_wrapped(stream, "Table", NOTE_COLUMN, sweep_tables[sweep->table].phrase);
     if ((sweep->plan.adapter->flags & ADAPTER_EMBEDDED) == 0) {
         screen_add_wrapped(stream, "Memory", NOTE_COLUMN,
-                           "the server is not restarted between runs: it may keep what earlier "
-                           "ones made it take");
+                           "the server is not restarted between runs: it may keep memory that "
+                           "earlier runs made it take");
     }
-    const bool is_unsaid = results->variants.texts[0][0] != '\0' && results->records_count == 1 &&
-                           results->records[0] > 0; /* by the columns */
+    /* with variants the columns do not show the number of rows */
+    const bool has_hidden_rows = results->variants.texts[0][0] != '\0' &&
+                                 results->records_count == 1 && results->records[0] > 0;
     screen_add(stream, "Runs      %zu of %zu done, %zu failed, %zu not run%s%s%s",
                saved_sweep_count(results, SAVED_DONE), results->run_count,
                saved_sweep_count(results, SAVED_FAILED), saved_sweep_count(results, SAVED_PENDING),
-               is_unsaid ? "; each of " : "", is_unsaid ? UNITS_COUNT(results->records[0]) : "",
-               is_unsaid ? " rows" : "");
+               has_hidden_rows ? "; each of " : "",
+               has_hidden_rows ? UNITS_COUNT(results->records[0]) : "",
+               has_hidden_rows ? " rows" : "");
     screen_add_files(stream, results->folder);
 }

@@ -65,7 +65,7 @@ class Check(harness.Case):
         self.refused("check", code=2, pattern="too few operands")
         self.refused("check", "10", "--host", "x", code=2, pattern="--host needs a TARGET")
         self.refused("check", "10", "--server-pid", "1", code=2, pattern="needs a TARGET")
-        self.refused("check", "10", "--rate", "1", code=2, pattern="is no option of")
+        self.refused("check", "10", "--rate", "1", code=2, pattern="is not an option of")
 
     def test_an_embedded_database(self):
         report = self.check("10", "sqlite:")
@@ -80,7 +80,7 @@ class Check(harness.Case):
         self.assertRegex(ended.out, r"(?m)^WARN  limits of its process +- +not known +-")
         self.assertRegex(ended.out, r"(?m)^WARN  database's limits +- +not known +-")
         self.assertRegex(" ".join(ended.out.split()), r"the first known limit is .*\); the limits of its process and the database's limits are not known$")
-        self.assertRegex(ended.reason, "not asked: .*refused")
+        self.assertRegex(ended.reason, "could not query the database: .*refused")
 
 
 class Low(Confined):

@@ -77,7 +77,7 @@ class ExitReason(OutcomeCase):
         page.write_text("somebody's own")
         process.send_signal(signal.SIGINT)
         self.assert_outcome(out, self.end(process, 130), 130,
-                         "^append: interrupted: .*; also there is no report: .*report.html")
+                         "^append: interrupted: .*; also the report was not written: .*report.html")
         self.assertEqual(page.read_text(), "somebody's own")
 
     def test_junit_cannot_be_written(self):

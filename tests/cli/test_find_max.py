@@ -85,7 +85,7 @@ class Embedded(harness.Case, Searching):
         self.assertEqual(search.verification["lost"], 0)
         self.assertEqual(search.verification["rows_after"], search.rows["acknowledged"])
         self.assertRegex(ended.err, r"^up to [\d,]+ rows \(--max-bytes\), 2048 MiB of values, will "
-                                    "be written to syslog_table, and stay\n")
+                                    "be written to syslog_table, and stay there\n")
         rows = f"{search.rows['acknowledged']:,}"
         self.assertRegex(" ".join(ended.out.split()),
                          rf"Written {rows} rows, [\d.]+ [KM]iB of values, which stay; to remove them: remove ")
@@ -163,7 +163,7 @@ class Refused(harness.Case, Searching):
                 (["--first", "0"], "--first"),
                 (["--max-rows", "0"], "--max-rows"),
                 (["--max-bytes", "many"], "--max-bytes 'many'.*size"),
-                (["--rate", "5"], "--rate is no option of 'append find-max"),
+                (["--rate", "5"], "--rate is not an option of 'append find-max"),
                 (["10", "20"], "too many operands")):
             with self.subTest(arguments=arguments):
                 self.refused("find-max", "null:", *arguments, code=2, pattern=pattern)

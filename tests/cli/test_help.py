@@ -1,6 +1,7 @@
 """--help, --version and --plan."""
 
 import re
+import shlex
 import subprocess
 
 import harness
@@ -33,6 +34,18 @@ class Help(harness.Case):
         missing = [option for option in options if not re.search(rf"`{option}\b", text)]
         self.assertEqual(missing, [])
 
+    def test_examples_work_as_printed(self):
+        """The first of each command needs no server; they are tried in one folder, one after the other."""
+        if "sqlite" not in self.append("--version").out:
+            self.skipTest("no SQLite in this build")
+        for name in ("run", "check", "find-max", "report", "compare", "sweep", "prepare", "cleanup", "help"):
+            text = self.append("help", name).out
+            examples = re.search(r"(?m)^Example:\n((?:  append .*\n)+)", text).group(1).splitlines()
+            self.assertNotIn(" 5432", examples[0])
+            for example in examples:
+                if " 5432" not in example:
+                    self.append(*shlex.split(example)[1:])
+
     def test_every_command_is_listed(self):
         for name in COMMANDS:
             self.assertIn(f"append {name} ", self.append("--help").out)
@@ -57,7 +70,7 @@ class Help(harness.Case):
                       ["50", "1000", "null:", "-h"]):
             self.assertEqual(self.append(*words).out, text, words)
         self.assertIn("append help [COMMAND|WORKLOAD]", self.append("help", "help").out)
-        for word, answer in (("5", "'5' is no command; a run is"), ("version", "'version' is no command; a run is"),
+        for word, answer in (("5", "'5' is not a command; a run is"), ("version", "'version' is not a command; a run is"),
                              ("runn", "unknown command 'runn': did you mean 'run'")):
             self.refused("help", word, code=2, pattern=answer)
         self.assertIn("HOST:PORT", self.append("help", "find-max").out)

@@ -20,7 +20,7 @@ class Grid(harness.Mariadb, Sweeping):
                              ("0", row["records"], "0"))
         self.assertEqual(self.count(), 5000)
         # The first sweep left the table: a new sweep may not drop it.
-        self.refused("sweep", *SIZES, self.url, code=2, pattern="'syslog_table' is there already")
+        self.refused("sweep", *SIZES, self.url, code=2, pattern="'syslog_table' already exists")
         self.assertEqual(self.count(), 5000)
 
     def test_port_and_options_of_a_connection(self):
@@ -67,7 +67,7 @@ class Grid(harness.Mariadb, Sweeping):
         self.assertNotIn("append%20secret", (sweep.folder / "sweep.json").read_text())
         self.refused("sweep", "--resume", sweep.folder, code=2, pattern="give TARGET again")
         self.refused("sweep", "--resume", sweep.folder, target.replace("append_pw:", "append:"),
-                     code=2, pattern="is not that of the sweep")
+                     code=2, pattern="is not the sweep's")
         self.refused("sweep", "--resume", sweep.folder, plain, code=4,
                      pattern="(?i)access denied")
         self.append("sweep", "--resume", sweep.folder, target)

@@ -111,7 +111,7 @@ class Null(Ranks, Searching):
         for pattern, *words in (
                 (r"prepare is for one process", "prepare", "null:", "--workload", "oltp"),
                 (r"sqlite runs inside this program", "4", "400"),
-                (r"--metrics and --metrics-file are for one process", "4", "400", "null:",
+                (r"--metrics and --metrics-file work in a single process only", "4", "400", "null:",
                  "--metrics-file", "m.prom"),
                 (r"--weights '2,1' is not a whole number up to \S+ for each of the 3 ranks", "4",
                  "400", "null:", "--weights", "2,1"),
@@ -141,7 +141,7 @@ class Null(Ranks, Searching):
         ended = self.ranks(3, "help")
         self.assertEqual(ended.out.count("Usage: "), 1)
         ended = self.ranks(3, "nonsense", code=2)
-        self.assertRegex(ended.reason, "'nonsense' is no command")
+        self.assertRegex(ended.reason, "'nonsense' is not a command")
 
     def other_program(self, name, old=b"^$", new=b""):
         """Returns a copy of the program and its module in another folder, with some bytes changed."""
@@ -232,7 +232,7 @@ class Sweeps(Ranks, Sweeping):
         self.assertEqual([run["state"] for run in Sweep(out).runs],
                          ["done"] * 2 + ["pending"] * 2)
         ended = self.ranks(2, "sweep", "--resume", out, code=2)
-        self.assertIn("the sweep was started on 3 ranks, this is 2", ended.reason)
+        self.assertIn("the sweep was started on 3 ranks, not 2", ended.reason)
         self.resume(out)
 
     def test_a_run_without_a_rank(self):
@@ -244,7 +244,7 @@ class Sweeps(Ranks, Sweeping):
         os.kill(self.find_run(process, 1), signal.SIGKILL)
         ended = self.end_ranks(process, 1)
         self.assertRegex(ended.reason, "2 of 4 runs failed: 1x3000: rank 2")
-        self.assertRegex(ended.err, r"(?m)^machine \S+, rank 2: its append was ended by signal 9")
+        self.assertRegex(ended.err, r"(?m)^machine \S+, rank 2: append was ended by signal 9")
         runs = Sweep(out).runs
         self.assertEqual([run["state"] for run in runs], ["failed", "done", "failed", "done"])
         for run, rank in zip(runs[::2], "21"):

@@ -569,7 +569,7 @@ class Report(harness.Case):
         out = self.out()
         self.take_the_place(out)
         ended = self.append(*words, "--json", "--expect", "elapsed>=1h", "--out", out, code=5)
-        self.assertRegex(ended.reason, "elapsed>=1h: .*; also there is no report: .*was not made")
+        self.assertRegex(ended.reason, "elapsed>=1h: .*; also the report was not written: .*was not made")
         self.assertEqual((out / "report.html").read_text(), "mine")
 
     def test_a_sweep_whose_report_fails(self):

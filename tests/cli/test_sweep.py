@@ -26,7 +26,7 @@ class Tables(harness.Case, Sweeping):
         self.assertIn("new database in its own folder", ended.out)
         for row in sweep.rows:
             self.assertEqual((row["rows_before"], row["rows_after"]), ("0", row["records"]))
-        self.assertRegex(ended.err, r"(?m)^run 1 of 6, time left not known yet: 1 session x "
+        self.assertRegex(ended.err, r"(?m)^run 1 of 6, time left unknown: 1 session x "
                                     r"1,000 rows$")
         self.assertRegex(ended.err, r"(?m)^run 6 of 6, about \w+ left: 4 sessions x 2,000 rows$")
         self.assertRegex(ended.err, r"(?m)^run 6 of 6: .* rows/s$")
@@ -35,7 +35,7 @@ class Tables(harness.Case, Sweeping):
     def test_a_workload_needs_no_records(self):
         words = ["sweep", "--sessions", "1,2", "sqlite:kept.db", "--workload", "oltp", "--set",
                  "table_size=100", "--out", "sweep"]
-        self.refused(*words, code=2, pattern="nothing ends --workload oltp")
+        self.refused(*words, code=2, pattern="--workload oltp would run forever")
         ended = self.append(*words, "--duration", "300ms")
         self.assertIn("Table     the workload's: a run finds them", ended.out)
         report = json.loads((self.folder / "sweep" / "sweep.json").read_text())
@@ -47,7 +47,7 @@ class Tables(harness.Case, Sweeping):
             self.assertEqual((plan["workload"], plan["set"], plan["duration_s"]),
                              ("oltp", ["table_size=100"], 0.3))
         ended = self.append("sweep", "--resume", "sweep")
-        self.assertIn("nothing is left to do", ended.err)
+        self.assertIn("nothing to do", ended.err)
 
     def test_repeats(self):
         ended, sweep = self.sweep("--sessions", "1,2", "--records", "1k", "--repeat", 3, "null:")
@@ -171,7 +171,7 @@ print(sqlite3.connect({str(self.folder / 'x.db')!r})
     def test_a_table_that_is_there(self):
         self.append(1, 100, self.database())
         self.refused("sweep", *QUICK, self.database(), code=2,
-                     pattern="'syslog_table' is there already: --recreate .*--keep-rows")
+                     pattern="'syslog_table' already exists: add --recreate .*--keep-rows")
         self.assertEqual(self.count(), 100)
         _, sweep = self.sweep(*QUICK, self.database(), "--keep-rows")
         self.assertEqual(sweep.json["table"], "kept")
@@ -188,7 +188,7 @@ print(sqlite3.connect({str(self.folder / 'x.db')!r})
         _, sweep = self.sweep(*QUICK, self.database(), "--table", "mine", "--schema-file", schema)
         self.assertEqual(self.rows_before(sweep), [0, 0, 0, 0])
         self.refused("sweep", *QUICK, self.database(), "--table", "mine", code=2,
-                     pattern="'mine' is there already: --keep-rows")
+                     pattern="'mine' already exists: add --keep-rows")
 
 
 class Variants(harness.Case, Sweeping):
@@ -249,12 +249,12 @@ class Variants(harness.Case, Sweeping):
         self.assertEqual((sweep.json["table"], self.rows_before(sweep)), ("made", [0, 0]))
         self.assertRegex(ended.out, r"(?m)^Table +created by the first run, dropped")
         self.refused("sweep", *size, *self.KINDS, code=2, pattern=
-                     r"^append: table 'test' is there already: --recreate lets the sweep drop it "
+                     r"^append: table 'test' already exists: add --recreate to drop it "
                      r"before each run$")
         self.refused("sweep", *size, *self.KINDS, "--keep-rows", code=2, pattern=
-                     "tables of mass-insert are others with table=compressed than with table=norm")
+                     "mass-insert has other tables with table=compressed than with table=norm")
         self.refused("sweep", *size, *self.KINDS[:2], "--vary", "batch=10,20", code=2,
-                     pattern="before each run, --keep-rows lets every run add to it")
+                     pattern="before each run, or add --keep-rows to append to it")
         _, sweep = self.sweep(*size, *self.KINDS[:2], "--vary", "batch=10,20", "--keep-rows")
         self.assertEqual((sweep.json["table"], self.rows_before(sweep)), ("kept", [1000, 2000]))
         _, sweep = self.sweep(*size, *self.KINDS, "--recreate")
@@ -304,7 +304,7 @@ transaction("look", function() get:run(other) end)
         for vary in ("rows=5,6", "type=int32,int64", "type=text,json", "required=false,true",
                      "index=a,b", "options=STRICT,x"):
             with self.subTest(vary=vary):
-                self.refused("sweep", *size, "--vary", vary, code=2, pattern="are others with")
+                self.refused("sweep", *size, "--vary", vary, code=2, pattern="has other tables with")
         self.assertIn("2 of 2 done", self.append("sweep", *size, "--vary", "other=1,2").out)
 
     def test_what_is_wrong(self):
@@ -320,14 +320,14 @@ transaction("look", function() get:run(other) end)
                 ((*self.INSERT[:2], "--vary", "=1"), "--vary '=1' is not NAME=A,B,..."),
                 ((*self.INSERT[:2], "--vary", "table=normal,"), "'table=normal,' is not NAME=A,B"),
                 ((*self.INSERT[:2], "--vary", "table=a/b"), "'table=a/b' is not NAME=A,B,..."),
-                ((*self.INSERT[:2], "--vary", "batch=1,1"), "batch=1 and batch=1 are the same to"),
-                ((*self.INSERT, "--vary", "batch=1,2"), "give a parameter once"),
-                ((*self.INSERT, "--vary", "batch=1"), "give a parameter once"),
+                ((*self.INSERT[:2], "--vary", "batch=1,1"), "batch=1 and batch=1 make no difference to"),
+                ((*self.INSERT, "--vary", "batch=1,2"), "give a parameter only once"),
+                ((*self.INSERT, "--vary", "batch=1"), "give a parameter only once"),
                 ((*self.INSERT[:2], "--vary", "table=normal", "--vary", "table=compressed"),
-                 "'table=compressed': give a parameter once"),
+                 "'table=compressed': give a parameter only once"),
                 ((*self.INSERT[:2], "--vary", "batch=1,2", "--vary", "batch=3"),
-                 "'batch=3': give a parameter once"),
-                ((*self.INSERT[:2], "--vary", many), "--vary asks for more than 100 variants"),
+                 "'batch=3': give a parameter only once"),
+                ((*self.INSERT[:2], "--vary", many), "--vary gives more than 100 variants"),
                 ((*self.INSERT[:2], "--vary", "batch=" + "1" * 60), "is longer than 63 bytes")):
             with self.subTest(arguments=arguments):
                 self.refused("sweep", *size, *arguments, code=2, pattern=re.escape(pattern))
@@ -341,9 +341,9 @@ class Refusals(harness.Case, Sweeping):
                 (["--sessions", "1,0", "--records", "5"], "--sessions: '0' is not"),
                 (["--sessions", "1,,2", "--records", "5"], "--sessions: '' is not"),
                 (["--sessions", "1", "--records", "5k,x"], "--records: 'x' is not"),
-                (["--sessions", "1k,1000", "--records", "5k"], "--sessions has 1,000 twice"),
+                (["--sessions", "1k,1000", "--records", "5k"], "--sessions lists 1,000 twice"),
                 (["--sessions", "2000000", "--records", "5M"], "1 to 1,000,000"),
-                (["--sessions", "1,10", "--records", "5,50"], "5 records are fewer than 10"),
+                (["--sessions", "1,10", "--records", "5,50"], "5 records are too few for 10"),
                 (["--sessions", "1", "--records", "5", "--repeat", "0"], "--repeat"),
                 (["--sessions", "1", "--records", "5", "--batch", "0"], "--batch"),
                 (["--sessions", "1", "--records", "5", "--progress", "5"], "--progress"),
@@ -470,7 +470,7 @@ class Disk(harness.Case, Sweeping):
         finally:
             is_over.set()
             filler.join()
-        self.assertRegex(ended.reason, r"No space left on device; then resume with: append sweep "
+        self.assertRegex(ended.reason, r"No space left on device; after that resume with: append sweep "
                                        r"--resume ")
         Sweep(out)  # the files keep their earlier content, and are whole
         (place / "fill").unlink()

@@ -55,7 +55,7 @@ class Interrupted(harness.Case, Sweeping):
                           if path.parent.name in NAMES[:place]}
                 self.assertEqual(len(before), place)
                 ended = self.resume(sweep)
-                self.assertIn(f"{name}: incomplete: removing its folder and rerunning",
+                self.assertIn(f"{name}: incomplete, removing its folder and running it again",
                               ended.err)
                 for path, time in before.items():
                     self.assertEqual(path.stat().st_mtime_ns, time, "a run that is done stays")
@@ -161,7 +161,7 @@ class Resumed(harness.Case, Sweeping):
         before = sweep.shape()
         again = self.append("sweep", "--resume", f"{sweep.folder}//")
         self.assertEqual(again.out, ended.out)
-        self.assertIn("nothing is left to do", again.err)
+        self.assertIn("nothing to do", again.err)
         self.assertEqual(self.check_sweep(sweep.folder).shape(), before)
 
     def test_failed_runs_stay_failed(self):
@@ -178,7 +178,7 @@ class Resumed(harness.Case, Sweeping):
 
     def test_nothing_to_retry(self):
         self.refused("sweep", *QUICK, "null:", "--retry-failed", code=2,
-                     pattern="--retry-failed goes with --resume DIR only")
+                     pattern="--retry-failed needs --resume DIR")
 
     def test_a_run_whose_folder_is_gone(self):
         _, sweep = self.sweep(*QUICK, "null:")
@@ -195,7 +195,7 @@ class Resumed(harness.Case, Sweeping):
                 (["--batch", "20"], r"--batch=20 is not .* \(--batch=50\): leave it out"),
                 (["--sessions", "1"], r"--sessions=1 is not .* \(--sessions=1,2\)"),
                 (["--recreate"], r"--recreate is not .* \(no such option\)"),
-                (["--out", "x"], "--out does not go with --resume"),
+                (["--out", "x"], "--out contradicts --resume"),
                 (["sqlite:x.db"], "started on null, this is sqlite")):
             with self.subTest(arguments=arguments):
                 self.refused("sweep", "--resume", sweep.folder, *arguments, code=2,
@@ -227,9 +227,9 @@ class Resumed(harness.Case, Sweeping):
                 (text.replace('"append_version": "', '"append_version": "9'), "two versions"),
                 (text.replace("1x3000", "../3000"), "its runs do not match"),
                 (text.replace("--sessions=1,2", "--sessions=1,3"), "other runs than its options"),
-                (text.replace('"--records=1k,3k"', "5"), "has an option that is no text"),
+                (text.replace('"--records=1k,3k"', "5"), "has an option that is not a text"),
                 (text.replace('"working_folder"', '"elsewhere"'), "does not say what the sweep"),
-                (text.replace(str(self.folder), "/nowhere"), "started in '/nowhere'")):
+                (text.replace(str(self.folder), "/nowhere"), "started in folder '/nowhere'")):
             with self.subTest(pattern=pattern):
                 self.assertNotEqual(changed, text)
                 path.write_text(changed)

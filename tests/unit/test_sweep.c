@@ -7,8 +7,8 @@
 #include "adapters/registry.h"
 #include "base/file.h"
 #include "commands/sweep.c"       // NOLINT(bugprone-suspicious-include)
-#include "commands/sweep_ask.c"   // NOLINT(bugprone-suspicious-include)
 #include "commands/sweep_files.c" // NOLINT(bugprone-suspicious-include)
+#include "commands/sweep_plan.c"  // NOLINT(bugprone-suspicious-include)
 
 static struct sweep sweep;
 
@@ -89,7 +89,7 @@ TEST(test_variants)
     error_clear(&error);
     make(2);
     free(sweep.results.runs);
-    assert_int_equal(take_varied(&sweep.results.variants, &given, &error), EXIT_CODE_OK);
+    assert_int_equal(make_variants(&sweep.results.variants, &given, &error), EXIT_CODE_OK);
     assert_int_equal(saved_sweep_make_runs(&sweep.results, &error), STATUS_OK);
     assert_int_equal(sweep.results.run_count, 2 * 2 * 4 * 2);
     for (size_t i = 0; i < COUNT_OF(expected); i++) {
@@ -254,8 +254,8 @@ TEST(test_text)
         "* Note    1,000 x 50,000,000: DEGRADED: because, so\n"
         "Target    null:\n"
         "Table     the adapter keeps no rows\n"
-        "Memory    the server is not restarted between runs: it may keep what earlier\n"
-        "          ones made it take\n"
+        "Memory    the server is not restarted between runs: it may keep memory that\n"
+        "          earlier runs made it take\n"
         "Runs      2 of 4 done, 1 failed, 1 not run\n"
         "Files     gone: x\n";
     assert_non_null(strstr(memory.text, notes));

@@ -7,11 +7,11 @@
 #include "base/mono.h"
 #include "base/text.h"
 #include "commands/command.h"
-#include "commands/together.h"
+#include "commands/rank_exchange.h"
 #include "report/expectations.h"
 
-/* "--batch=50", cut off where there is no more room. */
-static const char *word_of(const struct given_option *option, char *text, size_t size)
+/* Writes an option as a word, "--batch=50", shortened to fit. Returns `text`. */
+static const char *format_word(const struct given_option *option, char *text, size_t size)
 {
     const bool has_value = option->value != NULL;
     snprintf(text, size, "--%s%s%s", option->entry->name, has_value ? "=" : "",
@@ -19,7 +19,7 @@ static const char *word_of(const struct given_option *option, char *text, size_t
     return text;
 }
 
-/* The first of the options with this name that were given; NULL: it was not. */
+/* Returns the first given option with this name; NULL: not given. */
 static const struct given_option *find_given(const struct plan *plan, const char *name)
 {
     for (size_t i = 0; i < plan->given_count; i++) {
@@ -30,27 +30,29 @@ static const struct given_option *find_given(const struct plan *plan, const char
     return NULL;
 }
 
-/* With --resume it may be another than the sweep was started with. */
+/* Returns whether --resume allows another value than the sweep was started with. */
 static bool is_replaceable(const struct option_entry *entry)
 {
     return entry->scope == OPTION_OF_CALL || entry->scope == OPTION_OF_PLACE;
 }
 
-/* A text of sweep.json, or what stands for one that is missing. */
+/* Returns a text of sweep.json, or `missing`. */
 static const char *saved_text(const struct sweep *sweep, const char *key, const char *missing)
 {
     const char *text = json_string_value(json_object_get(sweep->results.json, key));
     return text == NULL ? missing : text;
 }
 
+/* Refuses to resume: "FOLDER/sweep.json <what>". */
 static enum exit_code refuse(const struct sweep *sweep, const char *what, struct error *error)
 {
     error_set(error, ERROR_DATA, 0, NULL, "%.120s/sweep.json %s", sweep->results.folder, what);
     return EXIT_CODE_USAGE;
 }
 
-/* Reads the folder of a sweep that resumes, and puts what it was started with into sweep->given. */
-static enum exit_code ask_again(struct sweep *sweep, struct error *error)
+/* Reads the folder of a sweep that resumes, and restores the options that it was started with to
+ * sweep->given. */
+static enum exit_code restore_options(struct sweep *sweep, struct error *error)
 {
     struct saved_sweep *results = &sweep->results;
     const struct plan now = sweep->given;
@@ -60,43 +62,44 @@ static enum exit_code ask_again(struct sweep *sweep, struct error *error)
     if (!results->is_own) {
         return usage_refuse(
             error,
-            "'%.140s' or its sweep.json belongs to another user, whose options --resume would "
-            "run: read sweep.json, then resume a copy of yours (cp -r)",
+            "'%.140s' or its sweep.json belongs to another user, whose options would run: read "
+            "sweep.json, then resume your own copy (cp -r)",
             results->folder);
     }
     const char *version = saved_text(sweep, "append_version", "?");
     if (strcmp(version, APPEND_VERSION) != 0) {
         char what[120];
         snprintf(what, sizeof what,
-                 "is of append %.20s, this is %s: figures of two versions are not put together",
-                 version, APPEND_VERSION);
+                 "was written by append %.20s, this is %s: resume it with that version", version,
+                 APPEND_VERSION);
         return refuse(sweep, what, error);
     }
     const json_t *words = json_object_get(results->json, "options");
     const char *there = saved_text(sweep, "working_folder", NULL);
     const char *target = saved_text(sweep, "target_given", NULL);
     if (!json_is_array(words) || there == NULL) {
-        return refuse(sweep, "does not say what the sweep was asked for", error);
+        return refuse(sweep, "lacks the sweep's options", error);
     }
     if (strcmp(sweep->working_folder, there) != 0) {
-        return usage_refuse(error, "the sweep was started in '%.160s': resume it there", there);
+        return usage_refuse(error, "the sweep was started in folder '%.160s': resume it there",
+                            there);
     }
     if (json_is_true(json_object_get(results->json, "target_has_password")) &&
         now.target_given == NULL) {
         return usage_refuse(
-            error, "the sweep's target (%.100s) is not kept with its password: give TARGET again",
+            error, "the password of the sweep's target (%.100s) is not saved: give TARGET again",
             target);
     }
-    /* what was saved, but for what is given in its place */
+    /* the saved options, except those that are given again */
     struct plan *given = &sweep->given;
     options_init(given, COMMAND_SWEEP);
-    given->is_json = now.is_json; /* also when an option is wrong */
+    given->is_json = now.is_json; /* for errors in the options below */
     given->target_given = now.target_given == NULL ? target : now.target_given;
     enum exit_code code = EXIT_CODE_OK;
     for (size_t i = 0; i < json_array_size(words) && code == EXIT_CODE_OK; i++) {
         const char *word = json_string_value(json_array_get(words, i));
         if (word == NULL) {
-            return refuse(sweep, "has an option that is no text", error);
+            return refuse(sweep, "has an option that is not a text", error);
         }
         char name[40] = "";
         sscanf(word, "--%39[^=]", name);
@@ -110,14 +113,13 @@ static enum exit_code ask_again(struct sweep *sweep, struct error *error)
             code = option_take(given, entry, value, error);
         }
     }
-    /* any other option that is given now must be the one of the sweep */
+    /* any other option that is given must be the same as in the sweep */
     const size_t count = given->given_count;
     for (size_t i = 0; i < now.given_count && code == EXIT_CODE_OK; i++) {
         const struct given_option *option = &now.given[i];
         bool is_same = false;
         if (strcmp(option->entry->name, "out") == 0) {
-            return usage_refuse(error,
-                                "--out does not go with --resume: the sweep stays in its folder");
+            return usage_refuse(error, "--out contradicts --resume: the sweep stays in its folder");
         }
         if (is_replaceable(option->entry)) {
             code = option_take(given, option->entry, option->value, error);
@@ -131,9 +133,10 @@ static enum exit_code ask_again(struct sweep *sweep, struct error *error)
             const struct given_option *before = find_given(given, option->entry->name);
             char word[71], was[61];
             return usage_refuse(
-                error, "%s is not what the sweep was started with (%s): leave it out",
-                word_of(option, word, sizeof word),
-                before == NULL ? "no such option" : word_of(before, was, sizeof was));
+                error,
+                "%s differs from the option that the sweep was started with (%s): leave it out",
+                format_word(option, word, sizeof word),
+                before == NULL ? "not given" : format_word(before, was, sizeof was));
         }
     }
     const bool has_host = find_given(given, "host") != NULL;
@@ -145,9 +148,9 @@ static enum exit_code ask_again(struct sweep *sweep, struct error *error)
     return code;
 }
 
-/* Takes over the runs of a sweep that resumes. One that is not over is run again; so is one whose
- * folder is gone, and with --retry-failed one that failed. */
-static enum exit_code take_over(struct sweep *sweep, struct error *error)
+/* Restores the runs of a sweep that resumes. A run that has not ended, or whose folder is missing,
+ * runs again, and with --retry-failed also a failed run. */
+static enum exit_code restore_runs(struct sweep *sweep, struct error *error)
 {
     struct saved_sweep *results = &sweep->results;
     const struct sweep_list *sessions = &sweep->given.sweep.sessions;
@@ -162,12 +165,12 @@ static enum exit_code take_over(struct sweep *sweep, struct error *error)
         memcmp(&results->variants, &sweep->variants, sizeof results->variants) != 0 ||
         memcmp(results->sessions, sessions->values, sessions->count * sizeof(uint64_t)) != 0 ||
         memcmp(results->records, records->values, records->count * sizeof(uint64_t)) != 0) {
-        return refuse(sweep, "has other runs than its options ask for", error);
+        return refuse(sweep, "has other runs than its options say", error);
     }
     const json_t *saved = json_object_get(results->json, "ranks");
     const unsigned ranks = saved == NULL ? 1 : (unsigned)json_integer_value(saved);
     if (ranks != ranks_count(sweep->ranks)) {
-        return usage_refuse(error, "the sweep was started on %u %s, this is %u: start as many",
+        return usage_refuse(error, "the sweep was started on %u %s, not %u: start as many ranks",
                             ranks, units_plural(ranks, "rank", "ranks"), ranks_count(sweep->ranks));
     }
     sweep->table = (enum sweep_table)known;
@@ -189,22 +192,23 @@ static enum exit_code take_over(struct sweep *sweep, struct error *error)
     return EXIT_CODE_OK;
 }
 
-/* Whether one of the first texts, "a=1,b=x", gives the parameter. */
+/* Returns whether one of the first `count` texts, "a=1,b=x", sets the parameter. */
 static bool is_given(const struct plan_texts *texts, size_t count, const char *name, size_t length)
 {
-    bool is = false;
+    bool is_found = false;
     for (size_t i = 0; i < count; i++) {
-        for (const char *at = texts->texts[i]; at != NULL && !is; at = strchr(at, ',')) {
+        for (const char *at = texts->texts[i]; at != NULL && !is_found; at = strchr(at, ',')) {
             at += *at == ',' ? 1 : 0;
-            is = strncmp(at, name, length) == 0 && at[length] == '=';
+            is_found = strncmp(at, name, length) == 0 && at[length] == '=';
         }
     }
-    return is;
+    return is_found;
 }
 
-/* The variants that --vary asks for, "a=1,b=x": each of the first list with all of the others. */
-static enum exit_code take_varied(struct saved_variants *variants, const struct plan *given,
-                                  struct error *error)
+/* Makes the variants of --vary, "a=1,b=x": every value of a parameter with every value of the
+ * others. */
+static enum exit_code make_variants(struct saved_variants *variants, const struct plan *given,
+                                    struct error *error)
 {
     const struct plan_texts *const varied = &given->sweep.varied;
     static const char allowed[] =
@@ -214,14 +218,14 @@ static enum exit_code take_varied(struct saved_variants *variants, const struct 
         const struct saved_variants before = *variants;
         const char *text = varied->texts[i];
         const size_t name = strcspn(text, "=");
-        bool is_good = name > 0 && text[name] == '=' && strspn(text, allowed) == strlen(text);
+        bool is_valid = name > 0 && text[name] == '=' && strspn(text, allowed) == strlen(text);
         *variants = (struct saved_variants){.count = 0};
-        for (size_t b = 0; b < before.count && is_good; b++) {
-            for (const char *at = text + name; *at != '\0' && is_good;) {
+        for (size_t b = 0; b < before.count && is_valid; b++) {
+            for (const char *at = text + name; *at != '\0' && is_valid;) {
                 const size_t length = strcspn(++at, ",");
                 char *to = variants->texts[variants->count % SAVED_SWEEP_LIST_MAX];
                 if (variants->count++ == SAVED_SWEEP_LIST_MAX) {
-                    return usage_refuse(error, "--vary asks for more than %d variants",
+                    return usage_refuse(error, "--vary gives more than %d variants",
                                         SAVED_SWEEP_LIST_MAX);
                 }
                 if (snprintf(to, sizeof variants->texts[0], "%s%s%.*s=%.*s", before.texts[b],
@@ -230,26 +234,26 @@ static enum exit_code take_varied(struct saved_variants *variants, const struct 
                     return usage_refuse(error, "--vary: %.40s… is longer than %d bytes", to,
                                         SAVED_SWEEP_VARIANT_BYTES - 1);
                 }
-                is_good = length > 0;
+                is_valid = length > 0;
                 at += length;
             }
         }
-        if (is_good && (is_given(varied, i, text, name) ||
-                        is_given(&given->sets, given->sets.count, text, name))) {
-            return usage_refuse(error, "--vary '%.60s': give a parameter once, by --vary or --set",
-                                text);
+        if (is_valid && (is_given(varied, i, text, name) ||
+                         is_given(&given->sets, given->sets.count, text, name))) {
+            return usage_refuse(
+                error, "--vary '%.60s': give a parameter only once, by --vary or --set", text);
         }
-        if (!is_good) {
+        if (!is_valid) {
             return usage_refuse(error,
                                 "--vary '%.60s' is not NAME=A,B,... of letters, digits, '_', '.', "
-                                "'+' and '-', which are in the names of the runs' folders",
+                                "'+' and '-' (values become part of the folders' names)",
                                 text);
         }
     }
     return EXIT_CODE_OK;
 }
 
-/* Before anything is connected, loads the script with what varies. */
+/* Loads the script with each variant, before anything is connected. */
 static enum exit_code check_variants(struct sweep *sweep, struct error *error)
 {
     const struct plan *given = &sweep->given;
@@ -257,11 +261,12 @@ static enum exit_code check_variants(struct sweep *sweep, struct error *error)
     char hashes[SAVED_SWEEP_LIST_MAX][sizeof((const struct script *)NULL)->hash];
     uint64_t shape = 0;
     if (given->sweep.varied.count > 0 && given->sets.count == PLAN_TEXTS_MAX) {
-        return usage_refuse(error, "with --vary --set can be given %d times", PLAN_TEXTS_MAX - 1);
+        return usage_refuse(error, "with --vary, --set can be given at most %d times",
+                            PLAN_TEXTS_MAX - 1);
     }
     for (size_t i = 0; i < variants->count && given->sweep.varied.count > 0; i++) {
         struct plan plan = *given;
-        /* what --set gives again would win */
+        /* first in the list: a later --set of the same parameter takes precedence */
         plan.sets.texts[plan.sets.count++] = plan.sets.texts[0];
         plan.sets.texts[0] = variants->texts[i];
         const enum exit_code code = plan_load_script(&plan, error);
@@ -278,23 +283,24 @@ static enum exit_code check_variants(struct sweep *sweep, struct error *error)
         }
         for (size_t j = 0; j < i; j++) {
             if (strcmp(hashes[i], hashes[j]) == 0) {
-                return usage_refuse(error,
-                                    "--vary: %s and %s are the same to %.60s: give a parameter "
-                                    "once, by --vary or --set, and a value once",
-                                    variants->texts[j], variants->texts[i], given->workload);
+                return usage_refuse(
+                    error,
+                    "--vary: %s and %s make no difference to %.60s: give a "
+                    "parameter only once, by --vary or --set, and a value only once",
+                    variants->texts[j], variants->texts[i], given->workload);
             }
         }
     }
     return given->sweep.is_keeping_rows && sweep->other_shape > 0
                ? usage_refuse(error,
-                              "--keep-rows: the tables of %.60s are others with %s than with %s: "
-                              "--recreate makes them again before each run",
+                              "--keep-rows: %.60s has other tables with %s than with %s: use "
+                              "--recreate, which creates them again before each run",
                               given->workload, variants->texts[sweep->other_shape],
                               variants->texts[0])
                : EXIT_CODE_OK;
 }
 
-/* Makes the plans of all runs, of which the first is kept, and looks at where they connect to. */
+/* Makes the plans of all runs, keeps the first plan, and checks the target. */
 static enum exit_code make_plans(struct sweep *sweep, struct error *error)
 {
     const struct plan *given = &sweep->given;
@@ -303,7 +309,7 @@ static enum exit_code make_plans(struct sweep *sweep, struct error *error)
     for (size_t i = 0; i < sessions->count * records->count * variants->count; i++) {
         struct plan other = *given, *plan = i == 0 ? &sweep->plan : &other;
         *plan = other;
-        /* who listens on a port is asked once */
+        /* the server on a port is recognised once */
         plan->adapter_name = i == 0 ? given->adapter_name : sweep->plan.adapter->name;
         plan->sessions = (unsigned)sessions->values[i % sessions->count];
         plan->records = records->values[i / sessions->count % records->count];
@@ -325,55 +331,58 @@ static enum exit_code make_plans(struct sweep *sweep, struct error *error)
         target_redact(target, sweep->target, sizeof sweep->target);
     }
     sweep->has_secret = target != NULL && strcmp(target, sweep->target) != 0;
-    /* a password would go to a target that nobody has named now */
+    /* a password must not go to a target that only sweep.json names */
     static const char *const variables[] = {"APPEND_PASSWORD", "PGPASSWORD", "MYSQL_PWD"};
     for (size_t i = 0; i < COUNT_OF(variables) && sweep->place != NULL; i++) {
         if (getenv(variables[i]) != NULL && (sweep->plan.adapter->flags & ADAPTER_EMBEDDED) == 0) {
             return usage_refuse(
-                error, "the password in %s would go to %.100s, which sweep.json names: give %s",
+                error,
+                "the password in %s would go to %.100s, which only sweep.json names: give %s",
                 variables[i], sweep->plan.display_target, sweep->place);
         }
     }
     const char *before = saved_text(sweep, "target_given", "");
     const char *adapter_before = saved_text(sweep, "adapter", "?");
     if (sweep->given.sweep.resume != NULL && strcmp(adapter_before, adapter) != 0) {
-        return usage_refuse(error, "the sweep was started on %.40s, this is %s", adapter_before,
-                            adapter);
+        return usage_refuse(error, "the sweep was started on %.40s, not on %s: resume it there",
+                            adapter_before, adapter);
     }
     if (sweep->given.sweep.resume != NULL && strcmp(before, sweep->target) != 0) {
-        return usage_refuse(error, "target %.80s is not that of the sweep (%.80s): leave it out",
+        return usage_refuse(error, "target %.80s is not the sweep's (%.80s): leave it out",
                             sweep->target, before);
     }
     return EXIT_CODE_OK;
 }
 
-enum exit_code sweep_ask(struct sweep *sweep, struct error *error)
+enum exit_code sweep_make_plan(struct sweep *sweep, struct error *error)
 {
     const struct plan *given = &sweep->given;
     struct expectations expectations;
     if (getcwd(sweep->working_folder, sizeof sweep->working_folder) == NULL) {
         return usage_refuse(error,
-                            "this folder cannot be named: it is gone, or its path is too long");
+                            "the current folder has no path: it was removed, or its path is too "
+                            "long");
     }
-    enum exit_code code = given->sweep.resume == NULL ? EXIT_CODE_OK : ask_again(sweep, error);
+    enum exit_code code =
+        given->sweep.resume == NULL ? EXIT_CODE_OK : restore_options(sweep, error);
     if (code != EXIT_CODE_OK) {
         return code;
     }
     if (given->workload != NULL && given->sweep.records.count == 0) {
-        sweep->given.sweep.records.count = 1; /* of 0: something else ends the runs */
+        sweep->given.sweep.records.count = 1; /* records 0: an option ends the runs */
     }
     const struct {
         bool is_wrong;
         const char *what;
     } wrongs[] = {
         {given->sweep.resume == NULL && given->sweep.is_retrying_failed,
-         "--retry-failed goes with --resume DIR only"},
+         "--retry-failed needs --resume DIR"},
         {given->sweep.sessions.count == 0 || given->sweep.records.count == 0,
          "a sweep needs --sessions N,N,... and --records N,N,... or --workload NAME, or --resume "
          "DIR: see append sweep --help"},
         {given->sweep.is_keeping_rows && given->is_recreate, "--keep-rows contradicts --recreate"},
         {given->sweep.is_keeping_rows && given->is_seed_given && given->verify_mode == VERIFY_ROWS,
-         "--seed gives all runs the same rows, which --verify rows cannot tell apart with "
+         "with --seed all runs append the same rows, which --verify rows cannot distinguish with "
          "--keep-rows: leave --seed out"},
     };
     for (size_t i = 0; i < COUNT_OF(wrongs); i++) {
@@ -390,11 +399,11 @@ enum exit_code sweep_ask(struct sweep *sweep, struct error *error)
                                   value == NULL ? json_sprintf("--%s", entry->name)
                                                 : json_sprintf("--%s=%s", entry->name, value))) {
             return usage_refuse(
-                error, "--%s has a value that is not UTF-8, which cannot be kept for --resume",
+                error, "--%s has a value that is not UTF-8, and cannot be saved for --resume",
                 entry->name);
         }
     }
-    code = take_varied(&sweep->variants, given, error);
+    code = make_variants(&sweep->variants, given, error);
     code = code == EXIT_CODE_OK ? check_variants(sweep, error) : code;
     code = code == EXIT_CODE_OK ? make_plans(sweep, error) : code;
     if (code != EXIT_CODE_OK) {
@@ -404,7 +413,7 @@ enum exit_code sweep_ask(struct sweep *sweep, struct error *error)
         return EXIT_CODE_USAGE;
     }
     code = ranks_share_out(sweep->ranks, &sweep->plan, &sweep->facts, error);
-    code = code == EXIT_CODE_OK ? together_allow(sweep->ranks, &sweep->plan, error) : code;
+    code = code == EXIT_CODE_OK ? rank_exchange_allow(sweep->ranks, &sweep->plan, error) : code;
     if (code != EXIT_CODE_OK) {
         return code;
     }
@@ -412,15 +421,15 @@ enum exit_code sweep_ask(struct sweep *sweep, struct error *error)
     const bool can_keep = target != NULL;
     json_decref(target);
     if (!can_keep) {
-        return usage_refuse(error, "the target is not UTF-8, and cannot be kept for --resume");
+        return usage_refuse(error, "the target is not UTF-8, and cannot be saved for --resume");
     }
     if (sweep->given.sweep.resume != NULL) {
-        return take_over(sweep, error);
+        return restore_runs(sweep, error);
     }
-    /* the runs of a sweep that begins, in a folder that without --out has the name that a run would
-     * have, with "sweep" for its sessions and records */
+    /* a new sweep; without --out its folder is named like that of a run, with "sweep" in place of
+     * the sessions and records */
     struct saved_sweep *results = &sweep->results;
-    const size_t room = sizeof results->folder - 64 - SAVED_SWEEP_NAME_BYTES; /* as a run has it */
+    const size_t room = sizeof results->folder - 64 - SAVED_SWEEP_NAME_BYTES; /* as for a run */
     const char *path = sweep->plan.out_folder;
     const char *extent = given->out != NULL ? NULL : strrchr(path, '-');
     snprintf(results->folder, sizeof results->folder, "%.*s%s",

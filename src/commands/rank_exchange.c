@@ -1,4 +1,4 @@
-#include "commands/together.h"
+#include "commands/rank_exchange.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -14,23 +14,23 @@
 #include "plan/options.h"
 
 enum {
-    FIXED_TEXTS = 4 /* before the words: see together_give_plan */
+    FIXED_TEXTS = 4 /* texts before the words, see rank_exchange_send_plan */
 };
 
-void together_fini(struct together *together)
+void rank_exchange_fini(struct rank_exchange *exchange)
 {
-    buffer_fini(&together->text);
-    buffer_fini(&together->intervals);
-    buffer_fini(&together->samples);
-    free(together->words);
-    free(together->out);
-    if (together->script > 0) {
-        close(together->script - 1);
+    buffer_fini(&exchange->text);
+    buffer_fini(&exchange->intervals);
+    buffer_fini(&exchange->samples);
+    free(exchange->words);
+    free(exchange->out);
+    if (exchange->script > 0) {
+        close(exchange->script - 1);
     }
-    *together = (struct together){.words = NULL};
+    *exchange = (struct rank_exchange){.words = NULL};
 }
 
-/* To be the same place for every machine, a target must not be named by where one stands. */
+/* Returns whether a host names another server on each machine. */
 static bool is_own_machine(const char *host)
 {
     return host == NULL || host[0] == '/' || host[0] == '@' || strcmp(host, "localhost") == 0 ||
@@ -46,8 +46,8 @@ static bool has_own_machine(const struct plan *plan)
     return has;
 }
 
-enum exit_code together_allow(const struct ranks *ranks, const struct plan *plan,
-                              struct error *error)
+enum exit_code rank_exchange_allow(const struct ranks *ranks, const struct plan *plan,
+                                   struct error *error)
 {
     if (ranks == NULL) {
         return EXIT_CODE_OK;
@@ -56,19 +56,19 @@ enum exit_code together_allow(const struct ranks *ranks, const struct plan *plan
     const bool keeps_nothing = (adapter->flags & ADAPTER_DISCARDS) != 0;
     if ((adapter->flags & ADAPTER_EMBEDDED) != 0 && !keeps_nothing) {
         return usage_refuse(error,
-                            "%s runs inside this program: each of the %u ranks would have a "
-                            "database of its own: name a server, or start append alone",
+                            "%s runs inside this program, so each of the %u ranks would have its "
+                            "own database: name a server, or start append alone",
                             adapter->name, ranks_count(ranks));
     }
     if (plan->metrics != NULL || plan->metrics_file != NULL) {
-        return usage_refuse(error, "--metrics and --metrics-file are for one process: leave them "
-                                   "out under mpirun or srun");
+        return usage_refuse(error, "--metrics and --metrics-file work in a single process only: "
+                                   "leave them out under mpirun or srun");
     }
     for (unsigned i = 1; i < ranks_count(ranks) && !keeps_nothing; i++) {
         const bool is_elsewhere = strcmp(ranks_machine(ranks, i), ranks_machine(ranks, 0)) != 0;
         if (is_elsewhere && has_own_machine(plan)) {
             return usage_refuse(error,
-                                "target %.100s is another server on each of the machines %.60s and "
+                                "target %.100s is a different server on machine %.60s than on "
                                 "%.60s: give the name or address of the server's machine",
                                 plan->display_target, ranks_machine(ranks, 0),
                                 ranks_machine(ranks, i));
@@ -82,10 +82,10 @@ static void add_text(struct buffer *text, const char *word)
     buffer_add(text, word, strlen(word) + 1);
 }
 
-enum exit_code together_give_plan(struct ranks *ranks, const struct plan *plan, int argc,
-                                  char *const *argv, struct error *error)
+enum exit_code rank_exchange_send_plan(struct ranks *ranks, const struct plan *plan, int argc,
+                                       char *const *argv, struct error *error)
 {
-    const enum exit_code code = together_allow(ranks, plan, error);
+    const enum exit_code code = rank_exchange_allow(ranks, plan, error);
     if (code != EXIT_CODE_OK || ranks == NULL) {
         return code;
     }
@@ -95,7 +95,7 @@ enum exit_code together_give_plan(struct ranks *ranks, const struct plan *plan, 
     snprintf(seed, sizeof seed, "%" PRIu64, plan->facts->seed);
     add_text(&text, plan->out_folder);
     add_text(&text, seed);
-    add_text(&text, plan->target.url == NULL ? plan->adapter->name : ""); /* a port was asked */
+    add_text(&text, plan->target.url == NULL ? plan->adapter->name : ""); /* found by the port */
     add_text(&text, has_file ? script_text(plan->script) : "");
     for (int i = 0; i < argc; i++) {
         add_text(&text, argv[i]);
@@ -109,12 +109,12 @@ enum exit_code together_give_plan(struct ranks *ranks, const struct plan *plan, 
     return EXIT_CODE_OK;
 }
 
-/* The script as a file of this machine. False: errno says why. */
-static bool keep_script(struct together *together, const char *text)
+/* Stores the script in a file of this machine. False: errno says why. */
+static bool keep_script(struct rank_exchange *exchange, const char *text)
 {
     const size_t length = strlen(text);
     const int fd = memfd_create("workload", MFD_CLOEXEC);
-    together->script = fd + 1;
+    exchange->script = fd + 1;
     for (size_t done = 0; fd >= 0 && done < length;) {
         const ssize_t written = write(fd, text + done, length - done);
         if (written < 0 && errno != EINTR) {
@@ -122,14 +122,14 @@ static bool keep_script(struct together *together, const char *text)
         }
         done += written > 0 ? (size_t)written : 0;
     }
-    snprintf(together->script_path, sizeof together->script_path, "/proc/self/fd/%d", fd);
+    snprintf(exchange->script_path, sizeof exchange->script_path, "/proc/self/fd/%d", fd);
     return fd >= 0;
 }
 
-enum exit_code together_take_words(struct together *together, struct ranks *ranks,
-                                   struct plan_lead *lead, struct error *error)
+enum exit_code rank_exchange_receive_plan(struct rank_exchange *exchange, struct ranks *ranks,
+                                          struct plan_lead *lead, struct error *error)
 {
-    struct buffer *text = &together->text;
+    struct buffer *text = &exchange->text;
     if (!ranks_give_text(ranks, text)) {
         return EXIT_CODE_INTERRUPTED;
     }
@@ -137,47 +137,48 @@ enum exit_code together_take_words(struct together *together, struct ranks *rank
     for (size_t at = 0; at < text->length; at += strlen(text->bytes + at) + 1) {
         count++;
     }
-    together->words = calloc(count + 1, sizeof *together->words);
-    if (together->words == NULL || count <= FIXED_TEXTS) {
+    exchange->words = calloc(count + 1, sizeof *exchange->words);
+    if (exchange->words == NULL || count <= FIXED_TEXTS) {
         error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the plan");
         return EXIT_CODE_CLIENT_LIMIT;
     }
     char *at = text->bytes;
     for (size_t i = 0; i < count; i++) {
-        together->words[i] = at;
+        exchange->words[i] = at;
         at += strlen(at) + 1;
     }
-    char **fixed = together->words;
+    char **fixed = exchange->words;
     const size_t room = strlen(fixed[0]) + 24;
     const bool has_script = fixed[3][0] != '\0';
-    together->out = malloc(room);
-    if (together->out == NULL || (has_script && !keep_script(together, fixed[3]))) {
-        error_set(error, ERROR_SYSTEM, errno, NULL, "the plan cannot be kept: %s", strerror(errno));
+    exchange->out = malloc(room);
+    if (exchange->out == NULL || (has_script && !keep_script(exchange, fixed[3]))) {
+        error_set(error, ERROR_SYSTEM, errno, NULL, "the plan cannot be stored: %s",
+                  strerror(errno));
         return EXIT_CODE_CLIENT_LIMIT;
     }
-    snprintf(together->out, room, "%s.rank%u", fixed[0], ranks_number(ranks));
+    snprintf(exchange->out, room, "%s.rank%u", fixed[0], ranks_number(ranks));
     *lead = (struct plan_lead){.count = (int)(count - FIXED_TEXTS),
                                .words = fixed + FIXED_TEXTS,
                                .seed = strtoull(fixed[1], NULL, 10),
                                .adapter_name = fixed[2][0] == '\0' ? NULL : fixed[2],
-                               .workload = has_script ? together->script_path : NULL,
-                               .out = together->out};
+                               .workload = has_script ? exchange->script_path : NULL,
+                               .out = exchange->out};
     return EXIT_CODE_OK;
 }
 
-bool together_pack(struct buffer *bytes, const struct together *together,
-                   const struct result *result, struct recorder *recorder,
-                   const struct rank_result *own)
+bool rank_exchange_pack(struct buffer *bytes, const struct rank_exchange *exchange,
+                        const struct result *result, struct recorder *recorder,
+                        const struct rank_result *own)
 {
     const struct merge_part part = {.result = result,
                                     .own = own,
                                     .recorder = recorder,
-                                    .intervals = &together->intervals,
-                                    .samples = &together->samples};
+                                    .intervals = &exchange->intervals,
+                                    .samples = &exchange->samples};
     return merge_pack(bytes, &part);
 }
 
-/* A result with room for what all ranks came to. NULL: out of memory. */
+/* Creates an empty result with room for the results of all ranks. NULL: out of memory. */
 static struct result *make_whole(const struct ranks *ranks, const struct plan *plan,
                                  const struct result *own)
 {
@@ -215,14 +216,14 @@ static struct result *make_whole(const struct ranks *ranks, const struct plan *p
     return whole;
 }
 
-/* What a rank that is lost was to do, and told of last. */
+/* Adds a lost rank: its sessions, and the counters that it sent last. */
 static void add_lost(struct merge *merge, const struct ranks *ranks, const struct plan *plan,
                      unsigned rank)
 {
     const struct plan_share share = ranks_share(ranks, rank);
     const unsigned count = share.count + share.idle;
     const uint64_t *counters = ranks_lost(ranks, rank)->counters;
-    if (plan->is_search) { /* those of its levels are not known */
+    if (plan->is_search) { /* the sessions of its levels are not known */
         merge_add_lost(merge, rank, NULL, counters[RECORDER_SESSIONS_CONNECTED], counters);
         return;
     }
@@ -244,14 +245,14 @@ static void add_lost(struct merge *merge, const struct ranks *ranks, const struc
     free(sessions);
 }
 
-enum exit_code together_merge(struct ranks *ranks, const struct plan *plan,
-                              const struct result *own, struct buffer *bytes,
-                              struct together_whole *whole, struct error *error)
+enum exit_code rank_exchange_merge(struct ranks *ranks, const struct plan *plan,
+                                   const struct result *own, struct buffer *bytes,
+                                   struct rank_exchange_whole *whole, struct error *error)
 {
     const struct operation_list operations = plan_operations(plan);
     struct result *result = make_whole(ranks, plan, own);
     struct merge *merge = result == NULL ? NULL : merge_create(result, &operations);
-    *whole = (struct together_whole){result, merge};
+    *whole = (struct rank_exchange_whole){result, merge};
     if (merge == NULL) {
         buffer_fini(bytes);
         error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the result of all ranks");
@@ -268,7 +269,7 @@ enum exit_code together_merge(struct ranks *ranks, const struct plan *plan,
     do {
         status = merge_add(merge, rank, taken, size, error);
         free(taken);
-        if (status == STATUS_REJECTED && rank > 0) { /* there is what it told before */
+        if (status == STATUS_REJECTED && rank > 0) { /* its last counters are used instead */
             notice_print("%s", error->text);
             error_clear(error);
             ranks_refuse_result(ranks, rank);
@@ -279,16 +280,16 @@ enum exit_code together_merge(struct ranks *ranks, const struct plan *plan,
     if (status != STATUS_OK) {
         return error->kind == ERROR_MEMORY ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_INTERNAL;
     }
-    if (!interrupt_requested()) { /* else there is little time left */
+    if (!interrupt_requested()) { /* else little time is left */
         ranks_check_clocks(ranks);
     }
     for (unsigned i = 0; i < ranks_count(ranks); i++) {
         const struct ranks_clock clock = ranks_clock(ranks, i);
-        struct rank_result *of = &result->ranks[i];
-        of->clock_offset_ns = clock.offset_ns;
-        of->clock_error_ns = clock.error_ns;
-        of->clock_drift_ns = clock.drift_ns;
-        of->clock_drift_error_ns = clock.drift_error_ns;
+        struct rank_result *merged = &result->ranks[i];
+        merged->clock_offset_ns = clock.offset_ns;
+        merged->clock_error_ns = clock.error_ns;
+        merged->clock_drift_ns = clock.drift_ns;
+        merged->clock_drift_error_ns = clock.drift_error_ns;
         if (ranks_lost(ranks, i) != NULL) {
             add_lost(merge, ranks, plan, i);
         }

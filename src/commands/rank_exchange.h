@@ -1,0 +1,56 @@
+/*
+ * What the ranks of a run (ranks/ranks.h) exchange: rank 0 sends the plan to the other ranks, and
+ * merges their results into one. For the main thread only.
+ */
+#ifndef COMMANDS_RANK_EXCHANGE_H
+#define COMMANDS_RANK_EXCHANGE_H
+
+#include "base/process.h"
+#include "plan/plan.h"
+#include "ranks/merge.h"
+#include "ranks/ranks.h"
+
+/* The texts that the plan of a following rank points into, and the intervals and samples that a
+ * rank keeps for merging. Zeroed by the caller; released by rank_exchange_fini. */
+struct rank_exchange {
+    struct buffer text; /* rank 0's command line and what rank 0 resolved */
+    char **words;       /* of the command line; in `text` */
+    char *out;          /* folder of this rank's files */
+    int script;         /* descriptor + 1 of the script's text */
+    char script_path[40];
+    struct buffer intervals, samples; /* merge_keep_interval, merge_keep_sample */
+};
+
+void rank_exchange_fini(struct rank_exchange *exchange);
+
+/* Refuses a complete plan that several ranks cannot run. */
+enum exit_code rank_exchange_allow(const struct ranks *ranks, const struct plan *plan,
+                                   struct error *error);
+
+/* Checks the plan with rank_exchange_allow and sends it to the other ranks, on rank 0. */
+enum exit_code rank_exchange_send_plan(struct ranks *ranks, const struct plan *plan, int argc,
+                                       char *const *argv, struct error *error);
+
+/* Receives rank 0's plan, for plan_follow. *lead borrows from *exchange. On any code but OK *error
+ * says why and must be passed to ranks_agree; its text is empty if rank 0 has ended. */
+enum exit_code rank_exchange_receive_plan(struct rank_exchange *exchange, struct ranks *ranks,
+                                          struct plan_lead *lead, struct error *error);
+
+/* Packs this rank's part of the result, to be sent or merged. False: out of memory. */
+bool rank_exchange_pack(struct buffer *bytes, const struct rank_exchange *exchange,
+                        const struct result *result, struct recorder *recorder,
+                        const struct rank_result *own);
+
+/* The merged result of all ranks, and the content of its files. */
+struct rank_exchange_whole {
+    struct result *result;
+    struct merge *merge;
+};
+
+/* Waits for the results of the other ranks and merges them with rank 0's own, `bytes`, which it
+ * frees. The caller owns *whole, also when the code is not OK and *error says why. */
+enum exit_code rank_exchange_merge(struct ranks *ranks, const struct plan *plan,
+                                   const struct result *own, struct buffer *bytes,
+                                   struct rank_exchange_whole *whole, struct error *error);
+
+#endif
