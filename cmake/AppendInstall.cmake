@@ -1,7 +1,7 @@
 # Installation (cmake --install) and packages (cpack: a .deb and a tarball).
 #
-# The program append_docs, which is only used in the build, writes the manual page and the shell
-# completions from the same tables that --help prints.
+# The program append_docs, which is only used in the build, writes the manual page,
+# docs/options.md and the shell completions from the tables that --help also prints.
 
 add_executable(append_docs ${append_docs_sources})
 target_link_libraries(append_docs PRIVATE append_core)
@@ -10,6 +10,7 @@ set(docs_dir ${CMAKE_CURRENT_BINARY_DIR}/docs)
 set(man_page ${docs_dir}/append.1)
 set(bash_completion ${docs_dir}/append.bash)
 set(zsh_completion ${docs_dir}/_append)
+set(options_page ${docs_dir}/options.md)
 file(MAKE_DIRECTORY ${docs_dir})
 
 # append_make_doc(<output> <template>)
@@ -25,6 +26,7 @@ endfunction()
 append_make_doc(${man_page} docs/append.1.in)
 append_make_doc(${bash_completion} docs/append.bash.in)
 append_make_doc(${zsh_completion} docs/append.zsh.in)
+append_make_doc(${options_page} docs/options.md.in)
 
 # Debian requires these files to be compressed, without a timestamp.
 find_program(GZIP gzip)
@@ -45,7 +47,14 @@ if(GZIP)
         VERBATIM)
 endif()
 add_custom_target(docs ALL
-    DEPENDS ${man_page} ${bash_completion} ${zsh_completion} ${installed_man} ${installed_texts})
+    DEPENDS ${man_page} ${bash_completion} ${zsh_completion} ${options_page} ${installed_man}
+            ${installed_texts})
+# docs/options.md is kept in the repository for readers of the web page; a test compares it.
+add_custom_target(options_page
+    COMMAND ${CMAKE_COMMAND} -E copy ${options_page} ${CMAKE_CURRENT_SOURCE_DIR}/docs/options.md
+    DEPENDS ${options_page}
+    COMMENT "Writing docs/options.md"
+    VERBATIM)
 
 set(doc_dir ${CMAKE_INSTALL_DATAROOTDIR}/doc/append)
 install(TARGETS append RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT binary)

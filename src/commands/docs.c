@@ -1,37 +1,60 @@
 /*
- * What is made from the tables of commands and options beside --help: the manual page, in the mdoc
- * language, and completions for bash and zsh. A program of the build, not part of append: it writes
- * a template in which a line "@NAME@" stands for what is made from the tables.
+ * Writes the documents that follow from the tables of commands, options, adapters and figures: the
+ * manual page, in the mdoc language, docs/options.md, and the completions for bash and zsh.
+ *
+ * This is a program of the build, not part of append. Its input is a template; every line "@NAME@"
+ * is replaced by the part of that name.
  */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "adapters/registry.h"
+#include "base/text.h"
 #include "commands/command.h"
+#include "figures/figures.h"
 
-/* Text as it is to be read: what the language would take for its own is escaped, and a sentence
- * begins a line, as it asks for. */
+enum {
+    LINE_COLUMNS = 74, /* longest line of running text */
+    BOLD_BYTES = 3,    /* "\\fB" */
+    TEXT_BYTES = 1024,
+    COMMANDS_BYTES = 128,
+};
+
+/* Text of the manual page. */
+
+/* Writes text in mdoc: escapes what mdoc would read as markup, sets `quoted` words in bold, begins
+ * a line with each sentence and breaks long lines. */
 static void put_text(const char *text, bool is_line_start)
 {
+    size_t column = 0;
+    bool is_bold = false;
     for (const char *byte = text; *byte != '\0'; byte++) {
+        const bool ends_sentence =
+            byte[0] == '.' && byte[1] == ' ' && byte[2] >= 'A' && byte[2] <= 'Z';
+        const bool is_full = *byte == ' ' && column + 1 + strcspn(byte + 1, " \n") > LINE_COLUMNS;
         if (is_line_start && (*byte == '.' || *byte == '\'')) {
             printf("\\&");
         }
-        is_line_start = *byte == '\n';
-        if (*byte == '\\') {
+        is_line_start = *byte == '\n' || is_full || ends_sentence;
+        column = is_line_start ? 0 : column + 1;
+        if (*byte == '`') {
+            is_bold = !is_bold;
+            column += BOLD_BYTES - 1;
+            printf(is_bold ? "\\fB" : "\\fR");
+        } else if (*byte == '\\') {
             printf("\\e");
-        } else if (byte[0] == '.' && byte[1] == ' ' && byte[2] >= 'A' && byte[2] <= 'Z') {
+        } else if (ends_sentence) {
             puts(".");
             byte++;
         } else {
-            putchar(*byte);
+            putchar(is_full ? '\n' : *byte);
         }
     }
 }
 
-/* A macro line for each word of a usage: "[TARGET]" is optional, capitals are arguments, the rest
- * are commands. */
+/* Writes a macro line for each word of a usage. "[TARGET]" is optional, a word in capitals is an
+ * argument, any other word is part of the command. */
 static void put_usage(const char *usage)
 {
     puts(".Nm");
@@ -49,11 +72,50 @@ static void put_usage(const char *usage)
     }
 }
 
-static void put_man_option(const struct option_entry *entry)
+/* Returns the option at a place in the documents, where the options of sweeps, the first in the
+ * table, come last. NULL: `place` is after the last option. */
+static const struct option_entry *option_at_place(size_t place)
+{
+    size_t of_sweeps = 0, count = 0;
+    while (option_table[of_sweeps].commands == COMMAND_SWEEP) {
+        of_sweeps++;
+    }
+    while (option_table[count].name != NULL) {
+        count++;
+    }
+    return place < count ? &option_table[(of_sweeps + place) % count] : NULL;
+}
+
+/* Writes the help of an option as whole text: "rows in one append (100). DETAILS" */
+static void describe(const struct option_entry *entry, char text[TEXT_BYTES])
+{
+    char initial[OPTION_DEFAULT_BYTES];
+    option_describe_default(entry, initial);
+    snprintf(text, TEXT_BYTES, "%s%s%s%s%s%s", entry->help, initial[0] == '\0' ? "" : " (", initial,
+             initial[0] == '\0' ? "" : ")", entry->details == NULL ? "" : ". ",
+             entry->details == NULL ? "" : entry->details);
+}
+
+/* Lists the commands that take an option, as "run, find-max"; "" for all that connect. */
+static void list_commands(const struct option_entry *entry, char text[COMMANDS_BYTES])
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < command_table_size; i++) {
+        const struct command_form *form = &command_table[i].form;
+        if ((entry->commands & COMMANDS_ALL) != COMMANDS_ALL &&
+            option_is_of(entry, form->command)) {
+            used +=
+                (size_t)snprintf(text + used, COMMANDS_BYTES - used, "%s%s", used == 0 ? "" : ", ",
+                                 form->name == NULL ? "run" : form->name);
+        }
+    }
+}
+
+static void put_man_option(const struct option_entry *entry, bool is_first)
 {
     if (entry->group != NULL) {
-        printf("%s.Ss %s\n.Bl -tag -width Ds\n", entry == option_table ? "" : ".El\n",
-               entry->group);
+        printf("%s.Ss %s\n.Bl -tag -width Ds\n", is_first ? "" : ".El\n", entry->group);
     }
     printf(".It Fl -%s", entry->name);
     if (entry->argument != NULL) {
@@ -63,21 +125,20 @@ static void put_man_option(const struct option_entry *entry)
         printf(" , Fl %c", entry->letter);
     }
     puts("");
-    put_text(entry->help, true);
-    /* "[append, find-max]", unless it is one of all commands that connect */
-    const char *before = "\n["; /* a line of its own: none is longer than 80 columns */
-    for (size_t i = 0; i < command_table_size; i++) {
-        const struct command_form *form = &command_table[i].form;
-        if ((entry->commands & COMMANDS_ALL) != COMMANDS_ALL &&
-            option_is_of(entry, form->command)) {
-            printf("%s%s", before, form->name == NULL ? "append" : form->name);
-            before = ", ";
-        }
+    char text[TEXT_BYTES], commands[COMMANDS_BYTES];
+    describe(entry, text);
+    put_text(text, true);
+    puts("");
+    if (entry->page != NULL) {
+        printf("See\n.Pa docs/%.*s .\n", (int)strcspn(entry->page, "#"), entry->page);
     }
-    puts(before[0] == ',' ? "]" : "");
+    list_commands(entry, commands);
+    if (commands[0] != '\0') {
+        printf("[%s]\n", commands);
+    }
 }
 
-/* What a part of the manual page stands for. False: it has none of that name. */
+/* Writes a part of the manual page. False: unknown part. */
 static bool put_man(const char *part)
 {
     const struct command_entry *const end = command_table + command_table_size;
@@ -109,8 +170,9 @@ static bool put_man(const char *part)
         }
         puts(".El");
     } else if (strcmp(part, "@OPTIONS@\n") == 0) {
-        for (const struct option_entry *entry = option_table; entry->name != NULL; entry++) {
-            put_man_option(entry);
+        const struct option_entry *entry;
+        for (size_t i = 0; (entry = option_at_place(i)) != NULL; i++) {
+            put_man_option(entry, i == 0);
         }
         puts(".El");
     } else if (strcmp(part, "@EXAMPLES@\n") == 0) {
@@ -128,8 +190,117 @@ static bool put_man(const char *part)
     return true;
 }
 
-/* What a shell offers for the value of an option: files, folders, adapters, workloads, what is in
- * small letters in its argument (count|none|SQL), or nothing. */
+/* docs/options.md. */
+
+/* Writes the text of a table's cell. Only `quoted` text is literal; `|` is escaped everywhere. */
+static void put_cell(const char *text)
+{
+    bool is_literal = false;
+    for (const char *byte = text; *byte != '\0'; byte++) {
+        is_literal = *byte == '`' ? !is_literal : is_literal;
+        if (*byte == '|' || (!is_literal && strchr("*_<[]", *byte) != NULL)) {
+            putchar('\\');
+        }
+        putchar(*byte);
+    }
+}
+
+static void put_markdown_option(const struct option_entry *entry, bool is_first)
+{
+    char text[TEXT_BYTES], commands[COMMANDS_BYTES];
+    describe(entry, text);
+    list_commands(entry, commands);
+    if (entry->group != NULL) {
+        printf("%s### %s\n\n| option | meaning | commands |\n|---|---|---|\n", is_first ? "" : "\n",
+               entry->group);
+    }
+    printf("| `--%s%s", entry->name,
+           entry->argument == NULL || option_may_stand_alone(entry) ? "" : " ");
+    for (const char *byte = entry->argument; byte != NULL && *byte != '\0'; byte++) {
+        if (*byte == '|') {
+            putchar('\\');
+        }
+        putchar(*byte);
+    }
+    printf("`");
+    if (entry->letter != '\0') {
+        printf(", `-%c`", entry->letter);
+    }
+    printf(" | ");
+    put_cell(text);
+    if (entry->page != NULL) {
+        printf(" ([%.*s](%s))", (int)strcspn(entry->page, "#"), entry->page, entry->page);
+    }
+    const char *all = entry->commands == COMMANDS_ALL ? "all that connect" : "all";
+    printf(" | %s%s |\n", commands, commands[0] == '\0' ? all : "");
+}
+
+/* Writes words as a list in code quotes that wraps like a paragraph. */
+static void put_word(const char *word, bool is_last, size_t *column)
+{
+    const size_t length = strlen(word) + strlen("``,");
+    if (*column > 0 && *column + 1 + length > LINE_COLUMNS) {
+        putchar('\n');
+        *column = 0;
+    }
+    *column += (size_t)printf("%s`%s`%s", *column > 0 ? " " : "", word, is_last ? "" : ",");
+}
+
+/* Writes the names of the figures that hold numbers: those with a label as a table, then the
+ * others. */
+static void put_figures(void)
+{
+    size_t column = 0, count = 0;
+    puts("| figure | label in the report |\n|---|---|");
+    for (size_t i = 0; i < FIGURES; i++) {
+        const struct figure *figure = &figure_table[i];
+        if (figure->key != NULL && figure->label != NULL) {
+            printf("| `%s` | %s |\n", figure->key, figure->label);
+        }
+        count += figure->key != NULL && figure->label == NULL && figure_is_number(figure->unit);
+    }
+    puts("\nThe other figures that hold numbers:\n");
+    for (size_t i = 0; i < FIGURES; i++) {
+        const struct figure *figure = &figure_table[i];
+        if (figure->key != NULL && figure->label == NULL && figure_is_number(figure->unit)) {
+            put_word(figure->key, --count == 0, &column);
+        }
+    }
+    puts(".\n\nLatencies are named `OPERATION_POINT_ms`, as in `append_p99_ms`. OPERATION is one "
+         "of\n");
+    const struct operation_list operations = operation_list_all();
+    column = 0;
+    for (size_t i = 0; i < operations.count; i++) {
+        put_word(operations.entries[i].name, i + 1 == operations.count, &column);
+    }
+    puts(".\n\nPOINT is one of\n");
+    column = 0;
+    for (size_t i = 0; i < FIGURE_POINTS; i++) {
+        put_word(figure_points[i].key, i + 1 == FIGURE_POINTS, &column);
+    }
+    puts(".");
+}
+
+/* Writes a part of docs/options.md. False: unknown part. */
+static bool put_markdown(const char *part)
+{
+    if (strcmp(part, "@MARKDOWN_OPTIONS@\n") == 0) {
+        const struct option_entry *entry;
+        for (size_t i = 0; (entry = option_at_place(i)) != NULL; i++) {
+            put_markdown_option(entry, i == 0);
+        }
+    } else if (strcmp(part, "@MARKDOWN_FIGURES@\n") == 0) {
+        put_figures();
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* Completions. */
+
+/* Writes what a shell offers as the value of an option: files, folders, adapters, workloads, the
+ * choices in small letters (count|none|SQL), or nothing. */
 static void put_offer(const struct option_entry *entry, bool is_zsh)
 {
     const char *argument = entry->argument;
@@ -142,7 +313,7 @@ static void put_offer(const struct option_entry *entry, bool is_zsh)
                         ";;\n",
                is_zsh ? (is_file ? "" : " -/") : (is_file ? "f" : "d"));
     } else if (is_workload) {
-        /* or a file of one's own */
+        /* a workload may also be a file */
         printf("%s", is_zsh ? "{compadd" : " COMPREPLY=($(compgen -f -W '");
         for (const struct script_built_in *script = script_built_ins; script->name != NULL;
              script++) {
@@ -169,7 +340,7 @@ static void put_offer(const struct option_entry *entry, bool is_zsh)
     }
 }
 
-/* The names of the options of a command, or what is offered behind each. */
+/* Writes the names of a command's options, or what is offered after each of them. */
 static void put_bash_options(enum command command, bool is_names)
 {
     printf(is_names ? "        %u:-*) words='" : "", (unsigned)command);
@@ -189,11 +360,15 @@ static void put_bash_options(enum command command, bool is_names)
     printf("%s", is_names ? "' ;;\n" : "");
 }
 
-/* Text in a specification of _arguments, within single quotes. */
+/* Writes text of a specification of _arguments, which is within single quotes. */
 static void put_zsh_text(const char *text)
 {
     for (const char *byte = text; *byte != '\0'; byte++) {
-        printf(*byte == '\'' ? "'\\'" : strchr("[]:\\", *byte) != NULL ? "\\" : "");
+        if (*byte == '\'') {
+            printf("'\\'");
+        } else if (strchr("[]:\\", *byte) != NULL) {
+            putchar('\\');
+        }
         putchar(*byte);
     }
 }
@@ -223,7 +398,7 @@ static void put_zsh_options(const struct command_entry *command)
     puts("        )\n        ;;");
 }
 
-/* What a part of the completions stands for. False: they have none of that name. */
+/* Writes a part of the completions. False: unknown part. */
 static bool put_completion(const char *part)
 {
     const struct command_entry *const end = command_table + command_table_size;
@@ -267,16 +442,16 @@ int main(int argc, char **argv)
         fputs("usage: append_docs TEMPLATE\n", stderr);
         return 2;
     }
-    bool is_good = true;
-    while (is_good && fgets(line, sizeof line, template) != NULL) {
+    bool is_written = true;
+    while (is_written && fgets(line, sizeof line, template) != NULL) {
         if (line[0] != '@') {
             fputs(line, stdout);
-        } else if (!put_man(line) && !put_completion(line)) {
-            fprintf(stderr, "%s: nothing is known of %s", argv[1], line);
-            is_good = false;
+        } else if (!put_man(line) && !put_markdown(line) && !put_completion(line)) {
+            fprintf(stderr, "%s: unknown part: %s", argv[1], line);
+            is_written = false;
         }
     }
-    is_good = is_good && !ferror(template) && fflush(stdout) == 0 && !ferror(stdout);
+    is_written = is_written && !ferror(template) && fflush(stdout) == 0 && !ferror(stdout);
     fclose(template);
-    return is_good ? 0 : 1;
+    return is_written ? 0 : 1;
 }

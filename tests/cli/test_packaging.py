@@ -54,6 +54,14 @@ class Generated(harness.Case):
             self.assertIn(word, ended.stdout)
         self.assertNotIn("@", ended.stdout)
 
+    def test_the_page_of_options_is_as_the_table_says(self):
+        written = (harness.ROOT / "docs" / "options.md").read_text(encoding="utf-8")
+        made = (DOCS / "options.md").read_text(encoding="utf-8")
+        self.assertEqual(written, made, f"write it again with: ninja -C {BUILD} options_page")
+        for command in ("", *self.commands()):
+            for option in self.options_of(command):
+                self.assertIn(f"| `{option}", made)
+
     def complete(self, *words):
         """Returns bash's completions of the last word."""
         script = ('. "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); compopt() { :; };'
