@@ -107,7 +107,7 @@ const struct command_entry command_table[] = {
                  0},
         .line = "make a run for each size",
         .about = "append sweep makes a run for every pair of --sessions and --records, and with\n"
-                 "--vary for each value of a script's parameter. It puts maximum CPU, maximum\n"
+                 "--vary for each value of a parameter. It puts maximum CPU, maximum\n"
                  "memory, elapsed time and throughput into four tables.\n",
         .example = "append sweep --sessions 1,10 --records 10k,20k\n"
                    "append sweep --sessions 100,1000 --records 1M,10M 5432 --recreate",

@@ -63,8 +63,8 @@ enum exit_code command_fail(enum exit_code code, const struct error *error);
  * object with the error. */
 enum exit_code command_refuse(bool is_json, enum exit_code code, const struct error *error);
 
-/* Writes to standard output until a signal arrives: a full pipe without a reader would block
- * forever. Returns 0, EINTR for a signal, or errno. */
+/* Writes text to standard output, and gives up when a signal arrives: a full pipe without a reader
+ * would block forever. Returns 0, EINTR for a signal, or errno. */
 int command_print(const char *text, size_t length);
 
 /* Flushes stdout and reports an error if its text could not be written. */

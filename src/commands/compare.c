@@ -415,7 +415,7 @@ static void add_figure(const struct comparison *comparison, struct tree figures,
             snprintf(why, sizeof why, "too few runs: %zu and %zu; each side needs %d (--repeat)",
                      counts[0], counts[1], STATISTICS_REPEATS_MIN);
         } else if (!is_measured) {
-            snprintf(why, sizeof why, "a value is 0, so there is no ratio");
+            snprintf(why, sizeof why, "a value is 0, so B/A is undefined");
         } else if (interval.high < low || interval.low > high) {
             finding = interval.high < low ? LESS : MORE;
         } else if (interval.low >= low && interval.high <= high) {

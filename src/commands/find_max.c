@@ -153,7 +153,7 @@ static void bound_rows(struct job *job)
     const uint64_t max_bytes = plan->search.max_bytes > 0 ? plan->search.max_bytes : default_bytes;
     search->max_rows = plan->search.max_rows;
     if (job->generator == NULL) {
-        /* the number and the length of a script's rows are unknown */
+        /* with a script, the number of rows and their length are unknown */
         setup_describe_removal(&job->setup, plan, search->removal, sizeof search->removal);
         return;
     }

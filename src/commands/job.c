@@ -21,7 +21,7 @@
 /* How much longer than a hold a slow server may need for an append of every session. */
 #define PATIENCE_NS (30 * MONO_NS_PER_S)
 
-/* The measuring thread. */
+/* The thread of the sampler. */
 
 static void add_interval(struct job *job, const struct interval *interval)
 {
@@ -305,13 +305,13 @@ enum exit_code job_load(struct job *job, struct error *error)
 void job_find_limits(struct job *job)
 {
     struct error error = {.kind = ERROR_NONE};
-    struct setup asked;
+    struct setup inquiry;
     if (job->evidence == NULL) {
         return;
     }
     if (evidence_lacks_settings(job->result) &&
-        setup_inquire(&asked, job->plan, NULL, &error) == EXIT_CODE_OK) {
-        job->evidence->server_after = asked.server;
+        setup_inquire(&inquiry, job->plan, NULL, &error) == EXIT_CODE_OK) {
+        job->evidence->server_after = inquiry.server;
         job->evidence->has_server_after = true;
     } /* without an answer the settings stay unknown; verification will report the server */
     evidence_conclude(job->evidence, job->result, &job->result->findings);

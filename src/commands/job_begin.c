@@ -70,10 +70,10 @@ static enum exit_code check_server(struct job *job, struct error *error)
         }
         mono_sleep(ROOM_PAUSE_NS);
         error_clear(error);
-        struct setup asked;
-        if (setup_inquire(&asked, plan, job->ranks, &(struct error){.kind = ERROR_NONE}) ==
+        struct setup inquiry;
+        if (setup_inquire(&inquiry, plan, job->ranks, &(struct error){.kind = ERROR_NONE}) ==
             EXIT_CODE_OK) {
-            job->setup.server = asked.server;
+            job->setup.server = inquiry.server;
         }
     }
 }

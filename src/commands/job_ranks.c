@@ -46,13 +46,13 @@ static struct rank_result describe_rank(struct job *job)
     struct result judged = *result;
     judge_rank(job, &judged);
     const bool is_elsewhere = job_select_server(job).is_remote;
-    struct rank_result own = {.is_known = true,
-                              .gate_late_ns = result->gate_late_ns,
-                              .hosts_here = is_elsewhere ? 0 : (unsigned)MAX(job->place_count, 1),
-                              .resources = result->resources,
-                              .verdict = judged.verdict};
-    memcpy(own.verdict_reason, judged.verdict_reason, sizeof own.verdict_reason);
-    return own;
+    struct rank_result part = {.is_known = true,
+                               .gate_late_ns = result->gate_late_ns,
+                               .hosts_here = is_elsewhere ? 0 : (unsigned)MAX(job->place_count, 1),
+                               .resources = result->resources,
+                               .verdict = judged.verdict};
+    memcpy(part.verdict_reason, judged.verdict_reason, sizeof part.verdict_reason);
+    return part;
 }
 
 /* Packs the result of this rank. False: out of memory. */
@@ -63,8 +63,8 @@ static bool pack(struct job *job, struct buffer *bytes)
     if (job->search == NULL) { /* else done by each level */
         job_find_limits(job);
     }
-    const struct rank_result own = describe_rank(job);
-    return rank_exchange_pack(bytes, &job->exchange, job->result, job->recorder, &own);
+    const struct rank_result part = describe_rank(job);
+    return rank_exchange_pack(bytes, &job->exchange, job->result, job->recorder, &part);
 }
 
 /* Adds the I/O rows of another rank to the file. Returns 0, or errno if rows are missing. */

@@ -1,4 +1,4 @@
-/* append prepare and append cleanup: create and load the tables of a script, and drop them. */
+/* append prepare and append cleanup: create, load and drop the tables of the script. */
 #include <stdio.h>
 
 #include "base/process.h"

@@ -168,10 +168,10 @@ enum exit_code rank_exchange_receive_plan(struct rank_exchange *exchange, struct
 
 bool rank_exchange_pack(struct buffer *bytes, const struct rank_exchange *exchange,
                         const struct result *result, struct recorder *recorder,
-                        const struct rank_result *own)
+                        const struct rank_result *rank_result)
 {
     const struct merge_part part = {.result = result,
-                                    .own = own,
+                                    .own = rank_result,
                                     .recorder = recorder,
                                     .intervals = &exchange->intervals,
                                     .samples = &exchange->samples};
@@ -180,7 +180,7 @@ bool rank_exchange_pack(struct buffer *bytes, const struct rank_exchange *exchan
 
 /* Creates an empty result with room for the results of all ranks. NULL: out of memory. */
 static struct result *make_whole(const struct ranks *ranks, const struct plan *plan,
-                                 const struct result *own)
+                                 const struct result *rank_0)
 {
     struct result *whole = calloc(1, sizeof *whole);
     if (whole == NULL) {
@@ -188,22 +188,22 @@ static struct result *make_whole(const struct ranks *ranks, const struct plan *p
     }
     const size_t sessions = plan->is_search ? 0 : plan_sessions_all(plan);
     causes_init(&whole->causes);
-    whole->started_wall_ns = own->started_wall_ns;
-    whole->start_mono_ns = own->start_mono_ns;
-    whole->least_sessions = own->least_sessions;
-    whole->sessions_up = own->sessions_up;
+    whole->started_wall_ns = rank_0->started_wall_ns;
+    whole->start_mono_ns = rank_0->start_mono_ns;
+    whole->least_sessions = rank_0->least_sessions;
+    whole->sessions_up = rank_0->sessions_up;
     whole->ranks = calloc(ranks_count(ranks), sizeof *whole->ranks);
     whole->rank_count = whole->ranks == NULL ? 0 : ranks_count(ranks);
     whole->session_list = calloc(sessions + 1, sizeof *whole->session_list);
     whole->session_count = whole->session_list == NULL ? 0 : sessions;
-    const bool has_tables =
-        result_make_tables(whole, own->host_count, own->table_count, own->dataset_count > 0);
+    const bool has_tables = result_make_tables(whole, rank_0->host_count, rank_0->table_count,
+                                               rank_0->dataset_count > 0);
     for (size_t i = 0; i < whole->host_count; i++) {
-        memcpy(whole->hosts[i].name, own->hosts[i].name, sizeof whole->hosts[i].name);
+        memcpy(whole->hosts[i].name, rank_0->hosts[i].name, sizeof whole->hosts[i].name);
     }
-    const bool has_totals =
-        recorder_snapshot_init(&whole->totals, own->totals.operations) &&
-        (own->totals.hosts == 0 || recorder_snapshot_add_hosts(&whole->totals, own->totals.hosts));
+    const bool has_totals = recorder_snapshot_init(&whole->totals, rank_0->totals.operations) &&
+                            (rank_0->totals.hosts == 0 ||
+                             recorder_snapshot_add_hosts(&whole->totals, rank_0->totals.hosts));
     for (size_t i = 0; i < whole->session_count; i++) {
         whole->session_list[i] =
             (struct session_summary){.index = (unsigned)i, .first_ack_ns = -1, .last_ack_ns = -1};
@@ -246,11 +246,11 @@ static void add_lost(struct merge *merge, const struct ranks *ranks, const struc
 }
 
 enum exit_code rank_exchange_merge(struct ranks *ranks, const struct plan *plan,
-                                   const struct result *own, struct buffer *bytes,
+                                   const struct result *rank_0, struct buffer *bytes,
                                    struct rank_exchange_whole *whole, struct error *error)
 {
     const struct operation_list operations = plan_operations(plan);
-    struct result *result = make_whole(ranks, plan, own);
+    struct result *result = make_whole(ranks, plan, rank_0);
     struct merge *merge = result == NULL ? NULL : merge_create(result, &operations);
     *whole = (struct rank_exchange_whole){result, merge};
     if (merge == NULL) {

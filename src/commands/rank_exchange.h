@@ -39,7 +39,7 @@ enum exit_code rank_exchange_receive_plan(struct rank_exchange *exchange, struct
 /* Packs this rank's part of the result, to be sent or merged. False: out of memory. */
 bool rank_exchange_pack(struct buffer *bytes, const struct rank_exchange *exchange,
                         const struct result *result, struct recorder *recorder,
-                        const struct rank_result *own);
+                        const struct rank_result *rank_result);
 
 /* The merged result of all ranks, and the content of its files. */
 struct rank_exchange_whole {
@@ -50,7 +50,7 @@ struct rank_exchange_whole {
 /* Waits for the results of the other ranks and merges them with rank 0's own, `bytes`, which it
  * frees. The caller owns *whole, also when the code is not OK and *error says why. */
 enum exit_code rank_exchange_merge(struct ranks *ranks, const struct plan *plan,
-                                   const struct result *own, struct buffer *bytes,
+                                   const struct result *rank_0, struct buffer *bytes,
                                    struct rank_exchange_whole *whole, struct error *error);
 
 #endif

@@ -170,8 +170,8 @@ static void show_progress(struct sweep *sweep, size_t index, int64_t elapsed_ns)
     if (!is_first && is_one && csv_table_read(&table, path, NULL) == STATUS_OK) {
         const size_t column = csv_table_column(&table, "rows");
         for (size_t row = 0; row < table.rows; row++) {
-            double own = 0;
-            rows += csv_table_number(&table, row, column, &own) ? own : 0;
+            double count = 0;
+            rows += csv_table_number(&table, row, column, &count) ? count : 0;
             csv_table_number(&table, row, csv_table_column(&table, "end_s"), &end_s);
         }
         csv_table_free(&table);
@@ -179,7 +179,7 @@ static void show_progress(struct sweep *sweep, size_t index, int64_t elapsed_ns)
     char size[SIZE_BYTES], text[LINE_BYTES], line[LINE_BYTES], done[2 * UNITS_TEXT_BYTES] = "";
     char left[2 * UNITS_TEXT_BYTES] = "time left unknown";
     const double left_s = time_left(&sweep->results, index, (uint64_t)rows, end_s);
-    if (left_s >= 0) { /* the rows are known up to the end of an interval */
+    if (left_s >= 0) { /* the rows are known only up to the end of the last interval */
         const double rest_s = left_s - (rows >= 1 || !is_one ? elapsed_s - end_s : 0);
         snprintf(left, sizeof left, "about %s left",
                  UNITS_SECONDS((uint64_t)(fmin(fmax(rest_s, 0), 1e9) + 0.5)));
@@ -210,7 +210,7 @@ static void record_outcome(struct sweep *sweep, size_t index, const struct child
     sweep_path(sweep, run, ".log", log_path);
     sweep_path(sweep, run, "/summary.csv", path);
     /* the program's last line that begins with "append: ", else the last line */
-    static const char own[] = "append: ";
+    static const char prefix[] = "append: ";
     char text[LOG_TAIL_BYTES + 1] = "", said[SAVED_SWEEP_REASON_BYTES] = "", *rest = text;
     FILE *file;
     if (file_open(log_path, &file, NULL) == STATUS_OK) {
@@ -220,13 +220,13 @@ static void record_outcome(struct sweep *sweep, size_t index, const struct child
         text[fread(text, 1, LOG_TAIL_BYTES, file)] = '\0';
         fclose(file);
     }
-    bool has_own = false;
+    bool has_message = false;
     for (char *word; (word = strsep(&rest, "\n")) != NULL;) {
-        const bool is_own = strncmp(word, own, strlen(own)) == 0;
-        if (is_own || (!has_own && word[0] != '\0')) {
-            snprintf(said, sizeof said, "%s", word + (is_own ? strlen(own) : 0));
+        const bool is_message = strncmp(word, prefix, strlen(prefix)) == 0;
+        if (is_message || (!has_message && word[0] != '\0')) {
+            snprintf(said, sizeof said, "%s", word + (is_message ? strlen(prefix) : 0));
         }
-        has_own = has_own || is_own;
+        has_message = has_message || is_message;
     }
     if (stat(log_path, &log) == 0 && log.st_size == 0) {
         unlink(log_path);
@@ -279,9 +279,9 @@ static void record_outcome(struct sweep *sweep, size_t index, const struct child
     keep_line(sweep, line);
 }
 
-/* The program of run `index`, from its start to its end: this one again, in a process of its own.
- * Its memory and its CPU time are then the run's alone, and a crash ends the run and not the sweep;
- * what is locked stays so until the run is over too, when the sweep was killed. */
+/* Runs this program again for run `index`, in a new process, and waits for its end. So the memory
+ * and CPU time of the process are those of the run, and a crash does not end the sweep. The process
+ * inherits the lock of the folder, which therefore stays locked if the sweep is killed. */
 static enum exit_code run_program(struct sweep *sweep, size_t index, struct child_start start,
                                   struct child_end *end, struct error *error)
 {
@@ -369,7 +369,7 @@ static enum exit_code run_one(struct sweep *sweep, size_t index, struct error *e
             return code;
         }
     }
-    char sessions[24], records[24], own[80], out[PATH_BYTES + 8],
+    char sessions[24], records[24], embedded[80], out[PATH_BYTES + 8],
         set[SAVED_SWEEP_VARIANT_BYTES + 8];
     snprintf(sessions, sizeof sessions, "%" PRIu64, run->sessions);
     snprintf(records, sizeof records, "%" PRIu64, run->records);
@@ -396,9 +396,9 @@ static enum exit_code run_one(struct sweep *sweep, size_t index, struct error *e
         argv[count++] = records;
     }
     /* records without a target may look like a port */
-    snprintf(own, sizeof own, "%s:", sweep->plan.adapter->name);
+    snprintf(embedded, sizeof embedded, "%s:", sweep->plan.adapter->name);
     argv[count] =
-        sweep->plan.owned_path != NULL ? own : sweep->given.target_given; /* may be NULL */
+        sweep->plan.owned_path != NULL ? embedded : sweep->given.target_given; /* may be NULL */
     sweep_path(sweep, run, ".log", path);
     unlink(path); /* a log of an earlier run, or a pipe without a reader */
     const int log =

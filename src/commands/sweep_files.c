@@ -73,12 +73,12 @@ static const char *text_of_cell(const struct saved_sweep *sweep, size_t cell,
     size_t done = 0, decimals = 0;
     for (size_t i = cell; i < sweep->run_count; i += saved_sweep_cells(sweep)) {
         if (sweep->runs[i].state == SAVED_DONE) {
-            const char *own = saved_sweep_text(sweep, &sweep->runs[i], key);
-            const char *point = strchr(own, '.');
+            const char *cell_text = saved_sweep_text(sweep, &sweep->runs[i], key);
+            const char *point = strchr(cell_text, '.');
             const size_t behind = point == NULL ? 0 : strlen(point + 1);
             decimals = behind > decimals ? behind : decimals;
-            first = first == NULL ? own : first;
-            are_equal = are_equal && strcmp(own, first) == 0;
+            first = first == NULL ? cell_text : first;
+            are_equal = are_equal && strcmp(cell_text, first) == 0;
             done++;
         }
     }
@@ -284,7 +284,7 @@ enum exit_code sweep_write_files(const struct sweep *sweep, bool is_running, str
         bool is_written = stream != NULL;
         is_last = file > 0 && kind == NULL;
         if (kind != NULL) {
-            /* transactions_per_s keeps its unit, which tells it apart from counts of transactions
+            /* transactions_per_s keeps its unit, unlike a count of transactions
              */
             const size_t unit =
                 kind->unit == FIGURE_UNIT_PER_S ? 0 : strlen(figure_suffix(kind->key));

@@ -497,7 +497,7 @@ const struct option_entry option_table[] = {
      OTHER(sweep.records), .max = PLAN_RECORDS_MAX, .store = store_list, OF(SWEEP),
      .details = "With a script that `--duration` or `--transactions` ends, the option can be left "
                 "out."},
-    {SWEEP, "vary", "NAME=A,B,...", "a run for each value of a script's parameter",
+    {SWEEP, "vary", "NAME=A,B,...", "a run for each value of a parameter of the script",
      TEXTS(sweep.varied), OF(SWEEP), WITH_SCRIPT,
      .details = "May be given again: every value is combined with every value of the others.",
      .page = "sweep.md#what-a-scripts-parameter-changes"},
@@ -629,7 +629,8 @@ const struct option_entry option_table[] = {
                 "Without the option every transaction begins."},
     {RUN, "max-failed", "N|P%", "transactions that may fail without exit code 1", OTHER(max_failed),
      .max = PLAN_RECORDS_MAX, .store = store_max_failed, .default_text = "0",
-     SHOWN("max_failed", "Transactions that may fail"), WITH_SCRIPT},
+     SHOWN("max_failed", "Transactions that may fail"), WITH_SCRIPT,
+     .details = "P% is a share of the transactions begun."},
     {MEASURE, "prepared", "yes|no", "prepare the statements, or send them as text",
      CHOICE(is_unprepared, prepared_words), SHOWN("prepared", "Statements prepared"), WITH_SCRIPT},
 
@@ -638,7 +639,8 @@ const struct option_entry option_table[] = {
      .details = "Without it append refuses the run.", .page = "limits.md"},
     {RUN, "min-sessions", "N|N%", "sessions that must be up for the run to go on",
      SESSIONS(min_sessions), .store = store_min_sessions, .default_text = "1",
-     SHOWN("min_sessions", "Sessions required")},
+     SHOWN("min_sessions", "Sessions required"),
+     .details = "N% is a share of the sessions, idle ones included."},
     {RUN, "on-drop", "continue|stop|reconnect", "when a session is lost",
      CHOICE(drop_policy, drop_words), .store = store_on_drop, SHOWN("on_drop", "On drop"),
      .details = "`continue`: the session ends alone. `stop`: the run ends. `reconnect`: the "
@@ -731,7 +733,8 @@ const struct option_entry option_table[] = {
     {REPORT, "out", "FILE", "file of the page", TEXT(out), .default_text = "report.html"},
     {RUN_ALONE | PREPARE, "progress", "T", "print a line of progress every T",
      TIME(progress_ns, SECOND, DAY_NS), .key = "progress_s", .letter = 'P',
-     .details = "By default progress is one line that is rewritten on a terminal, and elsewhere a "
+     .details = "T is at least 1 s. By default progress is one line that is rewritten on a "
+                "terminal, and elsewhere a "
                 "line with each sample."},
     {ALL, "quiet", NULL, "print no progress", FLAG(is_quiet), OF(CALL), .key = "quiet",
      .letter = 'q'},

@@ -420,8 +420,8 @@ void facts_set_seed(struct facts *facts, uint64_t seed)
 enum exit_code plan_try(struct plan *plan, struct facts *facts, struct error *error)
 {
     static enum exit_code (*const steps[])(struct plan *, struct error *) = {
-        plan_load_script, resolve_counts, target_resolve,     check_options, choose_method,
-        choose_schema,    choose_folder,  target_settle_path, choose_table};
+        plan_load_script, resolve_counts, target_resolve,      check_options, choose_method,
+        choose_schema,    choose_folder,  target_default_path, choose_table};
     enum exit_code code = EXIT_CODE_OK;
     if (plan->steps == 0) {
         plan->seed = plan->is_seed_given ? plan->seed : random_seed();

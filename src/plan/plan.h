@@ -96,13 +96,13 @@ struct mark {
     const char *text;
 };
 
-/* Values of an option that can be given several times. */
+/* The values of an option that can be given several times. */
 struct plan_texts {
     const char *texts[PLAN_TEXTS_MAX];
     size_t count;
 };
 
-/* The lists of a sweep: whole numbers, each once, in the order in which they were given. */
+/* A list of a sweep: distinct whole numbers in the given order. */
 struct sweep_list {
     uint64_t values[SWEEP_LIST_MAX];
     size_t count; /* 0 = not given */
@@ -308,7 +308,7 @@ enum exit_code plan_load_script(struct plan *plan, struct error *error);
  * no columns for any of them. */
 bool plan_has_own_rows(const struct plan *plan);
 
-/* The unit of the sessions' work: rows of appends, or transactions of a script. */
+/* The unit of the sessions' work: rows of appends, or transactions with a script. */
 struct plan_work {
     const char *one, *many; /* "append", "rows"; "transaction", "transactions" */
     enum recorder_counter done;
@@ -351,7 +351,7 @@ bool target_wait(const struct plan *plan, struct error *error);
 void target_redact(const char *text, char *out, size_t size);
 
 /* Sets the path of a file database without a path to a file in the run's folder. */
-enum exit_code target_settle_path(struct plan *plan, struct error *error);
+enum exit_code target_default_path(struct plan *plan, struct error *error);
 
 /* Fills what the target and the adapter's defaults say about a connection, before there is a
  * connection. The adapter's inspect may correct it. */
@@ -370,7 +370,7 @@ static inline unsigned plan_sessions_all(const struct plan *plan)
 struct plan_share plan_share(const struct plan *plan);
 
 /* Returns the rows that a session, 0 … sessions-1, appends. The records are spread evenly; each of
- * the first sessions takes one of the remainder. UINT64_MAX: there is no number of records. */
+ * the first sessions takes one of the remainder. UINT64_MAX: the number of records is not set. */
 uint64_t plan_quota(const struct plan *plan, unsigned session);
 
 /* Returns the transactions of a session in the same way. */

@@ -461,7 +461,7 @@ enum exit_code target_resolve(struct plan *plan, struct error *error)
     return EXIT_CODE_OK;
 }
 
-enum exit_code target_settle_path(struct plan *plan, struct error *error)
+enum exit_code target_default_path(struct plan *plan, struct error *error)
 {
     if ((plan->adapter->flags & ADAPTER_FILE) == 0 || plan->target.path != NULL) {
         return EXIT_CODE_OK;

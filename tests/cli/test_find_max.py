@@ -85,7 +85,7 @@ class Embedded(harness.Case, Searching):
         self.assertEqual(search.verification["lost"], 0)
         self.assertEqual(search.verification["rows_after"], search.rows["acknowledged"])
         self.assertRegex(ended.err, r"^up to [\d,]+ rows \(--max-bytes\), 2048 MiB of values, will "
-                                    "be written to syslog_table, and stay there\n")
+                                    "be written to syslog_table and stay there\n")
         rows = f"{search.rows['acknowledged']:,}"
         self.assertRegex(" ".join(ended.out.split()),
                          rf"Written {rows} rows, [\d.]+ [KM]iB of values, which stay; to remove them: remove ")
