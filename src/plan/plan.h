@@ -396,8 +396,8 @@ bool column_item_next(const char **list, struct column_item *item);
 enum exit_code column_items_check(const char *option, const char *list, bool with_values,
                                   struct error *error);
 
-/* Returns the column with this name of `length` bytes, or else the first column with the same name in
- * another case; NULL: the table has no column of that name. */
+/* Returns the column with this name of `length` bytes, or else the first column with the same name
+ * in another case; NULL: the table has no column of that name. */
 const struct column *column_find(const struct table *table, const char *name, size_t length);
 
 /* Returns the column that the item names, as column_find does. */

@@ -420,4 +420,4 @@ class Prepare(Others):
     def test_two_tables_without_columns(self):
         script = self.script('dataset("one") dataset("two")\n'
                              'transaction("t", function() end, {autocommit = true})')
-        self.refused_run("--workload", script, pattern=":1: dataset 'two' has no columns, as 'one'")
+        self.refused_run("--workload", script, pattern=":1: datasets 'one' and 'two' have no columns")

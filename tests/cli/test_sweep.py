@@ -273,8 +273,8 @@ transaction("add", function() log:append(10) end, {autocommit = true})
         size = ("--sessions", "1", "--transactions", "3", target, "--workload", script,
                 "--vary", "other=1,2")
         self.run_append(1, 50, target)
-        self.refused("sweep", *size, code=2, pattern="table 'syslog_table' is there already: "
-                     "--recreate lets the sweep drop it before each run, --keep-rows")
+        self.refused("sweep", *size, code=2, pattern="table 'syslog_table' already exists: "
+                     "add --recreate to drop it before each run, or add --keep-rows")
         with contextlib.closing(sqlite3.connect(self.folder / "x.db")) as database:
             self.assertEqual(database.execute("SELECT count(*) FROM syslog_table").fetchone(), (50,))
             self.assertEqual(database.execute("SELECT name FROM sqlite_master WHERE name = 'own'")
