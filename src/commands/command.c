@@ -70,8 +70,8 @@ const struct command_entry command_table[] = {
             "an embedded database in the folder of the files\n",
         .exits = "0 a level was held and the acknowledged rows are in the table, 1 rows are\n"
                  "missing, 2 usage, 3 no level was held because of this machine,\n"
-                 "4 because of the server, or the server was lost, 70 internal error,\n"
-                 "130 interrupted\n",
+                 "4 no level was held because of the server, or the server was lost,\n"
+                 "70 internal error, 130 interrupted\n",
         .run = command_find_max,
     },
     {

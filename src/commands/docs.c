@@ -16,7 +16,7 @@
 
 enum {
     LINE_COLUMNS = 74, /* longest line of running text */
-    BOLD_BYTES = 3,    /* "\\fB" */
+    BOLD_BYTES = 3,    /* of a change of font */
     TEXT_BYTES = 1024,
     COMMANDS_BYTES = 128,
 };

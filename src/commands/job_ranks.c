@@ -208,7 +208,7 @@ static enum exit_code follow(struct job *job, enum command command)
     }
     buffer_fini(&bytes);
     return command_say(EXIT_CODE_SHORT,
-                       "rank %u on %.60s: rank 0 did not take its result, which stays in %.200s",
+                       "rank %u on %.60s: rank 0 did not take its result: its files stay in %.200s",
                        ranks_number(job->ranks),
                        ranks_machine(job->ranks, ranks_number(job->ranks)), job->plan->out_folder);
 }

@@ -132,11 +132,10 @@ static enum exit_code restore_options(struct sweep *sweep, struct error *error)
         if (!is_same) {
             const struct given_option *before = find_given(given, option->entry->name);
             char word[71], was[61];
-            return usage_refuse(
-                error,
-                "%s differs from the option that the sweep was started with (%s): leave it out",
-                format_word(option, word, sizeof word),
-                before == NULL ? "not given" : format_word(before, was, sizeof was));
+            return usage_refuse(error, "%s differs from the sweep's options (%s): leave it out",
+                                format_word(option, word, sizeof word),
+                                before == NULL ? "not given"
+                                               : format_word(before, was, sizeof was));
         }
     }
     const bool has_host = find_given(given, "host") != NULL;

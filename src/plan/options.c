@@ -121,7 +121,9 @@ static enum exit_code store_by_type(const struct option_entry *entry, struct pla
             return refuse(entry, value, "allowed to be empty", error);
         }
         if (entry->max > 0 && strlen(value) >= entry->max) {
-            return refuse(entry, value, "a path that is short enough", error);
+            snprintf(right, sizeof right, "a path of at most %s bytes",
+                     UNITS_COUNT(entry->max - 1));
+            return refuse(entry, value, right, error);
         }
         *(const char **)at = value;
         return EXIT_CODE_OK;

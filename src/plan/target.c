@@ -268,8 +268,8 @@ static enum exit_code resolve_url(struct plan *plan, struct error *error)
         return EXIT_CODE_USAGE;
     }
     if (plan->adapter_name != NULL && find_adapter(plan, plan->adapter_name) != plan->adapter) {
-        return usage_refuse(error, "--adapter %s contradicts the target's %s:", plan->adapter_name,
-                            scheme);
+        return usage_refuse(error, "--adapter %s contradicts the target (%s:): leave --adapter out",
+                            plan->adapter_name, scheme);
     }
     const unsigned flags = plan->adapter->flags;
     const bool has_path = (flags & (ADAPTER_FILE | ADAPTER_STRING)) != 0;

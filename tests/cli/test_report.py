@@ -258,7 +258,7 @@ class Report(harness.Case):
         self.assertEqual(said["runs"][0]["throughput_rows_per_s"],
                          float(run.table("summary.csv")[0]["throughput_rows_per_s"]))
         ended = self.append("report", run.folder, "--json", "--text", code=2)
-        self.assertRegex(ended.reason, "give one of them")
+        self.assertRegex(ended.reason, "use one of them")
 
     @staticmethod
     def legends(text):
@@ -565,7 +565,7 @@ class Report(harness.Case):
         self.take_the_place(out)
         ended = self.append(*words, "--out", out, code=3)
         self.assertRegex(ended.out, r"(?m)^Report +not written: .*was not made by append report")
-        self.assertRegex(ended.reason, "all rows were acknowledged, but there is no report")
+        self.assertRegex(ended.reason, "all rows were acknowledged, but the report was not written")
         out = self.out()
         self.take_the_place(out)
         ended = self.append(*words, "--json", "--expect", "elapsed>=1h", "--out", out, code=5)

@@ -37,7 +37,7 @@ class Tables(harness.Case, Sweeping):
                  "table_size=100", "--out", "sweep"]
         self.refused(*words, code=2, pattern="--workload oltp would run forever")
         ended = self.append(*words, "--duration", "300ms")
-        self.assertIn("Table     the workload's: a run finds them", ended.out)
+        self.assertIn("Table     kept: each run starts from what the previous run left", ended.out)
         report = json.loads((self.folder / "sweep" / "sweep.json").read_text())
         self.assertEqual((report["table"], report["records"]), ("script", [0]))
         self.assertEqual([(run["folder"], run["state"]) for run in report["runs"]],
@@ -182,7 +182,7 @@ print(sqlite3.connect({str(self.folder / 'x.db')!r})
 
     def test_a_table_of_ones_own(self):
         self.refused("sweep", *QUICK, self.database(), "--table", "mine", code=4,
-                     pattern="no table 'mine'")
+                     pattern="table 'mine' does not exist")
         schema = self.folder / "mine.sql"
         schema.write_text("create table mine (n1 smallint, n3 bigint, msg varchar(64))")
         _, sweep = self.sweep(*QUICK, self.database(), "--table", "mine", "--schema-file", schema)

@@ -192,11 +192,11 @@ class Resumed(harness.Case, Sweeping):
                             "null:", "--json", "--quiet")
         self.assertEqual(json.loads(ended.out)["state"], "finished")
         for arguments, pattern in (
-                (["--batch", "20"], r"--batch=20 is not .* \(--batch=50\): leave it out"),
-                (["--sessions", "1"], r"--sessions=1 is not .* \(--sessions=1,2\)"),
-                (["--recreate"], r"--recreate is not .* \(no such option\)"),
+                (["--batch", "20"], r"--batch=20 differs from .* \(--batch=50\): leave it out"),
+                (["--sessions", "1"], r"--sessions=1 differs from .* \(--sessions=1,2\)"),
+                (["--recreate"], r"--recreate differs from .* \(not given\)"),
                 (["--out", "x"], "--out contradicts --resume"),
-                (["sqlite:x.db"], "started on null, this is sqlite")):
+                (["sqlite:x.db"], "started on null, not on sqlite")):
             with self.subTest(arguments=arguments):
                 self.refused("sweep", "--resume", sweep.folder, *arguments, code=2,
                              pattern=pattern)
@@ -224,11 +224,11 @@ class Resumed(harness.Case, Sweeping):
         text = path.read_text()
         for changed, pattern in (
                 (text[:100], "sweep.json"),
-                (text.replace('"append_version": "', '"append_version": "9'), "two versions"),
+                (text.replace('"append_version": "', '"append_version": "9'), "resume it with that version"),
                 (text.replace("1x3000", "../3000"), "its runs do not match"),
                 (text.replace("--sessions=1,2", "--sessions=1,3"), "other runs than its options"),
                 (text.replace('"--records=1k,3k"', "5"), "has an option that is not a text"),
-                (text.replace('"working_folder"', '"elsewhere"'), "does not say what the sweep"),
+                (text.replace('"working_folder"', '"elsewhere"'), "lacks the sweep's options"),
                 (text.replace(str(self.folder), "/nowhere"), "started in folder '/nowhere'")):
             with self.subTest(pattern=pattern):
                 self.assertNotEqual(changed, text)
@@ -306,7 +306,7 @@ class Resumed(harness.Case, Sweeping):
         process = self.start("sweep", *SLOW, "--out", out)
         self.wait_for_rows(process, out / NAMES[0])
         ended = self.append("sweep", "--resume", out, code=2)
-        self.assertIn("another append sweep is at work", ended.reason)
+        self.assertIn("another append sweep, or a run of it, is still working", ended.reason)
         self.end(process, 0)
 
 
