@@ -540,7 +540,7 @@ const struct option_entry option_table[] = {
     {ALL, "client-lib", "FILE|DIR", "machbase: client library", TEXT(target.client_lib),
      .default_text = "$MACHBASE_HOME/lib", .key = "client_lib",
      .details = "If MACHBASE_HOME is not set, the loader's search path is used.",
-     .page = "machbase.md"},
+     .page = "databases/machbase.md"},
     {MEASURE | PREPARE, "connect-concurrency", "N", "sessions that connect at the same time",
      SESSIONS(connect_concurrency), .default_number = 64,
      SHOWN("connect_concurrency", "Connecting at a time")},
@@ -571,13 +571,13 @@ const struct option_entry option_table[] = {
      .details =
          "append drops a table that it made itself, which a mark on the table shows. NAME,... are "
          "tables to drop whoever made them.",
-     .page = "databases.md#what-append-removes"},
+     .page = "databases/README.md#what-append-removes"},
     {CLEANUP, "drop", "NAME,...", "also drop these tables, whoever made them", TEXT(recreate_names),
-     .page = "databases.md#what-append-removes"},
+     .page = "databases/README.md#what-append-removes"},
     {LOAD | PREPARE, "method", "NAME", "how to append: a method of the target", TEXT(target.method),
      .default_text = "the first", .key = "target.method",
      .details = "The default is the first method that the server supports.",
-     .page = "databases.md#how-each-adapter-appends"},
+     .page = "databases/README.md#how-each-adapter-appends"},
     {LOAD | PREPARE, "batch", "N", "rows in one append", COUNT(batch_rows, PLAN_BATCH_ROWS_MAX),
      .default_number = 100, SHOWN("batch_rows", "Rows in a batch"), WITHOUT_SCRIPT},
     {LOAD, "read", "count|none|SQL", "after an append: count(*), none or a query",
@@ -654,7 +654,7 @@ const struct option_entry option_table[] = {
      CHOICE(host_policy, host_words), SHOWN("host_policy", "Host policy"),
      .details = "`spread`: session i begins at host i mod n. `first`: every session begins at the "
                 "first host. `random`: the host is drawn from the seed.",
-     .page = "databases.md#several-hosts"},
+     .page = "databases/README.md#several-hosts"},
     {RUN, "timeout", "T", "cut off a call that takes longer", TIME(timeout_ns, 100 * MS, DAY_NS),
      .default_text = "no limit", SHOWN("timeout_s", "Timeout of a call, s"),
      .details = "A call is an append, a read or a verification. The connection then counts as "
@@ -696,7 +696,7 @@ const struct option_entry option_table[] = {
      OF(CALL), .key = "junit", .details = "An existing FILE is replaced."},
     {RUN_ALONE, "ycsb-out", "FILE", "write the figures as YCSB prints them", TEXT(ycsb), OF(CALL),
      .key = "ycsb_out", WITH_SCRIPT, .details = "An existing FILE is replaced.",
-     .page = "workloads.md#ycsb-1"},
+     .page = "workloads-reference.md#ycsb"},
     {COMPARE, "fail-if", "BOUNDS", "exit 5 if a ratio B/A is: 'throughput<0.95'",
      OTHER(compare.fail_if), .store = store_fail_if,
      .details = "BOUNDS are figures with a comparison, as in `--expect`, without a unit.",
