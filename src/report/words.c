@@ -207,9 +207,9 @@ static bool is_default(const struct option_entry *option, const json_t *value)
     case OPTION_BYTES:
     case OPTION_TIME:
         return !json_is_number(value) ||
-               fabs(json_number_value(value) - (double)option->usual / unit) < 1e-9;
+               fabs(json_number_value(value) - (double)option->default_number / unit) < 1e-9;
     case OPTION_CHOICE:
-        return text == NULL || strcmp(text, option->words[option->usual]) == 0;
+        return text == NULL || strcmp(text, option->words[option->default_number]) == 0;
     case OPTION_TEXT:
         return text == NULL || strcmp(text, PLAN_DEFAULT_TABLE) == 0;
     case OPTION_TEXTS:
