@@ -64,7 +64,7 @@ int file_remove_folder(const char *path)
     return errno == ENOENT ? 0 : errno;
 }
 
-bool file_is_no_room(int number)
+bool file_is_out_of_resources(int number)
 {
     return number == ENOSPC || number == EDQUOT || number == EFBIG || number == EMFILE ||
            number == ENFILE || number == ENOMEM;

@@ -18,7 +18,7 @@ int file_make_parents(const char *path);
 
 /* Returns whether `number`, an errno, means that the disk is full or that this program is out of
  * descriptors or memory: another path would not help. */
-bool file_is_no_room(int number);
+bool file_is_out_of_resources(int number);
 
 /* Opens a regular file for reading. REJECTED, with the path and the reason in *error, for anything
  * else; a pipe without a writer does not block. */

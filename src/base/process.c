@@ -148,7 +148,7 @@ void thread_cond_init(pthread_cond_t *condition)
     pthread_condattr_destroy(&monotonic);
 }
 
-void stack_give_back(void)
+void stack_release_unused(void)
 {
     pthread_attr_t attributes;
     void *low = NULL;

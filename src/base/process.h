@@ -59,7 +59,7 @@ void thread_cond_init(pthread_cond_t *condition);
 /* Returns the unused memory of the calling thread's stack to the system. Otherwise each of
  * thousands of threads would keep the memory that a deep call, for example a connect, has touched.
  * Only for threads made by pthread_create. */
-void stack_give_back(void);
+void stack_release_unused(void);
 
 /* Messages on standard error while the program works: on a terminal one line that is rewritten,
  * elsewhere plain lines. A reader may be missing (a full pipe, a terminal stopped by Ctrl-S).

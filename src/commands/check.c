@@ -35,16 +35,16 @@ static enum exit_code check(const struct plan *plan, bool has_target)
     struct facts shown = {.ranks = 0};
     if (has_target) {
         shown = *plan->facts;
-        limits_ask(&question, plan, NULL, NULL);
+        limits_question_init(&question, plan, NULL, NULL);
         limits_allow_files(&question, 0);
     }
     if (has_target && !question.is_embedded) {
         const unsigned run_files = question.other_files;
-        code = setup_inquire(&inquiry, plan, NULL, &error);
+        code = setup_query_limits(&inquiry, plan, NULL, &error);
         if (code == EXIT_CODE_INTERRUPTED) {
             return command_refuse(plan->is_json, code, &error);
         }
-        limits_ask(&question, plan, &inquiry.connection, &inquiry.server);
+        limits_question_init(&question, plan, &inquiry.connection, &inquiry.server);
         question.is_remote = inquiry.is_remote;
         question.other_files = run_files;
         facts_set_target(&shown, plan, &inquiry.connection);
@@ -89,7 +89,7 @@ static enum exit_code check(const struct plan *plan, bool has_target)
     if (failed != NULL && certain < report.sessions) {
         report.code = failed->side == LIMIT_CLIENT ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_SERVER;
         report.is_short = true;
-        check_conclusion(report.sessions, certain, failed, line);
+        check_describe_fit(report.sessions, certain, failed, line);
     }
     if (plan->is_json && !check_write_json(stdout, &report) && ferror(stdout) == 0) {
         return command_say(EXIT_CODE_CLIENT_LIMIT, "out of memory for the JSON of the limits");

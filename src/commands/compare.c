@@ -490,9 +490,9 @@ static void add_cell(struct comparison *comparison, struct place place)
 static enum status read_sides(struct comparison *comparison, char *const folders[SIDES],
                               struct error *error)
 {
-    comparison->is_sweep = saved_is_there(folders[0], "sweep.json");
-    if (comparison->is_sweep != saved_is_there(folders[1], "sweep.json") &&
-        saved_is_there(folders[comparison->is_sweep ? 1 : 0], "run.json")) {
+    comparison->is_sweep = saved_has_file(folders[0], "sweep.json");
+    if (comparison->is_sweep != saved_has_file(folders[1], "sweep.json") &&
+        saved_has_file(folders[comparison->is_sweep ? 1 : 0], "run.json")) {
         error_set(error, ERROR_USAGE, 0, NULL,
                   "'%.60s' and '%.60s' are a run and a sweep: compare two runs or two sweeps",
                   folders[0], folders[1]);

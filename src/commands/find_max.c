@@ -41,7 +41,7 @@ static void on_level(void *context, const struct level *level, const struct leve
             at_level->sessions = seen->ledger;
             causes_init(&at_level->causes);
             causes_copy(&at_level->causes, seen->causes);
-            evidence_conclude(job->evidence, at_level, findings);
+            evidence_find_limits(job->evidence, at_level, findings);
             causes_fini(&at_level->causes);
         }
         free(at_level);
@@ -66,11 +66,11 @@ static enum exit_code find_room(struct job *job, unsigned sessions, unsigned *mo
     const struct limit *first;
     *most = sessions;
     plan_with_sessions(&job->given, sessions, &job->bounded);
-    const enum exit_code code = ranks_share_out(job->ranks, plan, &job->facts, error);
+    const enum exit_code code = ranks_divide_sessions(job->ranks, plan, &job->facts, error);
     if (code != EXIT_CODE_OK) {
         return code;
     }
-    limits_ask(&question, plan, NULL, NULL);
+    limits_question_init(&question, plan, NULL, NULL);
     limits_read(&question, &list);
     const uint64_t allowed = limits_sessions(&list, false, &first);
     if (first == NULL || allowed >= sessions) {
@@ -117,7 +117,7 @@ static enum exit_code find_bound(struct job *job, struct error *error)
     }
     most = ranks_agree_most(ranks, most, &limit, &binding);
     if (most == 0 && limit.name[0] == '\0') {
-        return ranks_explain(ranks, error);
+        return ranks_report_loss(ranks, error);
     }
     search->bound_by = plan->search.max_sessions > 0 ? BOUND_USER : BOUND_PROGRAM;
     if (most < wanted) {
@@ -137,7 +137,7 @@ static enum exit_code find_bound(struct job *job, struct error *error)
     search->bound = most;
     plan_with_sessions(plan, most, &job->bounded);
     job->plan = &job->bounded;
-    return ranks_share_out(ranks, job->plan, &job->facts, error);
+    return ranks_divide_sessions(ranks, job->plan, &job->facts, error);
 }
 
 /* Sets how many rows the search may write, and how to remove them. Announces it before the first

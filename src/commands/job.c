@@ -231,7 +231,7 @@ enum exit_code job_load(struct job *job, struct error *error)
     const int64_t start_ns = ranks_agree_start(job->ranks);
     job->setup.ranks = NULL; /* from now on the ranks exchange messages all the time */
     if (start_ns == 0) {
-        return ranks_explain(job->ranks, error);
+        return ranks_report_loss(job->ranks, error);
     }
     progress_init(&job->progress, STDERR_FILENO, plan);
     /* an engine without transactions knows its number of rows, so count(*) is fast */
@@ -298,7 +298,7 @@ enum exit_code job_load(struct job *job, struct error *error)
         }
     }
     snprintf(result->metrics_note, sizeof result->metrics_note, "%s",
-             metrics_conclude(job->metrics, &result->totals));
+             metrics_finish(job->metrics, &result->totals));
     return EXIT_CODE_OK;
 }
 
@@ -309,12 +309,12 @@ void job_find_limits(struct job *job)
     if (job->evidence == NULL) {
         return;
     }
-    if (evidence_lacks_settings(job->result) &&
-        setup_inquire(&inquiry, job->plan, NULL, &error) == EXIT_CODE_OK) {
+    if (evidence_needs_settings(job->result) &&
+        setup_query_limits(&inquiry, job->plan, NULL, &error) == EXIT_CODE_OK) {
         job->evidence->server_after = inquiry.server;
         job->evidence->has_server_after = true;
     } /* without an answer the settings stay unknown; verification will report the server */
-    evidence_conclude(job->evidence, job->result, &job->result->findings);
+    evidence_find_limits(job->evidence, job->result, &job->result->findings);
 }
 
 struct judge_context job_judge_context(const struct job *job)
@@ -370,7 +370,7 @@ static void judge(struct job *job, const char *why_not)
         job_find_limits(job);
     }
     if (why_not != NULL) {
-        verify_not(result, why_not);
+        verify_skip(result, why_not);
     } else {
         job->setup.cut = &job->cut;
         verify_result(&job->setup, job->plan, result);
@@ -408,7 +408,7 @@ void job_add_file_problems(struct job *job)
         result->problems[PROBLEM_FILES].code = EXIT_CODE_OK; /* replaced: more may be short now */
         result_add_problem(result, PROBLEM_FILES, EXIT_CODE_CLIENT_LIMIT, "files are short: %.200s",
                            shortage);
-        result_conclude(result);
+        result_set_exit(result);
     }
     if (job->search == NULL) {
         result->problems[PROBLEM_EXPECTATION].code = EXIT_CODE_OK;
@@ -428,7 +428,7 @@ void job_update_outcome(struct job *job, bool was_interrupted, const char *text)
                            result->stop_reason == STOP_RANK ? "interrupted" : text);
     }
     memcpy(reason, result->exit_reason, sizeof reason);
-    result_conclude(result);
+    result_set_exit(result);
     if (job->is_written && before == result->exit_code &&
         strcmp(reason, result->exit_reason) == 0) {
         return;
@@ -440,7 +440,7 @@ void job_update_outcome(struct job *job, bool was_interrupted, const char *text)
     job->is_written = run_files_write_outcome(job->files, &outcome);
     if (!job->is_written) {
         job_add_file_problems(job);
-        result_conclude(result);
+        result_set_exit(result);
     }
 }
 

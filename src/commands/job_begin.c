@@ -40,7 +40,7 @@ static enum exit_code judge_limits(const struct plan *plan, const struct limit_l
         return EXIT_CODE_OK;
     }
     char line[CHECK_LINE_BYTES];
-    check_conclusion(all, fitting, *first, line);
+    check_describe_fit(all, fitting, *first, line);
     error_set(error, ERROR_LIMIT, 0, NULL, "%s: see append check, or run anyway with --no-check",
               line);
     return (*first)->side == LIMIT_CLIENT ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_SERVER;
@@ -71,7 +71,7 @@ static enum exit_code check_server(struct job *job, struct error *error)
         mono_sleep(ROOM_PAUSE_NS);
         error_clear(error);
         struct setup inquiry;
-        if (setup_inquire(&inquiry, plan, job->ranks, &(struct error){.kind = ERROR_NONE}) ==
+        if (setup_query_limits(&inquiry, plan, job->ranks, &(struct error){.kind = ERROR_NONE}) ==
             EXIT_CODE_OK) {
             job->setup.server = inquiry.server;
         }
@@ -171,10 +171,10 @@ static enum exit_code load_tracer(struct job *job, struct error *error)
     if (job->plan->io_trace == IO_TRACE_OFF || (ranks != NULL && !measures_server(job))) {
         return EXIT_CODE_OK;
     }
-    ranks_claim(ranks);
+    ranks_set_tracing(ranks);
     const enum exit_code code = job_begin_trace(&job->tracer, job->plan, job->trace_note, error);
     if (code != EXIT_CODE_OK) {
-        ranks_name_own(job->ranks, error);
+        ranks_prefix_error(job->ranks, error);
     }
     return code;
 }
@@ -183,7 +183,7 @@ static enum exit_code load_tracer(struct job *job, struct error *error)
 static enum exit_code check_traced(struct job *job, struct error *error)
 {
     const enum io_trace level = job->plan->io_trace;
-    if (level == IO_TRACE_OFF || job->plan->is_follower || ranks_is_claimed(job->ranks)) {
+    if (level == IO_TRACE_OFF || job->plan->is_follower || ranks_is_any_tracing(job->ranks)) {
         return EXIT_CODE_OK;
     }
     snprintf(
@@ -210,7 +210,7 @@ static enum exit_code check_machine(struct job *job, struct error *error)
 {
     const struct plan *plan = job->plan;
     struct limits_question question;
-    limits_ask(&question, plan, NULL, NULL);
+    limits_question_init(&question, plan, NULL, NULL);
     limits_allow_files(&question, SPARE_FILES);
     if (plan->is_unchecked) {
         return EXIT_CODE_OK;
@@ -244,7 +244,7 @@ static enum exit_code open_here(struct job *job, struct error *error)
 
 static void gather_limits(struct job *job)
 {
-    limits_ask(&job->question, job->plan, &job->setup.connection, &job->setup.server);
+    limits_question_init(&job->question, job->plan, &job->setup.connection, &job->setup.server);
     job->question.is_remote = job->setup.is_remote;
     find_servers(job);
     job->question.places = job->places;
@@ -261,7 +261,7 @@ enum exit_code job_prepare_tables(struct setup *setup, const struct plan *plan, 
         return code;
     }
     load_progress_init(&progress, plan);
-    while (setup_waits(setup, &counts)) {
+    while (setup_wait(setup, &counts)) {
         load_progress_show(&progress, &counts);
     }
     load_progress_end(&progress);
@@ -291,14 +291,14 @@ static enum exit_code share_tables(struct job *job, struct error *error)
     struct buffer found = {0};
     enum exit_code code = EXIT_CODE_OK;
     if (!plan->is_follower) {
-        setup_tell(&job->setup, plan, &found);
+        setup_pack(&job->setup, plan, &found);
     }
     if (!ranks_give_text(job->ranks, &found)) {
         code = EXIT_CODE_INTERRUPTED;
     } else if (plan->is_follower) {
         code = job_prepare_tables(&job->setup, plan, job->ranks, error);
         if (code == EXIT_CODE_OK) {
-            setup_learn(&job->setup, &job->facts, buffer_text(&found));
+            setup_unpack(&job->setup, &job->facts, buffer_text(&found));
         }
         gather_limits(job);
     }
@@ -328,8 +328,8 @@ static enum exit_code make_memory(struct job *job, struct error *error)
     bool has_tables = false;
     if (job->result != NULL) {
         causes_init(&job->result->causes);
-        has_tables = result_make_tables(job->result, job->setup.host_count, job->setup.table_count,
-                                        plan->script != NULL);
+        has_tables = result_allocate_tables(job->result, job->setup.host_count,
+                                            job->setup.table_count, plan->script != NULL);
     }
     for (unsigned i = 0; has_tables && i < plan->host_count; i++) {
         struct host_result *host = &job->result->hosts[i];
@@ -393,7 +393,7 @@ enum exit_code job_start_trace(struct job *job, struct error *error)
         trace_destroy(job->tracer);
         job->tracer = NULL;
         if (job->plan->io_trace != IO_TRACE_TRY) {
-            ranks_name_own(job->ranks, error);
+            ranks_prefix_error(job->ranks, error);
             return EXIT_CODE_CLIENT_LIMIT;
         }
         snprintf(job->trace_note, sizeof job->trace_note, "%s", error->text);

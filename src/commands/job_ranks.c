@@ -149,7 +149,7 @@ static enum exit_code join_ranks(struct job *job, struct error *error)
 static enum exit_code leave(const struct job *job)
 {
     struct error error = {.kind = ERROR_NONE};
-    const enum exit_code code = ranks_explain(job->ranks, &error);
+    const enum exit_code code = ranks_report_loss(job->ranks, &error);
     return error_is_set(&error) ? command_fail(code, &error) : EXIT_CODE_OK;
 }
 
@@ -164,7 +164,7 @@ static enum exit_code follow(struct job *job, enum command command)
         code = plan_follow(&job->given, &job->facts, command, &lead, &error);
     }
     if (code == EXIT_CODE_OK && job->search == NULL) {
-        code = ranks_share_out(job->ranks, job->plan, &job->facts, &error);
+        code = ranks_divide_sessions(job->ranks, job->plan, &job->facts, &error);
     }
     if (code != EXIT_CODE_OK) {
         ranks_agree(job->ranks, code, NULL, &error);

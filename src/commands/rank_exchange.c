@@ -196,8 +196,8 @@ static struct result *make_whole(const struct ranks *ranks, const struct plan *p
     whole->rank_count = whole->ranks == NULL ? 0 : ranks_count(ranks);
     whole->session_list = calloc(sessions + 1, sizeof *whole->session_list);
     whole->session_count = whole->session_list == NULL ? 0 : sessions;
-    const bool has_tables = result_make_tables(whole, rank_0->host_count, rank_0->table_count,
-                                               rank_0->dataset_count > 0);
+    const bool has_tables = result_allocate_tables(whole, rank_0->host_count, rank_0->table_count,
+                                                   rank_0->dataset_count > 0);
     for (size_t i = 0; i < whole->host_count; i++) {
         memcpy(whole->hosts[i].name, rank_0->hosts[i].name, sizeof whole->hosts[i].name);
     }
@@ -294,12 +294,12 @@ enum exit_code rank_exchange_merge(struct ranks *ranks, const struct plan *plan,
             add_lost(merge, ranks, plan, i);
         }
     }
-    if (!merge_conclude(merge)) {
+    if (!merge_finish(merge)) {
         error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the samples of all ranks");
         return EXIT_CODE_CLIENT_LIMIT;
     }
     if (plan->script == NULL && !plan->is_search) {
-        fairness_find(&result->fairness, result->session_list, result->session_count);
+        fairness_compute(&result->fairness, result->session_list, result->session_count);
     }
     return EXIT_CODE_OK;
 }

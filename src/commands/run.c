@@ -23,7 +23,7 @@ static enum exit_code lead(struct job *job, int argc, char **argv)
         code = EXIT_CODE_USAGE;
     }
     if (code == EXIT_CODE_OK) {
-        code = ranks_share_out(job->ranks, plan, &job->facts, &error);
+        code = ranks_divide_sessions(job->ranks, plan, &job->facts, &error);
     }
     if (code == EXIT_CODE_OK && plan->is_plan_only) {
         plan_print(plan, stdout);

@@ -268,7 +268,7 @@ enum exit_code sweep_refuse_path(struct error *error, int number, const char *wh
     }
     error_set(error, ERROR_SYSTEM, number, NULL, "cannot %s '%.150s': %s", what, path,
               strerror(number));
-    return file_is_no_room(number) ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_USAGE;
+    return file_is_out_of_resources(number) ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_USAGE;
 }
 
 enum exit_code sweep_write_files(const struct sweep *sweep, bool is_running, struct error *error)

@@ -411,7 +411,7 @@ enum exit_code sweep_make_plan(struct sweep *sweep, struct error *error)
     if (expectations_parse(&expectations, &sweep->plan, error) != STATUS_OK) {
         return EXIT_CODE_USAGE;
     }
-    code = ranks_share_out(sweep->ranks, &sweep->plan, &sweep->facts, error);
+    code = ranks_divide_sessions(sweep->ranks, &sweep->plan, &sweep->facts, error);
     code = code == EXIT_CODE_OK ? rank_exchange_allow(sweep->ranks, &sweep->plan, error) : code;
     if (code != EXIT_CODE_OK) {
         return code;

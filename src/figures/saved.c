@@ -21,7 +21,7 @@ enum {
 const char *const saved_state_names[SAVED_STATES] = {
     [SAVED_PENDING] = "pending", [SAVED_DONE] = "done", [SAVED_FAILED] = "failed"};
 
-bool saved_is_there(const char *folder, const char *file)
+bool saved_has_file(const char *folder, const char *file)
 {
     char path[PATH_BYTES];
     return (size_t)snprintf(path, sizeof path, "%s/%s", folder, file) < sizeof path &&
@@ -159,7 +159,7 @@ enum status saved_run_read(struct saved_run *run, const char *folder, bool takes
         snprintf(path, sizeof path, "%s/%s", run->folder, files[i].file);
         status = csv_table_read(files[i].table, path, error);
     }
-    if (status == STATUS_OK && saved_is_there(run->folder, "hosts_intervals.csv")) {
+    if (status == STATUS_OK && saved_has_file(run->folder, "hosts_intervals.csv")) {
         snprintf(path, sizeof path, "%s/hosts_intervals.csv", run->folder);
         status = csv_table_read(&run->hosts_intervals, path, error);
     }

@@ -122,7 +122,7 @@ struct saved_run {
 };
 
 /* Returns whether the folder has a file of this name: "run.json", "sweep.json". */
-bool saved_is_there(const char *folder, const char *file);
+bool saved_has_file(const char *folder, const char *file);
 
 /* Reads the files of a run or search that has ended, with `takes_unfinished` also of a run that has
  * not. Returns REJECTED with the file and what is wrong with it in *error; *run then owns nothing.

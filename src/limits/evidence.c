@@ -215,7 +215,7 @@ static bool has_shortage(const struct result *result, enum shortage shortage, bo
     return false;
 }
 
-bool evidence_lacks_settings(const struct result *result)
+bool evidence_needs_settings(const struct result *result)
 {
     return has_shortage(result, SHORTAGE_SETTING, true);
 }
@@ -250,8 +250,8 @@ static bool find_gone(struct evidence *evidence)
     return is_gone;
 }
 
-void evidence_conclude(struct evidence *evidence, const struct result *result,
-                       struct findings *findings)
+void evidence_find_limits(struct evidence *evidence, const struct result *result,
+                          struct findings *findings)
 {
     int64_t later[EVIDENCE_COUNTERS];
     const int64_t limit_ns = mono_now_ns() + END_LIMIT_NS;
@@ -266,7 +266,7 @@ void evidence_conclude(struct evidence *evidence, const struct result *result,
         evidence->growth[i] =
             earlier >= 0 && later[i] > earlier ? (uint64_t)(later[i] - earlier) : 0;
     }
-    evidence_name(evidence, result, findings);
+    evidence_name_limits(evidence, result, findings);
 }
 
 /* A shortage that is attributed to a limit, with its causes taken together. */
@@ -581,8 +581,8 @@ static void name_lost(const struct attribution *attribution)
     }
 }
 
-void evidence_name(const struct evidence *evidence, const struct result *result,
-                   struct findings *findings)
+void evidence_name_limits(const struct evidence *evidence, const struct result *result,
+                          struct findings *findings)
 {
     const struct causes *causes = &result->causes;
     const struct session_ledger *sessions = &result->sessions;

@@ -20,8 +20,9 @@
 #include "measure/server_process.h"
 #include "plan/facts.h"
 
-void limits_ask(struct limits_question *question, const struct plan *plan,
-                const struct connection_info *connection, const struct server_limits *server)
+void limits_question_init(struct limits_question *question, const struct plan *plan,
+                          const struct connection_info *connection,
+                          const struct server_limits *server)
 {
     const bool is_embedded = (plan->adapter->flags & ADAPTER_EMBEDDED) != 0;
     const struct plan_share share = plan_share(plan);

@@ -56,8 +56,9 @@ struct limits_question {
  * `connection` NULL: compare with this machine only. With a connection, other_files counts only the
  * sampler's files, because the files of the run are open by then. The caller sets is_remote.
  * Strings point into the arguments. */
-void limits_ask(struct limits_question *question, const struct plan *plan,
-                const struct connection_info *connection, const struct server_limits *server);
+void limits_question_init(struct limits_question *question, const struct plan *plan,
+                          const struct connection_info *connection,
+                          const struct server_limits *server);
 
 /* Raises this process's soft limit of open files to the hard limit if the files in the question
  * plus `spare` exceed it. limits_read reports whether the hard limit is high enough. */
@@ -140,16 +141,16 @@ void evidence_capture(struct evidence *evidence);
 
 /* Returns whether sessions that reconnected were refused for a setting. The server may have been
  * restarted with another value then, so the caller should ask it again. */
-bool evidence_lacks_settings(const struct result *result);
+bool evidence_needs_settings(const struct result *result);
 
 /* Takes the readings after the sessions, then names the limits that causes and evidence show, the
  * one that cost the most sessions first. Uses the causes, the session ledger and the start of
  * *result. */
-void evidence_conclude(struct evidence *evidence, const struct result *result,
-                       struct findings *findings);
+void evidence_find_limits(struct evidence *evidence, const struct result *result,
+                          struct findings *findings);
 
-/* Names the limits, the second half of evidence_conclude; reads nothing. */
-void evidence_name(const struct evidence *evidence, const struct result *result,
-                   struct findings *findings);
+/* Names the limits, the second half of evidence_find_limits; reads nothing. */
+void evidence_name_limits(const struct evidence *evidence, const struct result *result,
+                          struct findings *findings);
 
 #endif

@@ -84,7 +84,7 @@ static void sum_up(struct fleet *fleet)
     }
     result->batches.due = result->batches.sent + result->batches.not_sent;
     if (is_run && plan->script == NULL) {
-        fairness_find(&result->fairness, result->session_list, result->session_count);
+        fairness_compute(&result->fairness, result->session_list, result->session_count);
     }
     result->start_mono_ns = load->start_ns;
     result->elapsed_ns = last_ns - load->start_ns;

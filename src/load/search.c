@@ -357,7 +357,7 @@ static void hold(struct fleet *fleet, struct level *level)
         }
         /* reading the memory of many processes takes a while; the hold lasts until it is done */
         if (level->stalled == 0 &&
-            (sampler_has_held(sampler) || held_ns >= hold_ns + SAMPLE_LIMIT_NS) &&
+            (sampler_hold_has_sample(sampler) || held_ns >= hold_ns + SAMPLE_LIMIT_NS) &&
             reach_stage(fleet, STAGE_HELD)) {
             break;
         }
@@ -382,7 +382,7 @@ static void finish_level(struct fleet *fleet, struct level *level)
         const struct plan_work *work = plan_work(fleet->load->plan);
         level->append = recorder_latency_between(hold_start, end, work->operation);
         level->rows = end->counters[work->done] - hold_start->counters[work->done];
-        level_find_rates(level);
+        level_compute_rates(level);
     }
     struct session_ledger *ledger = &level->ledger;
     ledger->finished = level->up;
@@ -517,7 +517,7 @@ static void gather(struct fleet *fleet, struct level *level, struct buffer *byte
     for (unsigned i = 1; i < ranks_count(load->ranks); i++) {
         is_whole = is_whole && ranks_lost(load->ranks, i) == NULL;
     }
-    merge_conclude_level(&sum);
+    merge_finish_level(&sum);
     if (!is_whole) {
         fleet_end_search(fleet, SEARCH_RANK_LOST);
     }
@@ -627,7 +627,7 @@ static void await_server(struct fleet *fleet)
             if (fleet->capacity > 0) {
                 fleet_start(fleet); /* no thread: again after the pause */
             } else {
-                is_back = setup_inquire(&asked, plan, NULL, &error) == EXIT_CODE_OK;
+                is_back = setup_query_limits(&asked, plan, NULL, &error) == EXIT_CODE_OK;
             }
         }
     }

@@ -69,7 +69,7 @@ static enum status open_connection(struct session *session, enum cause_phase pha
     if (ready != STATUS_OK) {
         close_connection(session);
     }
-    stack_give_back();
+    stack_release_unused();
     return ready;
 }
 

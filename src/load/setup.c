@@ -285,7 +285,7 @@ static enum status ask_limits(struct setup *setup, struct adapter_conn *conn,
     return status;
 }
 
-enum exit_code setup_make_room(struct setup *setup, const struct plan *plan, struct error *error)
+enum exit_code setup_allocate(struct setup *setup, const struct plan *plan, struct error *error)
 {
     const struct script *script = plan->script;
     const size_t tables = plan_table_count(plan);
@@ -529,7 +529,7 @@ enum exit_code setup_prepare(struct setup *setup, const struct plan *plan, struc
                                     : "waiting for the server to get the table ready",
         .limit_ns = plan->timeout_ns,
     };
-    enum exit_code code = setup_make_room(setup, plan, error);
+    enum exit_code code = setup_allocate(setup, plan, error);
     if (code == EXIT_CODE_OK) {
         code = task_conclude(task_run(&task, error), "the first session", error);
     }
@@ -543,7 +543,7 @@ enum exit_code setup_prepare(struct setup *setup, const struct plan *plan, struc
     return code;
 }
 
-bool setup_waits(struct setup *setup, struct load_counts *counts)
+bool setup_wait(struct setup *setup, struct load_counts *counts)
 {
     return setup->datasets != NULL && datasets_wait(setup->datasets, counts);
 }
@@ -569,7 +569,7 @@ enum exit_code setup_complete(struct setup *setup, const struct plan *plan, stru
     return code;
 }
 
-void setup_tell(const struct setup *setup, const struct plan *plan, struct buffer *text)
+void setup_pack(const struct setup *setup, const struct plan *plan, struct buffer *text)
 {
     buffer_add_format(text, "%" PRIu64, plan->facts->seed);
     for (size_t i = 0; i < setup->host_count; i++) {
@@ -583,7 +583,7 @@ void setup_tell(const struct setup *setup, const struct plan *plan, struct buffe
     }
 }
 
-void setup_learn(struct setup *setup, struct facts *facts, const char *text)
+void setup_unpack(struct setup *setup, struct facts *facts, const char *text)
 {
     char *at;
     facts_set_seed(facts, strtoull(text, &at, 10));
@@ -774,8 +774,8 @@ static enum status inquire(struct task *task, struct adapter_conn *conn, struct 
     return ask_limits(task->context, conn, task->plan->adapter, error);
 }
 
-enum exit_code setup_inquire(struct setup *setup, const struct plan *plan, struct ranks *ranks,
-                             struct error *error)
+enum exit_code setup_query_limits(struct setup *setup, const struct plan *plan, struct ranks *ranks,
+                                  struct error *error)
 {
     *setup = (struct setup){.ranks = ranks};
     inspect(setup, NULL, plan);

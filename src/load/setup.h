@@ -89,8 +89,8 @@ struct setup {
 /* Asks a server, perhaps before any other connection, about its limits; creates nothing. Fills only
  * `server`, `connection` and `is_remote`, which own nothing. On failure, *error is the line to
  * print, and `connection` and `is_remote` hold what is known without a connection. */
-enum exit_code setup_inquire(struct setup *setup, const struct plan *plan, struct ranks *ranks,
-                             struct error *error);
+enum exit_code setup_query_limits(struct setup *setup, const struct plan *plan, struct ranks *ranks,
+                                  struct error *error);
 
 /* State of a table before any run. */
 struct setup_found {
@@ -105,9 +105,9 @@ enum exit_code setup_find_table(const struct plan *plan, struct setup_found *fou
 
 /* The first step of setup_prepare: allocates memory for the tables of the plan and for its hosts.
  * On failure (out of memory) setup_fini frees the rest. */
-enum exit_code setup_make_room(struct setup *setup, const struct plan *plan, struct error *error);
+enum exit_code setup_allocate(struct setup *setup, const struct plan *plan, struct error *error);
 
-/* Set-up in three steps: setup_prepare; setup_waits, which waits for a moment, until it returns
+/* Set-up in three steps: setup_prepare; setup_wait, which waits for a moment, until it returns
  * false (the caller may do other work in between); setup_complete.
  *
  * Connects, creates the table if it is missing or --recreate is given, reads its columns, counts
@@ -120,7 +120,7 @@ enum exit_code setup_make_room(struct setup *setup, const struct plan *plan, str
  * database of its own, and the table is created there too. A script's tables are not. */
 enum exit_code setup_prepare(struct setup *setup, const struct plan *plan, struct ranks *ranks,
                              struct error *error);
-bool setup_waits(struct setup *setup, struct load_counts *counts);
+bool setup_wait(struct setup *setup, struct load_counts *counts);
 enum exit_code setup_complete(struct setup *setup, const struct plan *plan, struct error *error);
 void setup_fini(struct setup *setup);
 
@@ -134,11 +134,11 @@ static inline uint64_t *setup_rows_before(const struct setup *setup,
 /* Whether the run's own table had rows before the run, at any host. */
 bool setup_had_rows(const struct setup *setup);
 
-/* setup_tell writes the facts that the other ranks of the run need: the seed, the rows before
- * the run, and the numbers of sessions that others have open. setup_learn reads them on another
+/* setup_pack writes the facts that the other ranks of the run need: the seed, the rows before
+ * the run, and the numbers of sessions that others have open. setup_unpack reads them on another
  * rank. */
-void setup_tell(const struct setup *setup, const struct plan *plan, struct buffer *text);
-void setup_learn(struct setup *setup, struct facts *facts, const char *text);
+void setup_pack(const struct setup *setup, const struct plan *plan, struct buffer *text);
+void setup_unpack(struct setup *setup, struct facts *facts, const char *text);
 
 /* Writes the result of `append prepare` in one line. */
 void setup_describe_made(const struct setup *setup, const struct plan *plan, char *line,
@@ -174,7 +174,7 @@ enum exit_code verify_prepare(const struct setup *setup, const struct plan *plan
  * measures the tables into result->table_bytes_after.
  *
  * With several hosts all are counted; result_join_hosts puts their counts together. */
-void verify_not(struct result *result, const char *reason); /* there is no time to verify */
+void verify_skip(struct result *result, const char *reason); /* there is no time to verify */
 void verify_result(const struct setup *setup, const struct plan *plan, struct result *result);
 
 #endif

@@ -25,7 +25,7 @@ void fleet_reset_session(struct fleet *fleet, unsigned place)
         session->is_idle ? share.first_idle + (place - share.count) : share.first + place;
     sum->index = session->index;
     session->quota = session->is_idle ? 0 : plan_quota(plan, session->index);
-    session->turn_quota = session->is_idle ? 0 : plan_turn_quota(plan, session->index);
+    session->turn_quota = session->is_idle ? 0 : plan_transaction_quota(plan, session->index);
     session->last_count = 0;
     atomic_store(&session->was_cut, false);
     atomic_store(&session->is_leaving, false);

@@ -494,10 +494,11 @@ static void count_claims(struct transactions *runner, bool is_again)
         add(runner, RECORDER_NOT_FOUND, claims->not_found);
         if (claims->checks_failed > 0 && !runner->is_warm) {
             const int64_t now_ns = mono_now_ns();
-            causes_add_cause(runner->session->load->causes,
-                             &(struct cause){CAUSE_SCRIPT, STATUS_REJECTED,
-                                             runner->script->transactions[runner->number].name,
-                                             claims->first, claims->checks_failed, now_ns, now_ns});
+            causes_merge_cause(runner->session->load->causes,
+                               &(struct cause){CAUSE_SCRIPT, STATUS_REJECTED,
+                                               runner->script->transactions[runner->number].name,
+                                               claims->first, claims->checks_failed, now_ns,
+                                               now_ns});
         }
     }
 }
@@ -983,7 +984,7 @@ enum status transactions_turn(struct session *session, int64_t intended_ns)
                                              of a search */
     }
     count_outcome(runner, end);
-    script_settle(runner->state);
+    script_transaction_ended(runner->state);
     session->turn++;
     session_note_gap(session, end_ns);
     if (end == TRY_COMMITTED) {

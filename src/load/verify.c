@@ -175,7 +175,7 @@ static void verify_rows(const struct setup *setup, const struct plan *plan, stru
         error_set(&error, ERROR_MEMORY, 0, NULL,
                   "out of memory for the map of the rows (1 bit a row)");
     } else if (read_rows(setup, plan, &scan, &error) == STATUS_OK) {
-        row_map_settle(scan.map, result->session_list, verification);
+        row_map_evaluate(scan.map, result->session_list, verification);
         verification->state = VERIFICATION_DONE;
     }
     snprintf(verification->reason, sizeof verification->reason, "%s", error.text);
@@ -297,7 +297,7 @@ static void verify_count(struct result *result)
     result_join_hosts(result, 0, rows->acknowledged,
                       rows->acknowledged + rows->in_doubt + rows->rejected, &result->verification);
     if (result->verification.state == VERIFICATION_DONE) {
-        verification_settle(&result->verification, rows);
+        verification_evaluate(&result->verification, rows);
     }
 }
 
@@ -312,7 +312,7 @@ static void verify_datasets(const struct plan *plan, struct result *result)
             result_join_hosts(result, i, least, least + in_doubt, verification);
         }
         if (verification->state == VERIFICATION_DONE) {
-            verification_settle_table(verification);
+            verification_evaluate_table(verification);
         }
     }
 }
@@ -353,7 +353,7 @@ static void find_changes(const struct setup *setup, const struct plan *plan, str
     }
 }
 
-void verify_not(struct result *result, const char *reason)
+void verify_skip(struct result *result, const char *reason)
 {
     result->verification = (struct verification){.state = VERIFICATION_FAILED};
     snprintf(result->verification.reason, sizeof result->verification.reason, "%s", reason);

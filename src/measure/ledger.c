@@ -87,7 +87,7 @@ static uint64_t credit(uint64_t *available, uint64_t wanted)
     return credited;
 }
 
-void verification_settle(struct verification *verification, const struct row_ledger *rows)
+void verification_evaluate(struct verification *verification, const struct row_ledger *rows)
 {
     const uint64_t before = verification->rows_before;
     const uint64_t after = verification->rows_after;
@@ -101,7 +101,7 @@ void verification_settle(struct verification *verification, const struct row_led
     verification->surplus = arrived;
 }
 
-void verification_settle_table(struct verification *verification)
+void verification_evaluate_table(struct verification *verification)
 {
     const uint64_t added = verification->rows_before + verification->added;
     const uint64_t taken = verification->taken + verification->taken_in_doubt;
@@ -137,11 +137,11 @@ void causes_add_named(struct causes *causes, enum cause_phase phase, const char 
                       enum status status, const struct error *error, int64_t now_ns)
 {
     static const struct error none = {.kind = ERROR_NONE};
-    causes_add_cause(causes, &(struct cause){phase, status, name, error != NULL ? *error : none, 1,
-                                             now_ns, now_ns});
+    causes_merge_cause(causes, &(struct cause){phase, status, name, error != NULL ? *error : none,
+                                               1, now_ns, now_ns});
 }
 
-void causes_add_cause(struct causes *causes, const struct cause *more)
+void causes_merge_cause(struct causes *causes, const struct cause *more)
 {
     const struct error *reason = &more->error;
     const char *name = more->name;
@@ -216,7 +216,7 @@ void session_list_free(struct session_summary *list, size_t count)
     free(list);
 }
 
-void fairness_find(struct fairness *fairness, const struct session_summary *list, size_t count)
+void fairness_compute(struct fairness *fairness, const struct session_summary *list, size_t count)
 {
     *fairness = (struct fairness){0};
     for (size_t i = 0; i < count; i++) {
@@ -310,8 +310,8 @@ static uint64_t count_bits(const struct row_map *map, uint64_t bit, uint64_t row
     return found;
 }
 
-void row_map_settle(const struct row_map *map, struct session_summary *sessions,
-                    struct row_verification *verification)
+void row_map_evaluate(const struct row_map *map, struct session_summary *sessions,
+                      struct row_verification *verification)
 {
     for (size_t i = 0; i < map->count; i++) {
         struct session_summary *session = &sessions[i];

@@ -141,10 +141,10 @@ void ledger_add(void *into, const void *from, size_t bytes);
 /* Computes the figures from the two counts and the ledger. Rows that arrived are credited to
  * acknowledged rows first, then to rows in doubt, then to rejected rows; the rest is surplus. So a
  * row of another kind or of another writer can hide a lost row. */
-void verification_settle(struct verification *verification, const struct row_ledger *rows);
+void verification_evaluate(struct verification *verification, const struct row_ledger *rows);
 
 /* Computes `lost` and `surplus` of a script's table. */
-void verification_settle_table(struct verification *verification);
+void verification_evaluate_table(struct verification *verification);
 
 enum cause_phase {
     CAUSE_THREAD,    /* the session's thread could not be created */
@@ -192,7 +192,7 @@ void causes_add(struct causes *causes, enum cause_phase phase, enum status statu
 void causes_add_named(struct causes *causes, enum cause_phase phase, const char *name,
                       enum status status, const struct error *error, int64_t now_ns);
 /* Adds `more` with its count and times. */
-void causes_add_cause(struct causes *causes, const struct cause *more);
+void causes_merge_cause(struct causes *causes, const struct cause *more);
 
 /* Returns the most frequent cause of `phase`, or of any phase for CAUSE_PHASES; NULL without a
  * cause. No thread may be adding causes meanwhile. */
@@ -264,7 +264,7 @@ struct fairness {
     int64_t longest_gap_ns; /* longest time without an acknowledged append */
 };
 
-void fairness_find(struct fairness *fairness, const struct session_summary *list, size_t count);
+void fairness_compute(struct fairness *fairness, const struct session_summary *list, size_t count);
 
 /* The result of reading back every row of a run (--verify rows). acknowledged = present + lost.
  * Where the server acknowledged some rows of a batch without saying which, the rows found are
@@ -295,7 +295,7 @@ void row_map_add(struct row_map *map, int64_t session, int64_t row,
 
 /* Compares the rows found with the acknowledged rows: fills the other members of every session and
  * of *verification. */
-void row_map_settle(const struct row_map *map, struct session_summary *sessions,
-                    struct row_verification *verification);
+void row_map_evaluate(const struct row_map *map, struct session_summary *sessions,
+                      struct row_verification *verification);
 
 #endif

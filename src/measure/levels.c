@@ -26,7 +26,7 @@ struct level *search_add_level(struct search *search)
     return level;
 }
 
-void level_find_rates(struct level *level)
+void level_compute_rates(struct level *level)
 {
     if (level->hold_ns > 0) {
         level->rows_per_s = 1e9 * (double)level->rows / (double)level->hold_ns;

@@ -128,7 +128,7 @@ struct search {
 struct level *search_add_level(struct search *search);
 
 /* Sets the level's rows/s during the hold, and the lowest and highest of its parts. */
-void level_find_rates(struct level *level);
+void level_compute_rates(struct level *level);
 void search_note_level(struct search *search);
 void search_fini(struct search *search);
 void level_fini(struct level *level);
@@ -162,7 +162,7 @@ extern const char *const search_end_names[];    /* "found", ...; "" for SEARCH_G
 extern const char *const search_bound_names[];  /* "user", "client", "program" */
 
 /* Sets verdict, verdict_reason and PROBLEM_RUN of a search from the rest, then calls
- * result_conclude; in verdict.c. Finding a limit is success, whichever side sets the limit: exit
+ * result_set_exit; in verdict.c. Finding a limit is success, whichever side sets the limit: exit
  * code 0. So is reaching a bound of the user after some level held. Without a held level the code
  * is 3 or 4, by the side that set the limit. Lost or uncounted rows: 1. A server that went away: 4.
  * A signal: 130. */

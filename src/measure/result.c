@@ -38,7 +38,7 @@ static const struct {
      RECORDER_COUNTERS * sizeof(uint64_t), RULE_SUM},
 };
 
-void result_take_part(const struct result *result, struct rank_result *part)
+void result_copy_part(const struct result *result, struct rank_result *part)
 {
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         memcpy((char *)part + parts[i].part, (const char *)result + parts[i].whole, parts[i].bytes);
@@ -73,7 +73,7 @@ void result_add_part(struct result *result, const struct rank_result *part)
     }
 }
 
-bool result_make_tables(struct result *result, size_t hosts, size_t tables, bool has_script)
+bool result_allocate_tables(struct result *result, size_t hosts, size_t tables, bool has_script)
 {
     bool has_memory = true;
     if (has_script) {
@@ -177,7 +177,7 @@ void result_add_problem(struct result *result, enum problem_kind kind, enum exit
 /* Writes the exit line. Its first problem sets the exit code; "all rows were acknowledged, but"
  * precedes a first problem that has nothing to do with rows. Rows of a search may be unacknowledged
  * although the search succeeded. */
-void result_conclude(struct result *result)
+void result_set_exit(struct result *result)
 {
     const struct row_ledger *rows = &result->rows;
     const struct problem *files = &result->problems[PROBLEM_FILES];

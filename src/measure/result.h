@@ -220,7 +220,7 @@ extern const char *const stop_reason_names[];
 extern const char *const verdict_names[]; /* "VALID", ... */
 
 /* Copies a rank's part out of its result; and adds a part to the result of all ranks. */
-void result_take_part(const struct result *result, struct rank_result *part);
+void result_copy_part(const struct result *result, struct rank_result *part);
 void result_add_part(struct result *result, const struct rank_result *part);
 
 /* Returns whether every row was read back, which makes the number of lost rows certain. */
@@ -259,13 +259,13 @@ struct judge_context {
 };
 
 /* Sets verdict, verdict_reason and PROBLEM_RUN from the rest of the result, then calls
- * result_conclude; the rules are in verdict.c. */
+ * result_set_exit; the rules are in verdict.c. */
 void result_judge(struct result *result, const struct judge_context *context);
 
 /* Allocates `hosts` hosts with the counts of `tables` tables each, and with a script the
  * verification of each table. Returns false when out of memory; result_free frees what was
  * allocated. */
-bool result_make_tables(struct result *result, size_t hosts, size_t tables, bool has_script);
+bool result_allocate_tables(struct result *result, size_t hosts, size_t tables, bool has_script);
 
 /* Joins the counts of all hosts for table number `table`, which the run changed by `least` to
  * `most` rows. Fills rows_before, rows_after and the state; when a host with rows of the run was
@@ -288,6 +288,6 @@ __attribute__((format(printf, 4, 5))) void result_add_problem(struct result *res
 
 /* Sets exit_code and exit_reason from the problems. A VALID run becomes DEGRADED when its files are
  * incomplete. */
-void result_conclude(struct result *result);
+void result_set_exit(struct result *result);
 
 #endif

@@ -263,7 +263,7 @@ void sampler_begin_hold(struct sampler *sampler, int64_t start_ns)
     }
 }
 
-bool sampler_has_held(struct sampler *sampler)
+bool sampler_hold_has_sample(struct sampler *sampler)
 {
     if (sampler == NULL) {
         return true;

@@ -183,10 +183,10 @@ extern const char *const memory_source_texts[];
 
 /* CPU and memory of one hold of a search, from the samples that lie wholly within it. Any thread
  * may call these; all take NULL. sampler_begin_hold starts a hold at start_ns, since the start of
- * the run. sampler_has_held returns whether a sample has fallen into it (true for NULL, where none
- * will). sampler_end_hold ends the hold and puts the figures into *level. */
+ * the run. sampler_hold_has_sample returns whether a sample has fallen into it (true for NULL,
+ * where none will). sampler_end_hold ends the hold and puts the figures into *level. */
 void sampler_begin_hold(struct sampler *sampler, int64_t start_ns);
-bool sampler_has_held(struct sampler *sampler);
+bool sampler_hold_has_sample(struct sampler *sampler);
 void sampler_end_hold(struct sampler *sampler, struct level *level);
 
 #endif

@@ -819,7 +819,7 @@ void result_judge(struct result *result, const struct judge_context *context)
                                         context->rate_rows_per_s;
     }
     judge_run(&judge);
-    result_conclude(result);
+    result_set_exit(result);
     const size_t used = strlen(result->verdict_reason);
     if (context->traced != NULL) {
         snprintf(result->verdict_reason + used, sizeof result->verdict_reason - used,
@@ -892,5 +892,5 @@ void search_judge(const struct search *search, struct result *result, bool is_lo
               failed);
     SEARCH_IF(true, EXIT_CODE_OK, "%s %s held, and no level failed: more may be possible", held,
               sessions_were);
-    result_conclude(result);
+    result_set_exit(result);
 }

@@ -642,7 +642,7 @@ void plan_print(const struct plan *plan, FILE *stream)
     fprintf(stream, "files: %s\n", plan->out_folder);
 }
 
-uint64_t plan_turn_quota(const struct plan *plan, unsigned session)
+uint64_t plan_transaction_quota(const struct plan *plan, unsigned session)
 {
     const uint64_t all = plan->transactions, sessions = plan->sessions;
     return all == 0 ? UINT64_MAX : all / sessions + (session < all % sessions ? 1 : 0);

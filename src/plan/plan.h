@@ -374,7 +374,7 @@ struct plan_share plan_share(const struct plan *plan);
 uint64_t plan_quota(const struct plan *plan, unsigned session);
 
 /* Returns the transactions of a session in the same way. */
-uint64_t plan_turn_quota(const struct plan *plan, unsigned session);
+uint64_t plan_transaction_quota(const struct plan *plan, unsigned session);
 
 /* Returns the operations that sessions time. Operation OPERATIONS + i is number i of the script. */
 struct operation_list plan_operations(const struct plan *plan);

@@ -225,7 +225,7 @@ void merge_keep_sample(struct buffer *kept, const struct sample *sample)
 struct slot {
     int64_t end_ns;
     uint64_t alive, working, without_progress, reading;
-    uint64_t rows_held; /* change in this second; after merge_conclude: the rows held in total */
+    uint64_t rows_held; /* change in this second; after merge_finish: the rows held in total */
     uint64_t counters[RECORDER_COUNTERS];
     uint64_t (*hosts_counters)[RECORDER_COUNTERS]; /* owned; NULL: one host */
     struct buffer histograms[OPERATIONS];          /* packed, because most buckets are empty */
@@ -430,7 +430,7 @@ static void add_causes(struct causes *into, struct reader *reader, size_t count,
             snprintf(cause.error.text, sizeof cause.error.text, "machine %.60s: %.160s", machine,
                      packed.cause.error.text);
         }
-        causes_add_cause(into, &cause);
+        causes_merge_cause(into, &cause);
     }
 }
 
@@ -535,13 +535,13 @@ bool merge_add_level(struct level_sum *sum, const char *machine, const void *byt
     return true;
 }
 
-void merge_conclude_level(struct level_sum *sum)
+void merge_finish_level(struct level_sum *sum)
 {
     struct level *level = sum->level;
     level->connect = histogram_latency(&sum->connect);
     level->append = histogram_latency(&sum->append);
     level->added = level->connect.count;
-    level_find_rates(level);
+    level_compute_rates(level);
 }
 
 /* Moves the moments of a trace from the clock of its rank by `by_ns`, to the clock of rank 0. The
@@ -574,7 +574,7 @@ bool merge_pack(struct buffer *bytes, const struct merge_part *part)
         .traces = result->trace == NULL ? 0 : 1,
         .other_causes = result->causes.others,
     };
-    result_take_part(result, &head.rank);
+    result_copy_part(result, &head.rank);
     buffer_add(bytes, &head, sizeof head);
     for (size_t i = 0; i < totals->operations; i++) {
         put_histogram(bytes, &totals->histograms[i]);
@@ -1096,7 +1096,7 @@ static bool join_traces(struct result *result)
     return true;
 }
 
-bool merge_conclude(struct merge *merge)
+bool merge_finish(struct merge *merge)
 {
     struct result *result = merge->result;
     for (size_t i = 1; i < merge->slot_count; i++) {

@@ -68,7 +68,7 @@ bool merge_add_level(struct level_sum *sum, const char *machine, const void *byt
                      const struct operation_list *operations, int64_t start_mono_ns);
 
 /* Computes the figures that follow from the sums. Called after all ranks were added. */
-void merge_conclude_level(struct level_sum *sum);
+void merge_finish_level(struct level_sum *sum);
 
 /* The merging of all ranks' results. */
 struct merge;
@@ -92,7 +92,7 @@ void merge_add_lost(struct merge *merge, unsigned rank, const struct session_sum
 
 /* Computes the figures that follow from the sums. Called after all ranks were added. False: out of
  * memory. */
-bool merge_conclude(struct merge *merge);
+bool merge_finish(struct merge *merge);
 
 /* Return the merged intervals, one for each second, and the samples of all ranks, in the order in
  * which the ranks were added. */

@@ -73,7 +73,7 @@ bool ranks_is_first_here(const struct ranks *ranks)
     return true;
 }
 
-enum exit_code ranks_explain(const struct ranks *ranks, struct error *error)
+enum exit_code ranks_report_loss(const struct ranks *ranks, struct error *error)
 {
     if (ranks->number > 0 && !ranks_is_mute(ranks, 0)) {
         return EXIT_CODE_INTERRUPTED;
@@ -135,7 +135,7 @@ void ranks_end(struct ranks *ranks, bool is_merged)
     module->end(are_all_there);
 }
 
-void ranks_name_own(const struct ranks *ranks, struct error *error)
+void ranks_prefix_error(const struct ranks *ranks, struct error *error)
 {
     if (ranks != NULL && ranks->number == 0) {
         const struct error why = *error;
@@ -251,7 +251,7 @@ static enum exit_code meet(struct ranks *ranks, bool is_of_sweep, struct error *
             struct message *message = ranks_wait_for(ranks, KIND_HELLO);
             struct hello hello = {.machine = ""};
             if (message == NULL) {
-                return ranks_explain(ranks, error);
+                return ranks_report_loss(ranks, error);
             }
             ranks_open_message(message, &hello, sizeof hello);
             memcpy(ranks->peers[message->from].machine, hello.machine, MACHINE_BYTES);
@@ -279,7 +279,7 @@ static enum exit_code meet(struct ranks *ranks, bool is_of_sweep, struct error *
             memcpy(ranks->peers[i].machine, names.bytes + i * (size_t)MACHINE_BYTES, MACHINE_BYTES);
         }
     } else if (code == EXIT_CODE_OK) {
-        code = ranks_explain(ranks, error);
+        code = ranks_report_loss(ranks, error);
     }
     buffer_fini(&names);
     return code;
@@ -426,14 +426,14 @@ static enum exit_code receive_ready(struct ranks *ranks, const struct message *m
     return EXIT_CODE_OK;
 }
 
-void ranks_claim(struct ranks *ranks)
+void ranks_set_tracing(struct ranks *ranks)
 {
     if (ranks != NULL) {
         ranks->is_tracing = ranks->is_any_tracing = true;
     }
 }
 
-bool ranks_is_claimed(const struct ranks *ranks)
+bool ranks_is_any_tracing(const struct ranks *ranks)
 {
     return ranks == NULL || ranks->is_any_tracing;
 }
@@ -462,7 +462,7 @@ enum exit_code ranks_agree(struct ranks *ranks, enum exit_code code, const char 
     }
     for (unsigned i = 1; i < ranks->count && code == EXIT_CODE_OK; i++) {
         struct message *message = ranks_wait_for(ranks, KIND_READY);
-        code = message == NULL ? ranks_explain(ranks, error)
+        code = message == NULL ? ranks_report_loss(ranks, error)
                                : receive_ready(ranks, message, version, error);
         ranks_free_message(message);
     }

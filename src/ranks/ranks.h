@@ -89,13 +89,14 @@ bool ranks_is_first_here(const struct ranks *ranks);
 /* Divides the sessions of the plan among the ranks in proportion to its --weights: fills
  * facts->ranks, facts->share and facts->machine_sessions. USAGE: *error says what is wrong with the
  * options. */
-enum exit_code ranks_share_out(struct ranks *ranks, const struct plan *plan, struct facts *facts,
-                               struct error *error);
-struct plan_share ranks_share(const struct ranks *ranks, unsigned rank); /* after ranks_share_out */
+enum exit_code ranks_divide_sessions(struct ranks *ranks, const struct plan *plan,
+                                     struct facts *facts, struct error *error);
+struct plan_share ranks_share(const struct ranks *ranks,
+                              unsigned rank); /* after ranks_divide_sessions */
 
 /* Returns how many of `sessions` belong to this rank, or, with `of_machine`, to all ranks on its
- * machine. Called after ranks_share_out. More sessions never give a smaller part. Alone: returns
- * `sessions`. */
+ * machine. Called after ranks_divide_sessions. More sessions never give a smaller part. Alone:
+ * returns `sessions`. */
 unsigned ranks_sessions_here(struct ranks *ranks, unsigned sessions, bool of_machine);
 
 /* Finds the most sessions that every rank can have, at most `most`, in a search. Called by all
@@ -114,7 +115,7 @@ void ranks_beat(struct ranks *ranks);
 
 /* Fills *error after a wait before the run has failed: with the rank that was lost, or with the
  * interrupt. The text is empty at a rank where rank 0 prints it. Returns the exit code. */
-enum exit_code ranks_explain(const struct ranks *ranks, struct error *error);
+enum exit_code ranks_report_loss(const struct ranks *ranks, struct error *error);
 
 /* Exchanges the exit codes so far. Called by all ranks. `version` is the version of the client
  * library, which must be the same at all ranks; NULL: unknown. Returns the first code that is not
@@ -123,12 +124,12 @@ enum exit_code ranks_agree(struct ranks *ranks, enum exit_code code, const char 
                            struct error *error);
 
 /* Prefixes an error of rank 0 with its machine and rank, as the errors of other ranks are. */
-void ranks_name_own(const struct ranks *ranks, struct error *error);
+void ranks_prefix_error(const struct ranks *ranks, struct error *error);
 
-/* ranks_claim, before an agreement, notes that this rank traces I/O. ranks_is_claimed, after the
- * agreement, returns at rank 0 whether any rank does. */
-void ranks_claim(struct ranks *ranks);
-bool ranks_is_claimed(const struct ranks *ranks);
+/* ranks_set_tracing, before an agreement, notes that this rank traces I/O. ranks_is_any_tracing,
+ * after the agreement, returns at rank 0 whether any rank does. */
+void ranks_set_tracing(struct ranks *ranks);
+bool ranks_is_any_tracing(const struct ranks *ranks);
 
 /* Measures the clocks and returns the moment, a little later, at which the run begins. Called by
  * all ranks after the last agreement. 0: rank 0 has ended instead. */

@@ -104,8 +104,8 @@ unsigned ranks_sessions_here(struct ranks *ranks, unsigned sessions, bool of_mac
     return here;
 }
 
-enum exit_code ranks_share_out(struct ranks *ranks, const struct plan *plan, struct facts *facts,
-                               struct error *error)
+enum exit_code ranks_divide_sessions(struct ranks *ranks, const struct plan *plan,
+                                     struct facts *facts, struct error *error)
 {
     if (ranks == NULL) {
         return plan->weights == NULL && plan->sample_only.count == 0

@@ -249,5 +249,5 @@ void expectations_judge(struct expectations *expectations, const struct plan *pl
             memcpy(line + bytes - sizeof "...", "...", sizeof "...");
         }
     }
-    result_conclude(result);
+    result_set_exit(result);
 }

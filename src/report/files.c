@@ -81,7 +81,7 @@ static enum exit_code fail(struct error *error, int number, const char *what, co
     }
     error_set(error, number == ENOMEM ? ERROR_MEMORY : ERROR_SYSTEM, number, NULL,
               "cannot %s output folder '%.140s': %s", what, path, strerror(number));
-    return file_is_no_room(number) ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_USAGE;
+    return file_is_out_of_resources(number) ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_USAGE;
 }
 
 /* Notes that a file is short, cuts the file after its last whole row, since half a row would make

@@ -667,7 +667,7 @@ bool check_write_json(FILE *stream, const struct check_report *report)
     const struct tree root = {json, &has_failed};
     const struct limit *first = report->first;
     char line[CHECK_LINE_BYTES];
-    check_conclude(report, line);
+    check_describe_report(report, line);
     add_program(root, CHECK_FORMAT);
     tree_text(root, "command", "check");
     tree_count(root, "sessions", report->sessions);

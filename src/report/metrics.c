@@ -595,7 +595,7 @@ void metrics_update(struct metrics *metrics, const struct progress_state *now)
     publish(metrics, now->total);
 }
 
-const char *metrics_conclude(struct metrics *metrics, const struct recorder_snapshot *total)
+const char *metrics_finish(struct metrics *metrics, const struct recorder_snapshot *total)
 {
     if (metrics == NULL) {
         return "";

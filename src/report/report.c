@@ -100,7 +100,7 @@ enum status report_read(struct report *report, const char *const *folders, size_
     enum status status =
         report->runs == NULL || report->sweeps == NULL ? no_memory(error) : STATUS_OK;
     for (size_t i = 0; i < count && status == STATUS_OK; i++) {
-        if (!saved_is_there(folders[i], "sweep.json")) {
+        if (!saved_has_file(folders[i], "sweep.json")) {
             status = add_run(report, folders[i], NULL, NULL, error);
             continue;
         }

@@ -1367,13 +1367,13 @@ static void describe_fit(uint64_t sessions, uint64_t fitting, const struct limit
              first->is_estimate ? "an estimate" : first->where);
 }
 
-void check_conclusion(uint64_t sessions, uint64_t fitting, const struct limit *first,
-                      char line[CHECK_LINE_BYTES])
+void check_describe_fit(uint64_t sessions, uint64_t fitting, const struct limit *first,
+                        char line[CHECK_LINE_BYTES])
 {
     describe_fit(sessions, fitting, first, "", line);
 }
 
-void check_conclude(const struct check_report *report, char line[CHECK_LINE_BYTES])
+void check_describe_report(const struct check_report *report, char line[CHECK_LINE_BYTES])
 {
     size_t unknown = 0, named = 0;
     for (size_t i = 0; i < report->list->count; i++) {
@@ -1462,7 +1462,7 @@ void check_write_text(FILE *stream, const struct check_report *report)
     write_side(stream, report, LIMIT_DATABASE);
     if (!report->is_short) {
         char line[CHECK_LINE_BYTES];
-        check_conclude(report, line);
+        check_describe_report(report, line);
         fputc('\n', stream);
         screen_add_wrapped(stream, "", 0, line);
     }

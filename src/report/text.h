@@ -136,7 +136,7 @@ void metrics_update(struct metrics *metrics, const struct progress_state *now);
 
 /* Publishes the last state, after the sessions have ended. Returns why the file is not up to date;
  * "" when it is. */
-const char *metrics_conclude(struct metrics *metrics, const struct recorder_snapshot *total);
+const char *metrics_finish(struct metrics *metrics, const struct recorder_snapshot *total);
 
 /* Stops the server and frees. The file stays, unless `is_failed`: the run never began. */
 void metrics_end(struct metrics *metrics, bool is_failed);
@@ -233,11 +233,11 @@ struct check_report {
 
 /* Writes how many sessions fit and the first limit: "100 sessions fit; up to 197 would; the first
  * limit is ...", or "300 sessions do not fit, 197 do; ...". `first` may be NULL. */
-void check_conclusion(uint64_t sessions, uint64_t fitting, const struct limit *first,
-                      char line[CHECK_LINE_BYTES]);
+void check_describe_fit(uint64_t sessions, uint64_t fitting, const struct limit *first,
+                        char line[CHECK_LINE_BYTES]);
 
 /* Writes the same for a report, and the names of the unknown limits. */
-void check_conclude(const struct check_report *report, char line[CHECK_LINE_BYTES]);
+void check_describe_report(const struct check_report *report, char line[CHECK_LINE_BYTES]);
 
 /* Writes the report in lines of at most 80 columns. */
 void check_write_text(FILE *stream, const struct check_report *report);

@@ -374,7 +374,7 @@ enum script_end script_try(struct script_state *state, size_t transaction, uint6
     return call(state, state->transaction_refs[transaction], error);
 }
 
-void script_settle(struct script_state *state)
+void script_transaction_ended(struct script_state *state)
 {
     for (size_t i = 0; i < state->taken_count; i++) {
         counter_end(state->taken[i].counter, state->taken[i].number);
@@ -392,6 +392,7 @@ enum script_end script_connected(struct script_state *state, struct error *error
         end = call(state, state->session_refs[i], error);
     }
     state->is_connecting = false;
-    script_settle(state); /* on_session is not retried, so its numbers need not be kept */
+    script_transaction_ended(
+        state); /* on_session is not retried, so its numbers need not be kept */
     return end;
 }

@@ -225,7 +225,7 @@ enum script_end script_try(struct script_state *state, size_t transaction, uint6
 
 /* Ends the transaction of the latest try for good: the numbers that it took from counters are no
  * longer pending. */
-void script_settle(struct script_state *state);
+void script_transaction_ended(struct script_state *state);
 
 /* Returns "x.lua:3", the place of the latest call that may compute for very long, or the script's
  * name when no call was that long. Another thread may call it while that call runs. */

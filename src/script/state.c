@@ -127,7 +127,7 @@ void script_state_destroy(struct script_state *state)
         return;
     }
     if (state->script != NULL) {
-        script_settle(state);
+        script_transaction_ended(state);
     }
     if (state->lua != NULL) {
         lua_close(state->lua);

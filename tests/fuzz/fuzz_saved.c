@@ -57,7 +57,7 @@ static void write_parts(const char *root, const char *at, size_t size)
     char search[PATH_BYTES], run[PATH_BYTES];
     snprintf(search, sizeof search, "%s/1x100/find-max.json", root);
     snprintf(run, sizeof run, "%s/1x100", root);
-    if (saved_is_there(run, "levels.csv")) { /* a search has find-max.json instead of run.json */
+    if (saved_has_file(run, "levels.csv")) { /* a search has find-max.json instead of run.json */
         snprintf(run, sizeof run, "%s/1x100/run.json", root);
         fuzz_require(rename(run, search) == 0, "a file can be renamed");
     }
@@ -115,7 +115,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_require(is_silent && mkdtemp(root) != NULL, "there is room for a folder");
     write_parts(root, (const char *)data, size);
     snprintf(run, sizeof run, "%s/1x100", root);
-    check_report(saved_is_there(root, "sweep.json") ? root : run, size % 2 == 1);
+    check_report(saved_has_file(root, "sweep.json") ? root : run, size % 2 == 1);
     struct saved_run saved;
     if (saved_run_read(&saved, run, false, NULL) == STATUS_OK && !saved.is_search) {
         saved_run_free(&saved);
@@ -129,7 +129,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         }
         /* compares with a run without figures, or with itself, so that both have the same figures
          */
-        char *const same = saved_is_there(root, "sweep.json") ? root : run;
+        char *const same = saved_has_file(root, "sweep.json") ? root : run;
         char *const pairs[][2] = {{plain, run}, {same, same}, {run, plain}};
         check_comparison(pairs[size % 3][0], pairs[size % 3][1], size % 2 == 0 ? json : NULL);
     }

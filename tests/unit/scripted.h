@@ -263,7 +263,7 @@ static inline struct result *run(const struct plan *plan)
     struct recorder *recorder = recorder_create(plan_sessions_all(plan), 4, OPERATIONS);
     assert_true(result != NULL && recorder != NULL);
     assert_true(recorder_snapshot_init(&result->totals, OPERATIONS));
-    assert_int_equal(setup_make_room(&setup, plan, NULL), EXIT_CODE_OK);
+    assert_int_equal(setup_allocate(&setup, plan, NULL), EXIT_CODE_OK);
     setup.hosts[0].is_known = true;
     struct table *table = &setup.own->table;
     assert_int_equal(table_init(table, "t", NULL), STATUS_OK);

@@ -197,7 +197,7 @@ static void *give_back_stack(void *argument)
     volatile int kept = 77;
     touch_deeply();
     pages[0] = resident_pages();
-    stack_give_back();
+    stack_release_unused();
     pages[1] = resident_pages();
     pages[2] = kept == 77 && touch_deeply() > 0;
     return NULL;

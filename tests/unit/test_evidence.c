@@ -63,7 +63,7 @@ static struct limit *add_limit(enum limit_id id, enum limit_side side, uint64_t 
 /* Names the limits, and returns the only finding. */
 static const struct finding *name_one(enum limit_id id, enum limit_side side, uint64_t sessions)
 {
-    evidence_name(&evidence, &result, &findings);
+    evidence_name_limits(&evidence, &result, &findings);
     assert_int_equal(findings.count, 1);
     const struct finding *finding = &findings.entries[0];
     assert_int_equal(finding->id, id);
@@ -74,7 +74,7 @@ static const struct finding *name_one(enum limit_id id, enum limit_side side, ui
 
 static void name_none(void)
 {
-    evidence_name(&evidence, &result, &findings);
+    evidence_name_limits(&evidence, &result, &findings);
     assert_int_equal(findings.count, 0);
 }
 
@@ -224,7 +224,7 @@ TEST_BETWEEN(test_tries_are_not_sessions, set_up, NULL)
     add_setting("max_connections", 100, 1);
     const struct finding *finding = name_one(LIMIT_SESSIONS, LIMIT_DATABASE, 28);
     check_says(finding, "; 100 allowed before the run");
-    assert_true(evidence_lacks_settings(&result));
+    assert_true(evidence_needs_settings(&result));
     struct server_limits after = server;
     after.sessions[0].allowed = 12;
     evidence.server_after = after;
@@ -232,7 +232,7 @@ TEST_BETWEEN(test_tries_are_not_sessions, set_up, NULL)
     finding = name_one(LIMIT_SESSIONS, LIMIT_DATABASE, 28);
     check_says(finding, "; 12 allowed after the run");
     result.causes.entries[0].phase = CAUSE_CONNECT;
-    assert_false(evidence_lacks_settings(&result));
+    assert_false(evidence_needs_settings(&result));
 
     /* two causes of one limit count no more sessions than were dropped */
     result.causes.entries[0].phase = CAUSE_RECONNECT;
@@ -367,7 +367,7 @@ TEST_BETWEEN(test_order_and_bounds, set_up, NULL)
     with_limit(add_cause(CAUSE_CONNECT, ERROR_LIMIT, 1040, "Too many connections"),
                "max_connections")
         ->count = 500;
-    evidence_name(&evidence, &result, &findings);
+    evidence_name_limits(&evidence, &result, &findings);
     assert_int_equal(findings.count, 3);
     assert_int_equal(findings.entries[0].id, LIMIT_SESSIONS);
     assert_int_equal(findings.entries[0].sessions, 100); /* not more than were requested */

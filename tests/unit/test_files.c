@@ -378,12 +378,12 @@ TEST_BETWEEN(test_another_outcome, set_up, tear_down)
     finish(files);
     assert_non_null(strstr(content_of("run.json"), "\"exit_code\": 0"));
     result_add_problem(&result, PROBLEM_PAGE, EXIT_CODE_CLIENT_LIMIT, "there is no page");
-    result_conclude(&result);
+    result_set_exit(&result);
     assert_true(write_outcome(files));
     assert_non_null(strstr(content_of("run.json"), "\"exit_code\": 3"));
     assert_non_null(strstr(content_of("summary.csv"), "there is no page"));
     result_add_problem(&result, PROBLEM_JUNIT, EXIT_CODE_CLIENT_LIMIT, "no more room");
-    result_conclude(&result);
+    result_set_exit(&result);
     limit_file_size(100);
     assert_false(write_outcome(files));
     limit_file_size(RLIM_INFINITY);

@@ -262,7 +262,7 @@ static void search(struct asked asked, unsigned bound, struct outcome *outcome)
         .result = calloc(1, sizeof *outcome->result)};
     assert_true(outcome->result != NULL && recorder != NULL);
     assert_true(recorder_snapshot_init(&outcome->result->totals, OPERATIONS));
-    assert_int_equal(setup_make_room(&setup, &plan, NULL), EXIT_CODE_OK);
+    assert_int_equal(setup_allocate(&setup, &plan, NULL), EXIT_CODE_OK);
     struct table *table = &setup.own->table;
     assert_int_equal(table_init(table, "t", NULL), STATUS_OK);
     for (size_t i = 0; i < COUNT_OF(columns); i++) {

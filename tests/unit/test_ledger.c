@@ -115,7 +115,7 @@ TEST(counts_are_compared_with_the_ledger)
             .surplus = 99,
             .is_shrunk = true,
         };
-        verification_settle(&verification, &all_rows);
+        verification_evaluate(&verification, &all_rows);
         assert_int_equal(verification.lost, cases[i].lost);
         assert_int_equal(verification.lost_at_most, cases[i].lost_at_most);
         assert_int_equal(verification.rejected_arrived, cases[i].rejected_arrived);
@@ -234,13 +234,13 @@ TEST(tables_are_compared_with_what_was_committed)
             .added_in_doubt = 5,
             .taken_in_doubt = 4,
         };
-        verification_settle_table(&verification);
+        verification_evaluate_table(&verification);
         assert_int_equal(verification.lost, cases[i].lost);
         assert_int_equal(verification.surplus, cases[i].surplus);
     }
     /* more rows were taken than the table can have had */
     struct verification verification = {.rows_before = 3, .taken = 4, .rows_after = 1};
-    verification_settle_table(&verification);
+    verification_evaluate_table(&verification);
     assert_int_equal(verification.lost, 0);
     assert_int_equal(verification.surplus, 1);
 }
@@ -372,7 +372,7 @@ TEST(test_extremes)
         {.index = 4, .outcome = SESSION_REFUSED},
     };
     struct fairness fairness;
-    fairness_find(&fairness, list, 5);
+    fairness_compute(&fairness, list, 5);
     assert_int_equal(fairness.sessions, 3);
     assert_int_equal(fairness.slowest_session, 2);
     assert_int_equal(fairness.fastest_session, 3);
@@ -380,7 +380,7 @@ TEST(test_extremes)
     assert_int_equal((int)fairness.fastest_rows_per_s, 180);
     assert_int_equal(fairness.longest_gap_session, 2);
     assert_int_equal(fairness.longest_gap_ns, 9);
-    fairness_find(&fairness, list, 1);
+    fairness_compute(&fairness, list, 1);
     assert_int_equal(fairness.sessions, 0);
 }
 
@@ -408,7 +408,7 @@ TEST(test_all_rows_present)
     assert_non_null(map);
     read_rows(map, 0, 0, 100, sessions, &found);
     read_rows(map, 2, 0, 333, sessions, &found);
-    row_map_settle(map, sessions, &found);
+    row_map_evaluate(map, sessions, &found);
     row_map_destroy(map);
     assert_int_equal(found.read, 433);
     assert_int_equal(found.present, 433);
@@ -434,7 +434,7 @@ TEST(test_lost_doubled_and_foreign)
     for (size_t i = 0; i < sizeof foreign / sizeof foreign[0]; i++) {
         row_map_add(map, foreign[i][0], foreign[i][1], sessions, &found);
     }
-    row_map_settle(map, sessions, &found);
+    row_map_evaluate(map, sessions, &found);
     row_map_destroy(map);
     assert_int_equal(found.present, 197);
     assert_int_equal(found.lost, 3);
@@ -458,7 +458,7 @@ TEST(test_exceptions)
     read_rows(map, 0, 20, 22, &session, &found); /* 2 rejected rows */
     read_rows(map, 0, 50, 16, &session, &found); /* 6 rows of the batch with 4 acknowledged rows */
     read_rows(map, 0, 70, 25, &session, &found); /* 5 rows of the batch with 7 acknowledged rows */
-    row_map_settle(map, &session, &found);
+    row_map_evaluate(map, &session, &found);
     row_map_destroy(map);
     /* acknowledged: 60 outside of all exceptions, 4 and 7 within */
     assert_int_equal(session.present, 60 + 4 + 5);

@@ -82,9 +82,9 @@ TEST(test_watched_connects)
     struct plan plan = {
         .facts = &facts, .adapter = &plain, .sessions = 7, .connect_concurrency = 3};
     struct limits_question without, with;
-    limits_ask(&without, &plan, NULL, NULL);
+    limits_question_init(&without, &plan, NULL, NULL);
     plan.adapter = &watched;
-    limits_ask(&with, &plan, NULL, NULL);
+    limits_question_init(&with, &plan, NULL, NULL);
     assert_int_equal(with.other_threads, without.other_threads + 1);
     assert_int_equal(with.other_files, without.other_files);
 }
@@ -189,25 +189,25 @@ TEST(test_conclusion)
 {
     char line[CHECK_LINE_BYTES];
     struct limit limit = {.side = LIMIT_CLIENT, .name = "RLIMIT_NPROC", .where = "ulimit -u"};
-    check_conclusion(10, 1234, &limit, line);
+    check_describe_fit(10, 1234, &limit, line);
     assert_string_equal(line, "10 sessions fit; up to 1,234 would; the first limit is RLIMIT_NPROC "
                               "(client, ulimit -u)");
-    check_conclusion(1, 1, &limit, line);
+    check_describe_fit(1, 1, &limit, line);
     assert_string_equal(
         line, "1 session fits; no more would; the first limit is RLIMIT_NPROC (client, ulimit -u)");
-    check_conclusion(5000, 1234, &limit, line);
+    check_describe_fit(5000, 1234, &limit, line);
     assert_string_equal(line, "5,000 sessions do not fit, 1,234 do; the first limit is "
                               "RLIMIT_NPROC (client, ulimit -u)");
-    check_conclusion(10, 0, &limit, line);
+    check_describe_fit(10, 0, &limit, line);
     assert_string_equal(line,
                         "no session fits; the first limit is RLIMIT_NPROC (client, ulimit -u)");
     limit.is_estimate = true;
-    check_conclusion(100, 50, &limit, line);
+    check_describe_fit(100, 50, &limit, line);
     assert_string_equal(
         line, "about 50 sessions fit; the first limit is RLIMIT_NPROC (client, an estimate)");
-    check_conclusion(20, 50, &limit, line);
+    check_describe_fit(20, 50, &limit, line);
     assert_string_equal(line, "20 sessions fit; up to about 50 would; the first limit is "
                               "RLIMIT_NPROC (client, an estimate)");
-    check_conclusion(10, LIMIT_NONE, NULL, line);
+    check_describe_fit(10, LIMIT_NONE, NULL, line);
     assert_string_equal(line, "no limit was found");
 }

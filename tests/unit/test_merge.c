@@ -129,7 +129,7 @@ static struct result *make_whole(unsigned ranks, unsigned sessions, size_t hosts
     assert_non_null(whole);
     causes_init(&whole->causes);
     assert_true(recorder_snapshot_init(&whole->totals, OPERATIONS));
-    assert_true(result_make_tables(whole, hosts, 1, false));
+    assert_true(result_allocate_tables(whole, hosts, 1, false));
     whole->ranks = calloc(ranks, sizeof *whole->ranks);
     whole->session_list = calloc(sessions, sizeof *whole->session_list);
     assert_non_null(whole->ranks);
@@ -211,7 +211,7 @@ TEST(test_two)
         missing[i].rows.planned = 100;
     }
     merge_add_lost(merge, 2, missing, 3, reported);
-    assert_true(merge_conclude(merge));
+    assert_true(merge_finish(merge));
 
     /* the only host has the counters of all ranks, even if it was not counted after the run */
     struct verification verification = {.state = VERIFICATION_NONE};
@@ -302,7 +302,7 @@ TEST(test_rows_held)
         buffer_fini(&bytes);
         part_fini(&part);
     }
-    assert_true(merge_conclude(merge));
+    assert_true(merge_finish(merge));
     assert_string_equal(whole->resources.server_note,
                         "no rank is on the server's machine; CPU is that of machine m0");
     assert_string_equal(whole->resources.io_of.note, "no rank is on the server's machine");
@@ -338,7 +338,7 @@ TEST(test_seconds)
     assert_int_equal(merge_add(merge, 0, bytes.bytes, bytes.length, &error), STATUS_OK);
     buffer_fini(&bytes);
     part_fini(&part);
-    assert_true(merge_conclude(merge));
+    assert_true(merge_finish(merge));
     assert_int_equal(merge_interval_count(merge), COUNT_OF(rows));
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct interval interval;
@@ -372,7 +372,7 @@ TEST(test_maxima)
             buffer_fini(&bytes);
             part_fini(&part);
         }
-        assert_true(merge_conclude(merge));
+        assert_true(merge_finish(merge));
         assert_true(whole->resources.max_cpu.host == (is_mean ? 70 : 60));
         assert_true(whole->resources.max_cpu.client == 40);
         assert_true(whole->resources.cpu_at_max.client == (is_mean ? 40 : 30));
@@ -433,7 +433,7 @@ TEST(test_traces)
             buffer_fini(&bytes);
             part_fini(&part);
         }
-        assert_true(merge_conclude(merge));
+        assert_true(merge_finish(merge));
         const struct trace_sum *all = whole->trace, *one = whole->ranks[1].trace;
         assert_null(whole->ranks[0].trace);
         assert_int_equal(one->gate_ns, 1100);
@@ -503,7 +503,7 @@ TEST(test_servers)
             const struct session_summary missing = {.index = 1};
             merge_add_lost(merge, 1, &missing, 1, (uint64_t[RECORDER_COUNTERS]){0});
         }
-        assert_true(merge_conclude(merge));
+        assert_true(merge_finish(merge));
         assert_string_equal(whole->resources.server_note, cases[i].note);
         char note[100]; /* of the disk: the same note if no rank looked at the disk */
         snprintf(note, sizeof note, "%.*s; no size",
@@ -589,7 +589,7 @@ TEST(test_spread)
         part_fini(&parts[r]);
         recorder_destroy(recorders[r]);
     }
-    assert_true(merge_conclude(merge));
+    assert_true(merge_finish(merge));
     for (size_t i = 0; i < OPERATIONS; i++) {
         const struct histogram *expected = recorder_histogram(&alone_at[HALVES], i);
         assert_int_equal(expected->total, HALVES * VALUES);
@@ -711,8 +711,8 @@ TEST(test_fleet)
         buffer_fini(&bytes);
     }
     const int64_t start_ns = mono_now_ns();
-    assert_true(merge_conclude(merge));
-    fairness_find(&whole->fairness, whole->session_list, whole->session_count);
+    assert_true(merge_finish(merge));
+    fairness_compute(&whole->fairness, whole->session_list, whole->session_count);
     merge_ns += mono_now_ns() - start_ns;
     assert_int_equal(whole->rows.acknowledged, FLEET_RANKS * FLEET_SESSIONS * UINT64_C(10));
     assert_int_equal(whole->session_list[whole->session_count - 1].index, whole->session_count - 1);
@@ -752,7 +752,7 @@ TEST(test_level)
         buffer_fini(&bytes);
         search_fini(&own);
     }
-    merge_conclude_level(&sum);
+    merge_finish_level(&sum);
     assert_int_equal(whole->rows, 6000);
     assert_float_equal(whole->rows_per_s, 6000, 0.001);
     search_fini(&search);

@@ -428,11 +428,11 @@ TEST(a_hold_is_the_mean_of_its_samples)
     burn(150 * MONO_NS_PER_MS);
     const int64_t hold_ns = mono_now_ns() - start_ns;
     sampler_begin_hold(sampler, 3600 * MONO_NS_PER_S);
-    assert_false(sampler_has_held(sampler));
+    assert_false(sampler_hold_has_sample(sampler));
     sampler_end_hold(sampler, &level);
     assert_true(level.cpu.host < 0 && level.server_memory_bytes < 0);
     sampler_begin_hold(sampler, hold_ns);
-    while (!sampler_has_held(sampler)) {
+    while (!sampler_hold_has_sample(sampler)) {
         burn(10 * MONO_NS_PER_MS);
     }
     sleep_ms(350);
@@ -456,7 +456,7 @@ TEST(a_hold_is_the_mean_of_its_samples)
     assert_true(level.client_memory_bytes > 0);
     assert_true(level.server_memory_bytes > 0);
     sampler_begin_hold(NULL, 0);
-    assert_true(sampler_has_held(NULL));
+    assert_true(sampler_hold_has_sample(NULL));
     sampler_end_hold(NULL, &level);
     recorder_destroy(recorder);
 }

@@ -68,7 +68,7 @@ TEST_BETWEEN(test_a_sweep, make_folder, remove_folder)
     error_clear(&error);
     char name[64];
     snprintf(name, sizeof name, "%s//", folder);
-    assert_true(saved_is_there(name, "sweep.json"));
+    assert_true(saved_has_file(name, "sweep.json"));
     assert_int_equal(saved_sweep_read(&sweep, name, &error), STATUS_OK);
     assert_string_equal(sweep.folder, folder);
     assert_int_equal(sweep.run_count, 4);

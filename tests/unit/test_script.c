@@ -575,7 +575,7 @@ TEST(test_draws_repeat)
     assert_int_equal(script_try(first, 0, 9, &error), SCRIPT_DONE);
     assert_string_equal(logs[0].text, once);
     assert_int_equal(counter_known(script->counters[0]), 100);
-    script_settle(first);
+    script_transaction_ended(first);
     assert_int_equal(counter_known(script->counters[0]), 101);
     logs[0].text[0] = '\0';
     assert_int_equal(script_try(first, 0, 10, &error), SCRIPT_DONE);

@@ -321,7 +321,7 @@ TEST(test_dropped_sessions)
     r->rows.in_doubt = 40;
     r->rows.not_sent = 60;
     r->verification.rows_after = 925;
-    verification_settle(&r->verification, &r->rows);
+    verification_evaluate(&r->verification, &r->rows);
     add_cause(r, CAUSE_APPEND, "killed");
     expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SHORT, "killed");
     assert_int_equal(r->verification.lost, 0);
@@ -423,7 +423,7 @@ TEST(test_lost_rows_weigh_more_than_refused_sessions)
     r->rows.acknowledged = 900;
     r->rows.not_sent = 100;
     r->verification.rows_after = 900;
-    verification_settle(&r->verification, &r->rows);
+    verification_evaluate(&r->verification, &r->rows);
     expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SHORT, "5 acknowledged rows are lost");
     free(r);
 }
@@ -459,7 +459,7 @@ TEST(test_table_that_shrank)
 {
     struct result *r = make_good();
     r->verification.rows_after = 3;
-    verification_settle(&r->verification, &r->rows);
+    verification_evaluate(&r->verification, &r->rows);
     expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SHORT,
            "at least 997 acknowledged rows are lost, and the table has fewer rows");
     assert_string_equal(r->verdict_reason, r->exit_reason);
@@ -471,7 +471,7 @@ TEST(test_table_that_shrank)
     r->row_verification.state = VERIFICATION_NONE;
     r->verification.rows_before = 5000;
     r->verification.rows_after = 4999;
-    verification_settle(&r->verification, &r->rows);
+    verification_evaluate(&r->verification, &r->rows);
     expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SHORT, "this run's rows cannot be verified");
     free(r);
 }
@@ -480,15 +480,15 @@ TEST(test_rows_that_a_count_cannot_distinguish)
 {
     struct result *r = make_good();
     r->verification.rows_after = 1002;
-    verification_settle(&r->verification, &r->rows);
+    verification_evaluate(&r->verification, &r->rows);
     expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SHORT, "up to 3 acknowledged rows are lost");
     r->verification.rows_before = 900;
     r->verification.rows_after = 920;
-    verification_settle(&r->verification, &r->rows);
+    verification_evaluate(&r->verification, &r->rows);
     expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SHORT, "80 to 980 acknowledged rows are lost");
     r->rows.acknowledged = 15;
     r->rows.rejected = 985;
-    verification_settle(&r->verification, &r->rows);
+    verification_evaluate(&r->verification, &r->rows);
     assert_int_equal(r->verification.rejected_arrived, 5);
     assert_int_equal(result_surplus(r), 0);
     free(r);
@@ -563,7 +563,7 @@ TEST(test_rates)
 TEST(test_a_setting_that_was_changed)
 {
     struct result *r = make_good();
-    assert_true(result_make_tables(r, 1, 1, false));
+    assert_true(result_allocate_tables(r, 1, 1, false));
     struct host_result *host = &r->hosts[0];
     struct server_setting *before = &host->settings.entries[0],
                           *after = &host->settings_changed.entries[0];
@@ -743,7 +743,7 @@ TEST(test_no_row_was_acknowledged)
     r->rows = (struct row_ledger){0};
     memset(r->problems, 0, sizeof r->problems);
     result_add_problem(r, PROBLEM_FILES, EXIT_CODE_CLIENT_LIMIT, "the disk is full");
-    result_conclude(r);
+    result_set_exit(r);
     assert_string_equal(r->exit_reason, "the disk is full");
     free(r);
 }
@@ -756,7 +756,7 @@ TEST(test_files_are_short)
     expect(r, &context, VERDICT_VALID, EXIT_CODE_OK, "every row was acknowledged");
     result_add_problem(r, PROBLEM_FILES, EXIT_CODE_CLIENT_LIMIT, "files are short: io.csv: full");
     for (int i = 0; i < 2; i++) {
-        result_conclude(r);
+        result_set_exit(r);
         assert_int_equal(r->verdict, VERDICT_DEGRADED);
         assert_string_equal(r->verdict_reason, "files are short: io.csv: full; every row was "
                                                "acknowledged, and the table grew by as many");
@@ -767,7 +767,7 @@ TEST(test_files_are_short)
     r->rows.rejected++;
     result_judge(r, &context);
     result_add_problem(r, PROBLEM_FILES, EXIT_CODE_CLIENT_LIMIT, "files are short");
-    result_conclude(r);
+    result_set_exit(r);
     assert_string_equal(r->verdict_reason, "999 of 1,000 rows were acknowledged");
     free(r);
 }
@@ -852,24 +852,24 @@ TEST(test_problems)
     struct result *result = make_good();
     result_add_problem(result, PROBLEM_JUNIT, EXIT_CODE_CLIENT_LIMIT, "no %s", "junit");
     result_add_problem(result, PROBLEM_JUNIT, EXIT_CODE_CLIENT_LIMIT, "again");
-    result_conclude(result);
+    result_set_exit(result);
     assert_int_equal(result->exit_code, EXIT_CODE_CLIENT_LIMIT);
     assert_string_equal(result->exit_reason, "all rows were acknowledged, but no junit");
     result->rows.acknowledged--; /* as in a search that held although rows were rejected */
     result->rows.rejected++;
-    result_conclude(result);
+    result_set_exit(result);
     assert_string_equal(result->exit_reason, "no junit");
     result_add_problem(result, PROBLEM_EXPECTATION, EXIT_CODE_EXPECTATION, "too slow");
-    result_conclude(result);
+    result_set_exit(result);
     assert_int_equal(result->exit_code, EXIT_CODE_EXPECTATION);
     assert_string_equal(result->exit_reason, "too slow; also no junit");
     result_add_problem(result, PROBLEM_INTERRUPTED, EXIT_CODE_INTERRUPTED, "interrupted");
-    result_conclude(result);
+    result_set_exit(result);
     assert_int_equal(result->exit_code, EXIT_CODE_INTERRUPTED);
     assert_string_equal(result->exit_reason, "interrupted; also too slow; also no junit");
     /* a late signal does not hide the outcome of the run */
     result_add_problem(result, PROBLEM_RUN, EXIT_CODE_SHORT, "3 acknowledged rows are lost");
-    result_conclude(result);
+    result_set_exit(result);
     assert_int_equal(result->exit_code, EXIT_CODE_SHORT);
     assert_string_equal(result->exit_reason, "3 acknowledged rows are lost; also interrupted; also "
                                              "too slow; also no junit");
@@ -877,7 +877,7 @@ TEST(test_problems)
     memset(line, 'x', sizeof line - 1);
     line[sizeof line - 1] = '\0';
     result_add_problem(result, PROBLEM_FILES, EXIT_CODE_CLIENT_LIMIT, "%s", line);
-    result_conclude(result);
+    result_set_exit(result);
     assert_int_equal(strlen(result->exit_reason), sizeof result->exit_reason - 1);
     assert_string_equal(result->exit_reason + sizeof result->exit_reason - sizeof "...", "...");
     free(result);
@@ -903,7 +903,7 @@ TEST(test_hosts_are_joined)
     };
     static const uint64_t counters[RECORDER_COUNTERS] = {[RECORDER_ROWS_ACKNOWLEDGED] = 100};
     struct result *r = make_good();
-    assert_true(result_make_tables(r, 2, 1, false));
+    assert_true(result_allocate_tables(r, 2, 1, false));
     struct host_result *hosts = r->hosts;
     struct verification view = {.state = VERIFICATION_NONE};
     for (size_t i = 0; i < 2; i++) {
