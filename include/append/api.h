@@ -1,16 +1,16 @@
-/* What the headers of this folder, the contract of adapters, have in common. */
+/* Common to the headers of this folder, which are the adapter contract. */
 #ifndef APPEND_API_H
 #define APPEND_API_H
 
-/* The version of the contract: of what these headers declare and what that means. Raised by each
- * change with which an adapter that was built before would not work. */
+/* The version of the contract: the declarations of these headers and their meaning. Every change
+ * that breaks an adapter built before raises it. */
 enum {
     ADAPTER_ABI = 1
 };
 
-/* Stands after a prototype. The program exports the function, and to the linker its name is
- * append_NAME: no function of a client library takes its place, nor it theirs. The build exports
- * what is marked (cmake/AppendAdapters.cmake), and nothing else. */
+/* Marks a prototype. The program exports the function under the linker name append_NAME, so that it
+ * cannot clash with a function of a client library. The build exports the marked functions
+ * (cmake/AppendAdapters.cmake) and no others. */
 #define APPEND_API(name) __asm__("append_" #name)
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * Rows as adapters see them: a table's columns, and batches of values in column arrays.
  *
- * Batches are borrowed: an adapter may read them until its call returns and keeps no pointer.
- * A struct table is filled once during set-up and read-only afterwards, by any thread.
+ * Batches are borrowed: an adapter may read a batch until its call returns and keeps no pointer to
+ * it. A struct table is filled once during set-up; afterwards it is read-only, for any thread.
  */
 #ifndef APPEND_ROW_H
 #define APPEND_ROW_H
@@ -17,12 +17,12 @@
 enum {
     ROW_NAME_BYTES = 260, /* longest identifier with its terminator */
     ROW_TYPE_NAME_BYTES = 80,
-    ROW_BATCH_MAX = 256, /* most rows in one batch */
+    ROW_BATCH_MAX = 256, /* most rows in a batch */
     ROW_COLUMNS_MAX = 1600,
 };
 
-/* Each type: its name, the member of union column_values that holds its values, what sort of
- * thing these are, and what stands in brackets after the name where a script declares a column. */
+/* The column types. Each entry: name, the member of union column_values that holds the values, the
+ * sort of value, and what a script may write in brackets after the name. */
 #define COLUMN_TYPES(X)                                                                            \
     X(BOOL, "bool", boolean, NUMBER, NOTHING) /* 0 or 1 */                                         \
     X(INT16, "int16", int16, NUMBER, NOTHING)                                                      \
@@ -51,10 +51,10 @@ enum column_type {
     COLUMN_TYPE_COUNT,
 };
 
-/* What each type is, by its number. */
+/* The properties of a type; column_kinds is indexed by enum column_type. */
 struct column_kind {
     const char *name;
-    size_t bytes; /* of one array element; the element of a text is its struct */
+    size_t bytes; /* of one array element; for text, the size of its struct */
     enum {
         COLUMN_IS_OTHER,
         COLUMN_IS_NUMBER,
@@ -63,7 +63,7 @@ struct column_kind {
         COLUMN_IS_ADDRESS,
     } is;
     enum {
-        COLUMN_TAKES_UNKNOWN, /* scripts do not know the type */
+        COLUMN_TAKES_UNKNOWN, /* scripts cannot use the type */
         COLUMN_TAKES_NOTHING,
         COLUMN_TAKES_SIZE, /* text or text(20) */
         COLUMN_TAKES_DIGITS,
@@ -76,26 +76,26 @@ struct column {
     char name[ROW_NAME_BYTES];
     char type_name[ROW_TYPE_NAME_BYTES]; /* as the database writes it, for messages */
     enum column_type type;
-    uint32_t size;        /* longest text in characters or bytes; 0 = no limit */
-    uint8_t precision;    /* COLUMN_DECIMAL: digits in all; 0 = no limit */
-    uint8_t scale;        /* COLUMN_DECIMAL: digits behind the point; COLUMN_TIME and TIMESTAMP: the
-                             same of a second, where the adapter asks */
-    uint32_t native_type; /* the adapter's own number for the type (PostgreSQL: its OID) */
+    uint32_t size;     /* longest text in characters or bytes; 0 = no limit */
+    uint8_t precision; /* COLUMN_DECIMAL: total digits; 0 = no limit */
+    uint8_t scale;     /* COLUMN_DECIMAL: digits after the point; COLUMN_TIME and COLUMN_TIMESTAMP:
+                          digits of a second's fraction, where the adapter queries them */
+    uint32_t native_type; /* the adapter's own number of the type (PostgreSQL: its OID) */
     bool is_nullable;
-    bool is_unique;    /* alone it is a primary key or unique index: values must differ */
-    bool has_default;  /* the database fills it when it is left out of the statement */
-    bool is_generated; /* the database computes it; it cannot be written */
+    bool is_unique;    /* the column alone is a primary key or unique index: values must differ */
+    bool has_default;  /* the database fills the column when a statement leaves it out */
+    bool is_generated; /* the database computes the column; it cannot be written */
 };
 
 struct table {
     char name[ROW_NAME_BYTES];        /* as the user wrote it, unquoted */
     char engine[ROW_TYPE_NAME_BYTES]; /* storage engine; "" where there is only one */
-    bool is_missing; /* its first row makes it: the columns are those that append gives it */
+    bool is_missing; /* the first row creates the table, with the columns that append declares */
     size_t column_count;
     struct column *columns; /* owned: table_fini frees it */
 };
 
-/* Prepares an empty table. Fails with ERROR_USAGE when the name is empty or too long. */
+/* Initialises an empty table. Fails with ERROR_USAGE when the name is empty or too long. */
 enum status table_init(struct table *table, const char *name, struct error *error)
     APPEND_API(table_init);
 
@@ -103,7 +103,7 @@ enum status table_init(struct table *table, const char *name, struct error *erro
 enum status table_add_column(struct table *table, const struct column *column, struct error *error)
     APPEND_API(table_add_column);
 
-/* Frees what the table owns. Takes NULL and a table that was zeroed or freed before. */
+/* Frees the table's memory. Accepts NULL and a table that is zeroed or already freed. */
 void table_fini(struct table *table) APPEND_API(table_fini);
 
 struct text_value {
@@ -111,7 +111,7 @@ struct text_value {
     uint32_t length;   /* bytes */
 };
 
-/* One array of batch.row_count values; column.type says which member is valid. */
+/* An array of batch.row_count values; column.type says which member is valid. */
 union column_values {
     const void *any;
     const uint8_t *boolean;
@@ -128,7 +128,7 @@ union column_values {
 
 struct column_data {
     union column_values values;
-    const uint8_t *is_null; /* 1 = NULL, an entry a row; NULL pointer = no row is NULL */
+    const uint8_t *is_null; /* one entry a row, 1 = NULL; NULL pointer = no row is NULL */
 };
 
 struct batch {
@@ -137,7 +137,8 @@ struct batch {
     const struct column_data *columns; /* table->column_count entries, in the table's order */
 };
 
-/* Bytes of all values, as the arrays above hold them; of a text its own. NULL has none. */
+/* Returns the bytes of all values, as the arrays above hold them; for text, the bytes of the text
+ * itself. NULL values count 0 bytes. */
 uint64_t batch_bytes(const struct batch *batch) APPEND_API(batch_bytes);
 
 #endif

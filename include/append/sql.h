@@ -1,5 +1,5 @@
-/* SQL of users, split into statements, and the parameters in it: for adapters whose databases take
- * one statement at a time, or none with ?. */
+/* Splits users' SQL into statements and finds their parameters: for adapters whose databases take
+ * one statement at a time or do not know the placeholder ?. */
 #ifndef APPEND_SQL_H
 #define APPEND_SQL_H
 
@@ -16,33 +16,35 @@ enum sql_script_kind {
     SQL_SCRIPT_ROLLBACK, /* of the whole transaction, not to a savepoint */
 };
 
-/* What a dialect has beyond 'it''s', E'it\'s', $$it's$$ and the comments of SQL; or-ed. */
+/* Syntax that a dialect has in addition to 'it''s', E'it\'s', $$it's$$ and SQL's comments;
+ * or-ed. */
 enum sql_lexis {
-    SQL_BACKSLASHES = 1, /* a backslash keeps the next quote within its text: 'it\'s' */
+    SQL_BACKSLASHES = 1, /* a backslash escapes a quote within a text: 'it\'s' */
     SQL_HASHES = 2,      /* # begins a comment */
 };
 
-/* Returns the enum sql_lexis flags of a dialect by its name ("mariadb"); 0 for an unknown one. */
+/* Returns the enum sql_lexis flags of the dialect with this name ("mariadb"); 0 if it is
+ * unknown. */
 unsigned sql_lexis_of(const char *dialect) APPEND_API(sql_lexis_of);
 
-/* SQL of the user's, split into statements: many drivers take one at a time, and some ignore the
- * rest without a word. Begins as {.rest = sql, .lexis = …}. */
+/* A user's SQL, split into statements: many drivers take one statement at a time, and some silently
+ * ignore the rest. Initialise it as {.rest = sql, .lexis = …}. */
 struct sql_script {
     const char *rest;
     unsigned lexis;
-    struct buffer statement; /* the current one, without its semicolon; the caller's to end */
+    struct buffer statement; /* the current statement without its semicolon; the caller frees it */
     enum sql_script_kind kind;
 };
 
-/* The first ? outside quotes and comments, or the end of the text. */
+/* Returns the first ? outside quotes and comments, or the end of the text. */
 const char *sql_script_find_parameter(const char *sql, unsigned lexis)
     APPEND_API(sql_script_find_parameter);
 
-/* How many ? there are outside quotes and comments. */
+/* Counts the ? outside quotes and comments. */
 size_t sql_script_count_parameters(const char *sql, unsigned lexis)
     APPEND_API(sql_script_count_parameters);
 
-/* Goes to the next statement that is not empty; false at the end. */
+/* Advances to the next non-empty statement; false at the end. */
 bool sql_script_next(struct sql_script *script) APPEND_API(sql_script_next);
 
 #endif

@@ -1,4 +1,4 @@
-/* The parameters of a target's URL, target.query. */
+/* The parameters of a target's URL (target.query). */
 #ifndef APPEND_URL_H
 #define APPEND_URL_H
 
@@ -13,11 +13,11 @@ enum {
 
 struct url_parameter {
     char key[URL_KEY_BYTES];
-    char value[URL_VALUE_BYTES]; /* "" when there is no '=' */
+    char value[URL_VALUE_BYTES]; /* "" without a '=' */
 };
 
-/* Takes the next parameter off *rest, decoded; empty ones are passed over. *is_good is false when
- * it is too long or badly encoded. Returns false at the end (and for NULL). */
+/* Takes the next parameter from *rest and decodes it; skips empty parameters. *is_good is set to
+ * false when the parameter is too long or badly encoded. Returns false at the end and for NULL. */
 bool url_query_next(const char **rest, struct url_parameter *parameter, bool *is_good)
     APPEND_API(url_query_next);
 

@@ -1,5 +1,5 @@
 /*
- * Values of columns as text: for databases that take, or keep, numbers, times and addresses so.
+ * Column values as text, for databases that receive or store numbers, times and addresses as text.
  */
 #ifndef APPEND_VALUE_TEXT_H
 #define APPEND_VALUE_TEXT_H
@@ -16,39 +16,42 @@ enum {
     VALUE_DECIMAL_SCALE_MAX = 40,
 };
 
-/* A moment taken apart, UTC. */
+/* A point in time as calendar fields, UTC. */
 struct civil_time {
-    int64_t year; /* of the proleptic Gregorian calendar; 0 is 1 BC */
+    int64_t year; /* proleptic Gregorian calendar; 0 is 1 BC */
     unsigned month, day, hour, minute, second;
     uint32_t nanosecond;
 };
 
-/* COLUMN_DATE, COLUMN_TIME or COLUMN_TIMESTAMP; what the type does not have is 0. By eras of 400
- * years that begin on 1 March (H. Hinnant, "chrono-Compatible Low-Level Date Algorithms"). */
+/* Converts a COLUMN_DATE, COLUMN_TIME or COLUMN_TIMESTAMP; fields that the type does not have are
+ * 0. Counts in eras of 400 years that begin on 1 March (H. Hinnant, "chrono-Compatible Low-Level
+ * Date Algorithms"). */
 void civil_time_of(const struct column *column, union column_values values, size_t row,
                    struct civil_time *time) APPEND_API(civil_time_of);
 
-/* Writes any type but text, bytes and JSON: BOOL as 1 or 0, numbers as C reads them, FLOAT32 and
- * FLOAT64 as the shortest text that is read back as the same number, in the locale "C", the others
- * in the ISO 8601 or usual form, times with `digits` (0 to 9) of their fraction, the rest cut off.
- * Returns the bytes written, at most VALUE_TEXT_BYTES, not terminated; 0 for other types. */
+/* Writes a value of any type except text, bytes and JSON. BOOL is 1 or 0. Numbers have C's syntax;
+ * FLOAT32 and FLOAT64 are the shortest text that reads back as the same number, in the locale "C".
+ * The other types use ISO 8601 or their usual form; times have `digits` (0 to 9) digits of their
+ * fraction, the rest is cut off. Returns the bytes written, at most VALUE_TEXT_BYTES, not
+ * terminated; 0 for text, bytes and JSON. */
 size_t value_text_write(char *out, const struct column *column, union column_values values,
                         size_t row, unsigned digits) APPEND_API(value_text_write);
 
-/* The same of one number; an integer takes 20 bytes at most. */
+/* Write one number like value_text_write; an integer takes at most 20 bytes. */
 size_t value_text_integer(char *out, int64_t value) APPEND_API(value_text_integer);
 size_t value_text_real(char *out, double value, bool is_float) APPEND_API(value_text_real);
 
-/* Writes one word, of the form that value_text_write gives or a usual one, as the column's type
- * holds it; a text is borrowed. False: the column cannot hold it. */
+/* Parses `word`, in the form that value_text_write writes or another usual form, and stores the
+ * value in *out as the column's type holds it. Text is borrowed. False: the column cannot hold the
+ * value. */
 bool value_text_read(const struct column *column, struct text_value word, void *out)
     APPEND_API(value_text_read);
 
-/* Whether a text is short enough for its column. */
+/* Returns true when a text is short enough for its column. */
 bool value_text_fits(const struct column *column, struct text_value text)
     APPEND_API(value_text_fits);
 
-/* Stores a whole number as the type holds it. False: it does not fit. */
+/* Stores an integer as `type` holds it. False: it does not fit. */
 static inline bool value_store_integer(enum column_type type, int64_t number, void *out)
 {
     switch (column_kinds[type].bytes) {
@@ -67,7 +70,7 @@ static inline bool value_store_integer(enum column_type type, int64_t number, vo
 /* 10^0 to 10^19. */
 extern const uint64_t value_powers_of_ten[20] APPEND_API(value_powers_of_ten);
 
-/* The integers of a COLUMN_DECIMAL are below it. */
+/* Returns the limit of a COLUMN_DECIMAL: its unscaled integers are smaller. */
 int64_t value_decimal_limit(const struct column *column) APPEND_API(value_decimal_limit);
 
 #endif
