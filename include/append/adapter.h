@@ -150,7 +150,8 @@ struct storage_words {
     bool works_there;         /* the folder is the server process's working directory */
     const char *const *sizes; /* bytes of the table with its indexes, one number; the first query
                                  that returns a number counts; NULL-terminated */
-    const char *right; /* privilege that is missing when no query returns a number; NULL: unknown */
+    const char *right;        /* note for the user when the server refuses the queries: it names the
+                                 missing privilege; NULL: unknown */
     const char *counters; /* names and numbers: the server's counts of its writes and syncs; NULL:
                              the server does not count them */
 };

@@ -1,7 +1,7 @@
 /*
- * What databases say, whichever client library brings it: the meaning of their errors, their
- * catalogues, their limits on sessions. A dialect knows no library: it is given words and numbers,
- * and asks through adapter.run. Const; any thread.
+ * Facts about databases that do not depend on the client library: the meaning of their errors,
+ * their catalogues, their limits on sessions. A dialect uses no client library: it receives texts
+ * and numbers and runs its queries through adapter.run. Const; any thread.
  */
 #ifndef ADAPTERS_DIALECT_H
 #define ADAPTERS_DIALECT_H
@@ -14,12 +14,12 @@
 #include "append/client_socket.h"
 #include "base/text.h"
 
-/* A failed call, as far as the client library tells. */
+/* A failed call, as the client library reports it. */
 struct dialect_failure {
-    bool is_connecting;   /* it was a connect: then nothing is REJECTED */
-    int number;           /* the database's own; 0 = none */
-    const char *sqlstate; /* "" = none */
-    const char *text;     /* the server's words */
+    bool is_connecting;   /* the call was a connect, which is never REJECTED */
+    int number;           /* the database's own error number; 0 = unknown */
+    const char *sqlstate; /* "" = unknown */
+    const char *text;     /* the server's message */
 };
 
 struct dialect_meaning {
@@ -28,37 +28,38 @@ struct dialect_meaning {
     const char *limit; /* see error.limit */
 };
 
-/* Who asks a catalogue. */
+/* The connection whose catalogue is queried, and what to know about its session. */
 struct dialect_asker {
     const struct adapter *adapter;
     struct adapter_conn *conn;
-    const char *schema;      /* that the target names, or NULL */
+    const char *schema;      /* as named by the target; may be NULL */
     const char *user;        /* for messages */
     bool prepares;           /* each session keeps one prepared statement on the server */
-    bool has_prepared;       /* this one does already */
-    unsigned statements;     /* that each session keeps prepared beside it */
-    unsigned has_statements; /* of those, this one */
+    bool has_prepared;       /* this session has already prepared that statement */
+    unsigned statements;     /* other statements that each session keeps prepared */
+    unsigned has_statements; /* how many of them this session has already prepared */
 
-    struct server_facts *facts; /* describe adds what it learns; NULL: not wanted */
+    struct server_facts *facts; /* describe fills it; NULL: not wanted */
 };
 
 struct dialect {
     const char *name; /* of the database, as in connection_info.dialect */
 
-    /* False: it is not known here what the failure means. */
+    /* Classifies a failure. False: its meaning is unknown, and *meaning is unchanged. */
     bool (*explain)(const struct dialect_failure *failure, struct dialect_meaning *meaning);
 
-    /* Writes the server's words without what differs from row to row, so that equal causes have
-     * equal texts, and behind them what can be done. `user` as in struct dialect_asker. */
+    /* Writes the server's message without the parts that differ from row to row, so that equal
+     * causes have equal texts, followed by advice if there is any. `user` as in struct
+     * dialect_asker. */
     void (*write_text)(const struct dialect_failure *failure, const char *user, char *text,
                        size_t size);
 
-    /* See adapter.describe. column.native_type is what the native adapter takes it for. */
+    /* Implements adapter.describe. column.native_type is the type as the native adapter sees it. */
     enum status (*describe)(const struct dialect_asker *asker, const char *table_name,
                             struct table *table, struct error *error);
 
-    /* Optional. Adds to *limits, which holds a version or nothing, the limits that apply to this
-     * user. Needs no rights beyond connecting. */
+    /* Optional. Adds the limits that apply to this user to *limits, which contains nothing but
+     * perhaps a version. Needs no privilege except to connect. */
     enum status (*limits)(const struct dialect_asker *asker, struct server_limits *limits,
                           struct error *error);
 
@@ -73,13 +74,13 @@ struct dialect {
 };
 
 extern const struct dialect dialect_postgresql;
-extern const struct dialect dialect_mysql; /* MariaDB, MySQL and their kin */
+extern const struct dialect dialect_mysql; /* MariaDB, MySQL and compatible servers */
 extern const struct dialect dialect_singlestore;
 extern const struct dialect dialect_sqlite;
 extern const struct dialect dialect_clickhouse;
 
-/* PostgreSQL: column.native_type is the number of the type in the catalogue, fixed for ever
- * (pg_type.dat). Those that matter beyond their enum column_type: */
+/* PostgreSQL: column.native_type is the type's number in the catalogue, which never changes
+ * (pg_type.dat). The numbers that the adapters need besides enum column_type: */
 enum postgresql_type {
     POSTGRESQL_NAME = 19,
     POSTGRESQL_JSON = 114,
@@ -88,119 +89,122 @@ enum postgresql_type {
     POSTGRESQL_JSONB = 3802,
 };
 
-/* MariaDB, MySQL: column.native_type, what there is to know of a type beyond its enum column_type.
- */
+/* MariaDB, MySQL: column.native_type, details of a type besides enum column_type. */
 enum mysql_type {
     MYSQL_NATIVE_OTHER,
-    MYSQL_NATIVE_TIMESTAMP, /* read in the session's time zone, unlike datetime */
-    MYSQL_NATIVE_TEXT,      /* addresses and UUIDs written out in a column of text */
+    MYSQL_NATIVE_TIMESTAMP, /* converted to the session's time zone, unlike datetime */
+    MYSQL_NATIVE_TEXT,      /* addresses and UUIDs in a text column */
 };
 
-/* Bytes of any kind, not text: addresses and UUIDs, too, unless a column of text holds them. */
+/* Returns true for columns of bytes, not text; also for addresses and UUIDs outside text
+ * columns. */
 bool dialect_mysql_is_binary(const struct column *column);
 
-/* ClickHouse: how a value is written in its format RowBinary. */
+/* ClickHouse: the encoding of a value in the format RowBinary. */
 enum clickhouse_wire {
-    CLICKHOUSE_NONE, /* not known: as text only */
+    CLICKHOUSE_NONE, /* unknown: only as text */
     CLICKHOUSE_INT,
     CLICKHOUSE_UINT,
     CLICKHOUSE_FLOAT,
     CLICKHOUSE_STRING,
     CLICKHOUSE_FIXED,
     CLICKHOUSE_UUID,
-    CLICKHOUSE_IP4, /* as CLICKHOUSE_UINT, CLICKHOUSE_FIXED, but for their text */
+    CLICKHOUSE_IP4, /* like CLICKHOUSE_UINT and CLICKHOUSE_FIXED, but with their own text form */
     CLICKHOUSE_IP6,
 };
 
-/* column.native_type: the wire, and the bytes of a value; 0: no form in RowBinary is known. */
+/* column.native_type: the encoding and the bytes of a value; 0: no encoding in RowBinary is
+ * known. */
 #define CLICKHOUSE_NATIVE(wire, width) ((uint32_t)(wire) << 24 | (uint32_t)(width))
 #define CLICKHOUSE_WIRE(native) ((enum clickhouse_wire)((native) >> 24))
 #define CLICKHOUSE_WIDTH(native) ((native)&0xffffff)
 
-/* As in struct connection_info, of a server of this version: "18.16.1". */
+/* connection_info.lacks for a server of this version ("18.16.1"). */
 const struct lack *dialect_clickhouse_lacks(const char *version);
 
-/* declare_column for servers that are of MariaDB 10.10 or later: they have types for addresses and
- * UUIDs. */
+/* Implements declare_column for MariaDB 10.10 or later, which has types for addresses and UUIDs. */
 bool dialect_mariadb_declare(const struct column *column, bool is_numbered, char *text,
                              size_t size);
 
-/* True when a statement of append's own was refused in a way in which no PostgreSQL refuses it: the
- * server only speaks its protocol. */
+/* Returns true when one of append's own statements failed in a way in which PostgreSQL never fails:
+ * the server only speaks PostgreSQL's protocol. */
 bool dialect_postgresql_is_foreign(const struct error *failure);
 
-/* What a question to PostgreSQL's catalogue came to: where a foreign server refused it, *error says
- * so, and what was asked; `what` follows "asked". */
-enum status dialect_postgresql_foreign(enum status status, const char *what, struct error *error);
+/* Returns the status of a query to PostgreSQL's catalogue. If a foreign server refused the query,
+ * *error says so and names the query; `query` follows "the query". */
+enum status dialect_postgresql_foreign(enum status status, const char *query, struct error *error);
 
-/* Whether these bytes are PostgreSQL's answer to a question for TLS. */
+/* Checks whether these bytes are PostgreSQL's answer to a TLS request. */
 enum probe_answer dialect_postgresql_judge(const unsigned char *answer, size_t length);
 
-/* The rows of a query for columns. */
+/* How to read the rows of a query for columns. */
 struct dialect_columns {
     size_t fields;                                                 /* cells of a row */
-    void (*read)(struct column *column, const struct cell *cells); /* into a zeroed column */
+    void (*read)(struct column *column, const struct cell *cells); /* fills a zeroed column */
 };
 
-/* The first cells of such a row, where a query has them in this order: name, declared type, is
- * required, has a default, is generated, is unique. */
+/* Reads the first cells of such a row, for queries that return in this order: name, declared type,
+ * is required, has a default, is generated, is unique. */
 enum {
     DIALECT_COMMON_FIELDS = 6
 };
 void dialect_read_common(struct column *column, const struct cell *cells);
 
-/* The type of a name that databases declare columns by ("varchar", "json text"), lower case;
- * COLUMN_UNSUPPORTED: a name that is not known. */
+/* Returns the type for a lower-case type name that databases use ("varchar", "json text");
+ * COLUMN_UNSUPPORTED: unknown name. */
 enum column_type dialect_type_of(const char *name);
 
-/* Splits `DECIMAL (10,2)` into "decimal" and its numbers; returns how many there are, 0 to 2. */
+/* Splits `DECIMAL (10,2)` into "decimal" and its numbers; returns how many numbers were found, 0 to
+ * 2. */
 int dialect_split_type(const char *declared, char *name, size_t size, unsigned long numbers[2]);
 
-/* Adds the columns that `sql` returns for the name of the table. */
+/* Adds the columns that `sql` returns for the table's name. */
 enum status dialect_read_columns(const struct dialect_asker *asker, const char *sql,
                                  const struct dialect_columns *columns, struct table *table,
                                  struct error *error);
 
-/* Adds a limit; NULL when there is no room for one more. */
+/* Adds a limit; returns NULL when *limits is full. */
 struct session_limit *dialect_add_limit(struct server_limits *limits, const char *name,
                                         int64_t allowed, int64_t used);
 
 /*
- * What adapters share.
+ * Helpers that adapters share.
  */
 
-/* Records a failure that means this; returns its status. */
+/* Records a failure with this meaning; returns the meaning's status. */
 enum status dialect_record(const struct dialect_meaning *meaning,
                            const struct dialect_failure *failure, const char *text,
                            struct error *error);
 
-/* Tells how the dialect makes tables. */
+/* Fills the members of *info that the dialect defines. */
 void dialect_inspect(const struct dialect *dialect, struct connection_info *info);
 
-/* As adapter.describe and adapter.server_limits, for adapters whose dialect needs only the
+/* Implement adapter.describe and adapter.server_limits for adapters whose dialect needs only the
  * connection. */
 enum status dialect_describe(const struct adapter *adapter, struct adapter_conn *conn,
                              const char *table_name, struct table *table, struct error *error);
 enum status dialect_server_limits(const struct adapter *adapter, struct adapter_conn *conn,
                                   struct server_limits *limits, struct error *error);
 
-/* Records that this program has no memory: FATAL. */
+/* Records that memory is exhausted; returns FATAL. */
 enum status dialect_memory_error(struct error *error);
 
-/* Adds '12:4711', '13:4712', ...: number and port of each; `no_port` is how the server writes none.
- */
+/* Adds '12:4711', '13:4712', ...: number and port of each session; `no_port` is written when the
+ * port is unknown. */
 void dialect_add_sessions(struct buffer *sql, const struct session_name *names, size_t count,
                           int no_port);
 
-/* Whether a statement that is to be prepared has as many ? as types for them; no: FATAL. */
+/* Checks that a statement to be prepared has as many ? (`marks`) as declared types; FATAL if
+ * not. */
 enum status dialect_check_parameters(const struct statement *statement, size_t marks,
                                      struct error *error);
 
-/* What the user's SQL, which came to `status`, comes to because it leaves a transaction open. */
+/* Returns the status of a user's SQL that leaves a transaction open: `status`, or FATAL if it
+ * succeeded. */
 enum status dialect_refuse_transaction(enum status status, struct error *error);
 
-/* The status of a statement that came to `status` within begin … commit; is_open: the transaction
- * goes on. FATAL after one that ended it, unless it failed. */
+/* Returns the status of a statement between begin and commit: FATAL if the statement succeeded but
+ * ended the transaction (not is_open), else `status`. */
 enum status dialect_check_transaction(enum status status, bool is_open, struct error *error);
 
 #endif

@@ -1,8 +1,9 @@
 /*
- * ClickHouse: what its error codes mean, its types and its catalogue.
+ * ClickHouse: the meaning of its error codes, its types and its catalogue.
  *
- * Versions differ in their types, so that the tables that append makes have those of all of them: a
- * column's comment tells what is in it ('ipv4' for a UInt32, 'varchar(128)' for a String).
+ * The types differ between versions, so the tables that append creates use types that all versions
+ * have: a column's comment names the actual type ('ipv4' for a UInt32, 'varchar(128)' for a
+ * String).
  */
 #include <stdio.h>
 #include <string.h>
@@ -26,12 +27,13 @@ static const struct {
     {{STATUS_FATAL, ERROR_NOT_FOUND, NULL}, {10, 16, 47, 60, 81}},
     {{STATUS_FATAL, ERROR_READ_ONLY, NULL}, {164, 242}},
     {{STATUS_FATAL, ERROR_USAGE, NULL}, {36, 42, 44, 45, 50, 56, 115, 119}},
-    /* too many parts, too many simultaneous queries, in all or of this user: nothing was stored */
+    /* too many parts, too many simultaneous queries, in total or of this user: nothing was
+     * stored */
     {{STATUS_REJECTED, ERROR_BUSY, NULL}, {202, 203, 252, 285}},
     {{STATUS_REJECTED, ERROR_TIMEOUT, NULL}, {159, 160}},
     {{STATUS_REJECTED, ERROR_DATA, NULL},
      {6, 26, 27, 33, 38, 41, 53, 69, 70, 72, 117, 131, 321, 349, 469}},
-    {{STATUS_LOST, ERROR_CONNECTION, NULL}, {319}}, /* whether it was inserted is not known */
+    {{STATUS_LOST, ERROR_CONNECTION, NULL}, {319}}, /* unknown whether the rows were inserted */
 };
 
 static bool explain(const struct dialect_failure *failure, struct dialect_meaning *meaning)
@@ -49,7 +51,7 @@ static bool explain(const struct dialect_failure *failure, struct dialect_meanin
 static void write_text(const struct dialect_failure *failure, const char *user, char *text,
                        size_t size)
 {
-    /* behind these comes what differs from row to row, or says nothing */
+    /* what follows these texts differs from row to row or says nothing */
     static const char *const ends[] = {
         ", e.what()", " (version ", ". Expected one of", "Stack trace", ": would use", " before: ",
         " (at row ",  ": (at row ", ": elapsed",         "\n",          ". Merges are"};
@@ -60,7 +62,7 @@ static void write_text(const struct dialect_failure *failure, const char *user, 
         const char *end = strstr(words, ends[i]);
         kept = end != NULL && (size_t)(end - words) < kept ? (size_t)(end - words) : kept;
     }
-    /* "Too many parts (301)": as many as there are just now */
+    /* "Too many parts (301)": the current number */
     const char *const bracket = memchr(words, '(', kept);
     if (failure->number == CODE_TOO_MANY_PARTS && bracket != NULL) {
         kept = (size_t)(bracket - words);
@@ -71,8 +73,8 @@ static void write_text(const struct dialect_failure *failure, const char *user, 
     snprintf(text, size, "%.*s", (int)kept, words);
 }
 
-/* Types narrower than append's own are decimals that fit. UInt8 is what old versions have for
- * true and false. */
+/* Types that are narrower than append's own are decimals that fit. UInt8 is the boolean of old
+ * versions. */
 static const struct {
     const char *name;
     enum column_type type;
@@ -103,7 +105,7 @@ static const struct {
     {"ipv6", COLUMN_IP6, CLICKHOUSE_IP6, 16, 0},
 };
 
-/* What tables of scripts are made of; describe reads it back. */
+/* The types of scripts' tables; describe reads them back. */
 static const struct {
     const char *type, *comment;
 } declared[COLUMN_TYPE_COUNT] = {
@@ -116,6 +118,18 @@ static const struct {
     [COLUMN_TIMESTAMP] = {"DateTime", NULL}, [COLUMN_UUID] = {"UUID", NULL},
     [COLUMN_IP4] = {"UInt32", "ipv4"},       [COLUMN_IP6] = {"FixedString(16)", "ipv6"},
 };
+
+/* Returns the bytes of a decimal with this precision. */
+static uint32_t width_of_decimal(unsigned long precision)
+{
+    if (precision <= 9) {
+        return 4;
+    }
+    if (precision <= 18) {
+        return 8;
+    }
+    return precision <= 38 ? 16 : 32;
+}
 
 static void read_type(struct column *column, const char *comment)
 {
@@ -143,7 +157,7 @@ static void read_type(struct column *column, const char *comment)
         if (natives[i].wire == CLICKHOUSE_FIXED) {
             width = column->size = (uint32_t)numbers[0];
         } else if (width == 0 && column->type == COLUMN_DECIMAL) {
-            width = numbers[0] <= 9 ? 4 : numbers[0] <= 18 ? 8 : numbers[0] <= 38 ? 16 : 32;
+            width = width_of_decimal(numbers[0]);
             column->precision = (uint8_t)(numbers[0] < 18 ? numbers[0] : 18);
             column->scale = (uint8_t)(count > 1 ? numbers[1] : 0);
         } else if (column->type == COLUMN_TIMESTAMP) {
@@ -193,20 +207,20 @@ const struct lack *dialect_clickhouse_lacks(const char *version)
     };
     static const struct lack lacks[] = {
         {"delete", "ClickHouse has no DELETE before 22.8, only ALTER TABLE ... DELETE, which "
-                   "rewrites what it stores some time later"},
+                   "rewrites the stored data some time later"},
         {"update", "ClickHouse has no UPDATE before 25.7, only ALTER TABLE ... UPDATE, which "
-                   "rewrites what it stores some time later"},
-        {"create index", "ClickHouse has no CREATE INDEX that finds rows"},
-        {"create temporary", "each request to ClickHouse has a session of its own, with which its "
-                             "temporary tables end"},
+                   "rewrites the stored data some time later"},
+        {"create index", "ClickHouse has no secondary indexes that find rows"},
+        {"create temporary", "ClickHouse drops a temporary table at the end of the request that "
+                             "created it"},
         {0}};
     unsigned year_month[2] = {0};
     text_parse_two(version, '.', year_month);
     const unsigned number = 100 * year_month[0] + year_month[1];
-    return &lacks[number < FIRST_WITH_DELETE ? 0 : number < FIRST_WITH_UPDATE ? 1 : 2];
+    return &lacks[(number >= FIRST_WITH_DELETE) + (number >= FIRST_WITH_UPDATE)];
 }
 
-/* A column that is left out gets the default of its type, if it has none of its own. */
+/* A column that a statement leaves out gets its own default or the default of its type. */
 static const char columns_sql[] =
     "select c.name, c.type, 0, 1,"
     " c.default_kind in ('MATERIALIZED', 'ALIAS'), 0, c.comment"
@@ -270,12 +284,12 @@ static bool take_limit(void *context, const struct cell *cells, size_t count)
     return true;
 }
 
-/* Old servers do not tell their configuration. */
+/* Old servers do not have system.server_settings. */
 static enum status limits(const struct dialect_asker *asker, struct server_limits *limits,
                           struct error *error)
 {
-    int64_t is_told = 0;
-    struct answer number = {.take = ask_take_number, .context = &is_told};
+    int64_t has_settings = 0;
+    struct answer number = {.take = ask_take_number, .context = &has_settings};
     struct answer answer = {.take = take_limit, .context = limits};
     limits->tasks_per_session = 1;
     limits->files_per_session = 1;
@@ -284,7 +298,7 @@ static enum status limits(const struct dialect_asker *asker, struct server_limit
                  "select count(*) from system.tables where database = 'system'"
                  " and name = 'server_settings'",
                  NULL, &number, error);
-    return status != STATUS_OK || is_told == 0
+    return status != STATUS_OK || has_settings == 0
                ? status
                : ask_rows(asker->adapter, asker->conn,
                           "select value, (select sum(value) from system.metrics where metric in"
@@ -293,7 +307,7 @@ static enum status limits(const struct dialect_asker *asker, struct server_limit
                           NULL, &answer, error);
 }
 
-/* On the disk of the server's path; a storage policy may keep parts elsewhere. */
+/* The disk of the server's path; a storage policy may keep parts elsewhere. */
 static const struct storage_words storage = {
     .directory = "select metadata_path from system.tables where database = currentDatabase() and "
                  "metadata_path != '' limit 1",
@@ -302,7 +316,7 @@ static const struct storage_words storage = {
                                    NULL},
 };
 
-/* Of the first column: comments on tables came later than 18.16. */
+/* The mark is the comment of the first column: 18.16 has no comments on tables. */
 static const struct table_mark_words table_mark = {
     .read = "select comment from system.columns"
             " where database = currentDatabase() and table = ? limit 1",

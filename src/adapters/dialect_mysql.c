@@ -1,5 +1,5 @@
-/* MariaDB, MySQL and their kin: what their error numbers mean, their information schema, their
- * limits. */
+/* MariaDB, MySQL and compatible servers: the meaning of their error numbers, their information
+ * schema, their limits. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "adapters/dialect.h"
 #include "base/ask.h"
 
-/* Error numbers that mean the same; those from 2000 to 2999 are the client library's. */
+/* Error numbers with the same meaning; 2000 to 2999 are the client library's. */
 struct number_meaning {
     struct dialect_meaning meaning;
     uint16_t numbers[20]; /* ends with 0 */
@@ -21,52 +21,53 @@ static const struct number_meaning connect_meanings[] = {
     {{STATUS_LOST, ERROR_LIMIT, ""}, {1226}}, /* a resource limit of the user: see full */
     {{STATUS_LOST, ERROR_LIMIT, ERROR_LIMIT_TASKS}, {1135}},
     {{STATUS_LOST, ERROR_LIMIT, NULL}, {1041}}, /* out of memory */
-    /* the server cannot resolve this host; the client library not the server's */
+    /* the server cannot resolve this host; the client library cannot resolve the server's */
     {{STATUS_LOST, ERROR_UNREACHABLE, NULL}, {1042, 2005}},
     {{STATUS_LOST, ERROR_CONNECTION, NULL}, {1043, 2006, 2013}}, /* bad handshake, gone, lost */
     {{STATUS_LOST, ERROR_SERVER, NULL}, {1053}},                 /* shutting down */
-    /* no rights in this database or to create it, password wrong, expired or to be changed first,
-     * host blocked or not allowed, account locked, TLS only, TLS and authentication that fail */
+    /* no privilege in this database or to create it; password wrong, expired or to be changed
+     * first; host blocked or not allowed; account locked; TLS required; TLS or authentication
+     * failed */
     {{STATUS_FATAL, ERROR_AUTH, NULL},
      {1044, 1045, 1129, 1130, 1142, 1227, 1396, 1698, 1820, 1862, 3118, 3159, 3955, 4151, 2026,
       2061}},
     {{STATUS_FATAL, ERROR_NOT_FOUND, NULL}, {1049}}, /* no such database */
-    /* ways of authentication, protocol version, answers that make no sense */
+    /* authentication methods, protocol version, malformed answers */
     {{STATUS_FATAL, ERROR_UNSUPPORTED, NULL}, {1251, 1290, 1524, 2007, 2027, 2059}},
     {{STATUS_FATAL, ERROR_MEMORY, NULL}, {2008}},
 };
 
-/* Numbers that no SQLSTATE tells apart, or that have one of no use. */
+/* Numbers whose SQLSTATE is missing or too general. */
 static const struct number_meaning call_meanings[] = {
-    /* files and disks of the server, its memory, its storage engine; syntax of the user's */
+    /* files, disks, memory and storage engine of the server; syntax of the user's SQL */
     {{STATUS_REJECTED, ERROR_SERVER, NULL}, {1016, 1021, 1023, 1030, 1037, 1041, 1064, 1114}},
     {{STATUS_REJECTED, ERROR_DUPLICATE, NULL}, {1062}},
-    /* NULL, out of range, cut, no default, foreign keys, no partition, a trigger, a check */
+    /* NULL, out of range, truncated, no default, foreign keys, no partition, a trigger, a check */
     {{STATUS_REJECTED, ERROR_DATA, NULL},
      {1048, 1264, 1265, 1364, 1366, 1406, 1451, 1452, 1470, 1526, 1644, 3819, 4025}},
     {{STATUS_REJECTED, ERROR_BUSY, NULL}, {1099, 1205, 3572}}, /* waited for a lock */
     {{STATUS_REJECTED, ERROR_DEADLOCK, NULL}, {1213}},
-    /* the row has changed since it was read; TiDB's two */
+    /* the row has changed since it was read; the other two are TiDB's */
     {{STATUS_REJECTED, ERROR_SERIALIZATION, NULL}, {1020, 8028, 9007}},
     {{STATUS_REJECTED, ERROR_TIMEOUT, NULL}, {1317, 1969, 3024}},
     {{STATUS_REJECTED, ERROR_LIMIT, "max_user_connections"}, {1203}},
     {{STATUS_REJECTED, ERROR_LIMIT, ""}, {1226}},
     {{STATUS_FATAL, ERROR_LIMIT, "max_prepared_stmt_count"}, {1461}},
     {{STATUS_FATAL, ERROR_AUTH, NULL}, {1044, 1045, 1142, 1143, 1227, 1370}},
-    {{STATUS_FATAL, ERROR_USAGE, NULL}, {1046, 1136, 1171}}, /* no database chosen; the table */
+    {{STATUS_FATAL, ERROR_USAGE, NULL}, {1046, 1136, 1171}}, /* no database selected; the table */
     {{STATUS_FATAL, ERROR_NOT_FOUND, NULL}, {1049, 1054, 1146}},
     /* read-only tables, views, engines, generated columns */
     {{STATUS_FATAL, ERROR_UNSUPPORTED, NULL}, {1036, 1286, 1347, 1394, 1471, 3105}},
     {{STATUS_FATAL, ERROR_READ_ONLY, NULL}, {1290, 1792, 1836}},
     {{STATUS_FATAL, ERROR_DATA, NULL}, {1153, 2020}}, /* max_allowed_packet */
     {{STATUS_FATAL, ERROR_MEMORY, NULL}, {2008}},
-    /* shut down, killed, aborted, idle too long; an answer that makes no sense, or none */
+    /* shut down, killed, aborted, idle too long; a malformed answer, or no answer */
     {{STATUS_LOST, ERROR_CONNECTION, NULL},
      {1053, 1077, 1079, 1152, 1158, 1159, 1160, 1161, 1927, 4031, 2000, 2006, 2013, 2014, 2026,
       2027, 2055}},
 };
 
-/* What class of SQLSTATE a number without a meaning of its own belongs to. */
+/* The meaning of numbers that are not listed above, by the class of their SQLSTATE. */
 static const struct {
     const char *start;
     struct dialect_meaning meaning;
@@ -74,7 +75,7 @@ static const struct {
     {"22", {STATUS_REJECTED, ERROR_DATA, NULL}},
     {"23", {STATUS_REJECTED, ERROR_DATA, NULL}},
     {"45", {STATUS_REJECTED, ERROR_DATA, NULL}},
-    {"40003", {STATUS_LOST, ERROR_CONNECTION, NULL}}, /* nobody knows whether it was done */
+    {"40003", {STATUS_LOST, ERROR_CONNECTION, NULL}}, /* unknown whether the statement was done */
     {"40", {STATUS_REJECTED, ERROR_SERIALIZATION, NULL}},
     {"08", {STATUS_LOST, ERROR_CONNECTION, NULL}},
     {"28", {STATUS_FATAL, ERROR_AUTH, NULL}},
@@ -82,7 +83,8 @@ static const struct {
     {"42S22", {STATUS_FATAL, ERROR_NOT_FOUND, NULL}},
 };
 
-/* What is full, where a driver has a number of its own. The longer name is the first one. */
+/* Messages that name what is full, for drivers with their own numbers. The longer name comes
+ * first. */
 static const struct {
     const char *words;
     const char *limit;
@@ -128,7 +130,7 @@ static bool explain(const struct dialect_failure *failure, struct dialect_meanin
     return is_known;
 }
 
-/* Cuts out what stands between the end of `before` and the last `after`, with the quotes. */
+/* Removes the value between the end of `before` and the last `after`, with its quotes. */
 static void cut_value(char *text, const char *before, const char *open, const char *after)
 {
     char *const found = strstr(text, before);
@@ -141,7 +143,7 @@ static void cut_value(char *text, const char *before, const char *open, const ch
         last = at;
     }
     if (last != NULL) {
-        memmove(start, last + 1, strlen(last + 1) + 1); /* from behind the closing quote */
+        memmove(start, last + 1, strlen(last + 1) + 1); /* after the closing quote */
     }
 }
 
@@ -155,7 +157,7 @@ static void write_text(const struct dialect_failure *failure, const char *user, 
     char right[40], account[100], object[100];
     (void)user;
     snprintf(text, size, "%s", words);
-    /* values and numbers of rows differ from row to row */
+    /* values and row numbers differ from row to row */
     char *const row = strstr(text, " at row ");
     if (row != NULL && row[strcspn(row, "0123456789")] != '\0') {
         const char *const digits = row + strlen(" at row ");
@@ -164,12 +166,12 @@ static void write_text(const struct dialect_failure *failure, const char *user, 
     }
     cut_value(text, "Duplicate entry", " '", "' for key");
     cut_value(text, " value", ": '", "' for column");
-    /* which right is missing, or how a password is given */
+    /* advice: the missing privilege, or how to give a password */
     const size_t length = strlen(text);
     if (number == 1698 || (number == 1045 && strstr(words, "(using password: NO)") != NULL)) {
         snprintf(text + length, size - length,
-                 ": give a password in a file (--password-file FILE), in APPEND_PASSWORD, or as "
-                 "the client library has it (~/.my.cnf)");
+                 ": give a password with --password-file FILE, in APPEND_PASSWORD or in the client "
+                 "library's ~/.my.cnf");
     } else if (number == 1142 && sscanf(words, denied_table, right, account, object) == 3) {
         snprintf(text + length, size - length, ": GRANT %s ON %s TO %s", right, object, account);
     } else if (number == 1044 && sscanf(words, denied_database, account, object) == 2) {
@@ -181,8 +183,8 @@ static void write_text(const struct dialect_failure *failure, const char *user, 
 static const char table_sql[] = "select table_type, engine from information_schema.tables"
                                 " where table_schema = database() and table_name = ?";
 
-/* EXTRA also says how a default is made, which is not the same as a column that is computed. Some
- * servers compare letter by letter, and capitals are not the same everywhere. */
+/* EXTRA also describes how a default is computed, which does not make the column a computed one.
+ * Some servers compare case-sensitively, and the case differs between servers. */
 #define IS_COMPUTED                                                                                \
     "lower(extra) regexp 'stored generated|virtual|persistent|computed|invisible system|row "      \
     "start|row end'"
@@ -195,18 +197,18 @@ static const char columns_sql[] =
     " column_comment from information_schema.columns"
     " where table_schema = database() and table_name = ? order by ordinal_position";
 
-/* The indexes of one column, with the characters of it that they hold. */
+/* Unique indexes of one column, with the number of the column's characters that they cover. */
 static const char indexes_sql[] =
     "select min(column_name), max(sub_part) from information_schema.statistics"
     " where non_unique = 0 and table_schema = database() and table_name = ?"
     " group by index_name having count(*) = 1";
 
-/* MariaDB's JSON is text with a check. MySQL has no such column here. */
+/* MariaDB's JSON is text with a check. In MySQL this query fails, as it lacks the column. */
 static const char json_sql[] = "select check_clause from information_schema.check_constraints"
                                " where constraint_schema = database() and table_name = ?";
 
-/* How long a statement can be: with the byte that tells the command it has to be shorter than what
- * the server calls its packet. */
+/* Longest statement: together with the command byte it must be shorter than what the server calls a
+ * packet. */
 static const char length_sql[] = "select greatest(@@max_allowed_packet, @@net_buffer_length) - 2";
 
 static const char engines_sql[] =
@@ -228,7 +230,7 @@ enum {
 
 static void read_column(struct column *column, const struct cell *cells)
 {
-    /* integers that are narrower than a type of append, or not signed, are decimals that fit */
+    /* integers that are narrower than append's types, or unsigned, are decimals that fit */
     static const struct {
         const char *type;
         const char *words; /* in the column's type */
@@ -238,7 +240,8 @@ static void read_column(struct column *column, const struct cell *cells)
                     {"tinyint", "", COLUMN_DECIMAL, 2},
                     {"smallint", "unsigned", COLUMN_DECIMAL, 4},
                     {"mediumint", "", COLUMN_DECIMAL, 6}};
-    /* databases without types for these hold them in columns of text or bytes; a comment tells */
+    /* databases without these types store them as text or bytes; the column's comment names the
+     * type */
     static const struct {
         const char *comment;
         enum column_type type;
@@ -266,7 +269,7 @@ static void read_column(struct column *column, const struct cell *cells)
                 return;
             }
         }
-        /* of the large texts the length is one of bytes */
+        /* for the large text types the length is in bytes */
         const bool is_large = is_text && strstr(type, "text") != NULL;
         const int64_t size = ask_number(&cells[FIELD_LENGTH]) / (is_large ? UTF8_BYTES_MAX : 1);
         column->size = size > UINT32_MAX ? 0 : (uint32_t)size;
@@ -309,7 +312,7 @@ static bool take_index(void *context, const struct cell *cells, size_t count)
         const int64_t part = ask_number(&cells[1]);
         column->is_unique = true;
         if (part > 0 && (column->size == 0 || part < column->size)) {
-            column->size = (uint32_t)part; /* only so much of the value is looked at */
+            column->size = (uint32_t)part; /* the index covers only this many characters */
         }
     }
     return true;
@@ -347,7 +350,7 @@ static bool take_first(void *context, const struct cell *cells, size_t count)
     return false;
 }
 
-/* Adds the name of an engine. */
+/* Adds an engine's name to facts->lasting_engines. */
 static bool take_engine(void *context, const struct cell *cells, size_t count)
 {
     struct server_facts *const facts = context;
@@ -361,7 +364,7 @@ static bool take_engine(void *context, const struct cell *cells, size_t count)
     return true;
 }
 
-/* A question; where no answer is needed, one that does not come is as good as none. */
+/* A query. If the answer is not needed, a refusal is ignored. */
 struct question {
     const char *sql;
     const char *name;
@@ -382,7 +385,8 @@ static enum status ask(const struct dialect_asker *asker, const struct question 
     return STATUS_OK;
 }
 
-/* What servers do not say is left as it is: an engine is taken to undo a statement that fails. */
+/* Facts that a server does not report keep their defaults: its engine is assumed to roll back a
+ * failed statement. */
 static enum status describe(const struct dialect_asker *asker, const char *table_name,
                             struct table *table, struct error *error)
 {
@@ -405,8 +409,9 @@ static enum status describe(const struct dialect_asker *asker, const char *table
         error_set(error, ERROR_NOT_FOUND, 0, NULL, "no table \"%.180s\"", table_name);
         status = STATUS_REJECTED;
     } else if (status == STATUS_OK && (is_view || strstr(kind.texts[0], "SEQUENCE") != NULL)) {
-        error_set(error, ERROR_UNSUPPORTED, 0, NULL, "\"%.160s\" is a %s: rows go to tables",
-                  table_name, is_view ? "view" : "sequence");
+        error_set(error, ERROR_UNSUPPORTED, 0, NULL,
+                  "\"%.160s\" is a %s: append writes to tables only", table_name,
+                  is_view ? "view" : "sequence");
         status = STATUS_FATAL;
     }
     snprintf(table->engine, sizeof table->engine, "%s", kind.texts[1]);
@@ -426,8 +431,8 @@ static enum status describe(const struct dialect_asker *asker, const char *table
     return status;
 }
 
-/* The scope of SHOW VARIABLES is the session, where max_user_connections is what holds for the
- * account: its own limit, or else the global one. */
+/* SHOW VARIABLES shows session values: max_user_connections is then the value that applies to the
+ * account, its own limit or else the global one. */
 static const char *const limits_sql[] = {
     "show variables where variable_name in ('version', 'version_comment', 'max_connections',"
     " 'max_user_connections', 'max_prepared_stmt_count', 'thread_handling')",
@@ -447,17 +452,17 @@ static const char *const limits_sql[] = {
 };
 
 enum {
-    FACTS_MAX = 20, /* the last one stays empty */
+    FACTS_MAX = 20, /* the last entry stays empty */
     FACT_BYTES = 200,
 };
 
-/* Each row of the answers is a fact: its name, its value. */
+/* Facts about the server: a name and a value per row of the answers. */
 struct facts {
-    char names[FACTS_MAX][40]; /* "": no more of them */
+    char names[FACTS_MAX][40]; /* "": end of the list */
     char texts[FACTS_MAX][FACT_BYTES];
 };
 
-/* Its place, or that of the next one. */
+/* Returns the index of the fact, or of the next free entry. */
 static size_t find_fact(const struct facts *facts, const char *name)
 {
     size_t i = 0;
@@ -483,13 +488,13 @@ static bool take_fact(void *context, const struct cell *cells, size_t count)
     return true;
 }
 
-/* "": not known. */
+/* Returns "" when the fact is unknown. */
 static const char *text_of(const struct facts *facts, const char *name)
 {
     return facts->texts[find_fact(facts, name)];
 }
 
-/* 0 or less: not known, or no limit. */
+/* Returns 0 or less when the fact is unknown or there is no limit. */
 static int64_t number_of(const struct facts *facts, const char *name)
 {
     return strtoll(text_of(facts, name), NULL, 10);
@@ -505,7 +510,7 @@ static void add_limit(struct server_limits *limits, const char *name, int64_t al
     }
 }
 
-/* A statement that a server of this kind does not know is passed over, but for the first. */
+/* Ignores statements that this kind of server does not know, except the first. */
 static enum status ask_limits(const struct dialect_asker *asker, struct server_limits *limits,
                               struct error *error)
 {
@@ -519,7 +524,7 @@ static enum status ask_limits(const struct dialect_asker *asker, struct server_l
             return status;
         }
     }
-    /* the name of the product and the number in front of the first '-' */
+    /* the product's name, and the number before the first '-' */
     const char *version = text_of(&facts, "version");
     const char *comment = text_of(&facts, "version_comment");
     if (limits->version[0] == '\0') {
@@ -532,13 +537,13 @@ static enum status ask_limits(const struct dialect_asker *asker, struct server_l
         snprintf(limits->version, sizeof limits->version, "%s %.*s", name,
                  (int)strcspn(version, "-"), version);
     }
-    /* since MariaDB 11.0 SUPER does not contain the right any more */
+    /* since MariaDB 11.0 SUPER no longer includes this privilege */
     const bool is_admin =
         text_of(&facts, "CONNECTION ADMIN")[0] != '\0' ||
         (text_of(&facts, "SUPER")[0] != '\0' && number_of(&facts, "version") < 11);
     int64_t most = number_of(&facts, "max_connections");
     if (is_admin) {
-        snprintf(note, sizeof note, "%" PRId64 " and one for users with CONNECTION ADMIN or SUPER",
+        snprintf(note, sizeof note, "%" PRId64 " plus one for users with CONNECTION ADMIN or SUPER",
                  most);
     }
     if (most > 0) {
@@ -547,18 +552,18 @@ static enum status ask_limits(const struct dialect_asker *asker, struct server_l
                   "SET GLOBAL max_connections = N; to keep it, max_connections = N under [mysqld] "
                   "in my.cnf");
     }
-    /* the global limit does not hold for those who may pass over max_connections */
+    /* the global limit does not apply to users who may exceed max_connections */
     most = number_of(&facts, "max_user_connections");
     const bool is_own = most != number_of(&facts, "max_user_connections_global");
     if (most > 0 && (is_own || !is_admin)) {
         const char *account = text_of(&facts, "account"); /* 'user'@'host', quoted */
-        snprintf(note, sizeof note, "%.30s account %.80s",
-                 is_own ? "of the" : "of every account, so of", account);
+        snprintf(note, sizeof note, "%.30s%.80s",
+                 is_own ? "for account " : "for every account, here ", account);
         snprintf(fix, sizeof fix, "ALTER USER %.140s WITH MAX_USER_CONNECTIONS N", account);
         add_limit(limits, "max_user_connections", most, number_of(&facts, "account_sessions"), note,
                   fix);
     }
-    /* as many sessions as have all of their statements */
+    /* sessions that can keep all of their statements prepared */
     const int64_t each = (asker->prepares ? 1 : 0) + (int64_t)asker->statements;
     if (each > 0 && text_of(&facts, "max_prepared_stmt_count")[0] != '\0') {
         static const char setting[] = "max_prepared_stmt_count";
@@ -579,7 +584,7 @@ static enum status ask_limits(const struct dialect_asker *asker, struct server_l
             limits, setting, number_of(&facts, setting) / each, (others + each - 1) / each + 1,
             each > 1 ? note : "prepared statements of all sessions; each session keeps one", fix);
     }
-    /* "pool-of-threads", and "loaded-dynamically" by the plug-in that has one */
+    /* "pool-of-threads", or "loaded-dynamically" with a thread-pool plug-in */
     const char *handling = text_of(&facts, "thread_handling");
     const bool has_pool =
         strncasecmp(handling, "pool", 4) == 0 || strncasecmp(handling, "loaded", 6) == 0;
@@ -588,15 +593,15 @@ static enum status ask_limits(const struct dialect_asker *asker, struct server_l
     return STATUS_OK;
 }
 
-/* Where there are no types for addresses and UUIDs they are bytes, and a comment tells describe
- * what they mean. A datetime reads as it was written in any time zone. */
+/* Servers without types for addresses and UUIDs store them as bytes, and a column comment tells
+ * describe the type. A datetime reads as it was written in any time zone. */
 static bool declare(const struct column *column, bool is_numbered, bool has_types, char *text,
                     size_t size)
 {
     enum {
         FRACTION_DIGITS = 6,
         CHAR_MAX_SIZE = 255,
-        VARCHAR_MAX_SIZE = 16383, /* of characters of 4 bytes */
+        VARCHAR_MAX_SIZE = 16383, /* in characters of 4 bytes */
         TEXT_MAX_BYTES = 65535,
         PRECISION_MAX = 38,
     };
@@ -656,8 +661,8 @@ bool dialect_mariadb_declare(const struct column *column, bool is_numbered, char
     return declare(column, is_numbered, true, text, size);
 }
 
-/* By InnoDB's files, of MariaDB and of MySQL. Of InnoDB the catalogue has a size that may be
- * minutes old; of engines without transactions it is exact. */
+/* For InnoDB, the sizes of its files, in MariaDB and in MySQL: the catalogue's size of an InnoDB
+ * table may be minutes old. For engines without transactions the catalogue's size is exact. */
 #define SIZE_OF_FILES(table)                                                                       \
     "select cast(sum(allocated_size) as signed) from information_schema." table                    \
     " where name = concat(database(), '/', $5) or left(name, char_length(database()) + "           \
@@ -671,7 +676,7 @@ static const struct storage_words storage = {
             "select cast(data_length + index_length as signed) from information_schema.tables "
             "where table_schema = database() and table_name = $5 and engine in ('MyISAM', 'Aria')",
             NULL},
-    .right = "the size of an InnoDB table is told to users with the right PROCESS (GRANT PROCESS)",
+    .right = "InnoDB table sizes are visible only with the PROCESS privilege (GRANT PROCESS)",
     .counters = "show global status where Variable_name in"
                 " ('Innodb_log_writes', 'Innodb_data_fsyncs')",
 };
@@ -700,7 +705,7 @@ static const struct table_mark_words table_mark = {
     " 'innodb_doublewrite', 'innodb_buffer_pool_size', 'innodb_log_file_size',"                    \
     " 'innodb_redo_log_capacity', 'default_storage_engine', 'autocommit', 'tx_isolation',"         \
     " 'transaction_isolation')"
-/* MariaDB says where a value comes from; MySQL is asked for those by name. */
+/* MariaDB reports where a value comes from; for MySQL the settings are named. */
 static const struct settings_words settings = {
     .queries =
         (const char *const[]){
@@ -734,10 +739,10 @@ static const struct settings_words settings = {
             " table_schema = database() and table_name = ? having count(*) > 0",
             NULL},
     .weak = (const struct weak_setting[]){
-        {"tables_in_memory", NULL, "their rows are gone when the server ends"},
+        {"tables_in_memory", NULL, "their rows are lost when the server stops"},
         {"tables_not_synced", NULL, "a crash of the machine can lose acknowledged rows"},
         {"innodb_flush_method", "nosync", "a crash of the machine can lose or corrupt all data"},
-        {"innodb_flush_log_at_trx_commit", "0", "a crash can lose the commits of a second"},
+        {"innodb_flush_log_at_trx_commit", "0", "a crash can lose the commits of the last second"},
         {"innodb_flush_log_at_trx_commit", "2", "a crash of the machine can lose commits"},
         {"innodb_doublewrite", "OFF", "a crash of the machine can corrupt pages"},
         {0}}};

@@ -1,4 +1,4 @@
-/* PostgreSQL: what its SQLSTATEs and messages mean, its catalogue, its limits. */
+/* PostgreSQL: the meaning of its SQLSTATEs and messages, its catalogue, its limits. */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,9 +10,9 @@ struct state_meaning {
     struct dialect_meaning meaning;
 };
 
-/* What is full, where a number does not tell: before TLS there is none, pgbouncer has one number
- * for whatever it refuses, and drivers have their own. A server that cannot fork says so even
- * before TLS, and newer libraries hide its words. */
+/* Messages that name what is full where the SQLSTATE does not: before TLS there is no SQLSTATE,
+ * pgbouncer uses one SQLSTATE for everything that it refuses, and drivers use their own. A server
+ * that cannot fork says so even before TLS, and newer libraries hide its message. */
 static const struct {
     const char *words;
     const char *limit;
@@ -31,13 +31,13 @@ static const struct state_meaning connect_meanings[] = {
     {"42501", {STATUS_FATAL, ERROR_AUTH, NULL}},   /* no CONNECT privilege */
     {"3D", {STATUS_FATAL, ERROR_NOT_FOUND, NULL}}, /* no such database */
     {"3F", {STATUS_FATAL, ERROR_NOT_FOUND, NULL}},
-    {"53300", {STATUS_LOST, ERROR_LIMIT, ""}}, /* in a language that is not known here */
+    {"53300", {STATUS_LOST, ERROR_LIMIT, ""}}, /* in an unknown language */
     {"53", {STATUS_LOST, ERROR_LIMIT, NULL}},
     {"57014", {STATUS_LOST, ERROR_TIMEOUT, NULL}}, /* authentication took too long */
     {"57", {STATUS_LOST, ERROR_SERVER, NULL}},     /* starting up, shutting down */
     {"08P01", {STATUS_FATAL, ERROR_UNSUPPORTED, NULL}},
     {"08", {STATUS_LOST, ERROR_CONNECTION, NULL}},
-    {"22", {STATUS_FATAL, ERROR_USAGE, NULL}}, /* a setting that the server does not take */
+    {"22", {STATUS_FATAL, ERROR_USAGE, NULL}}, /* a setting that the server rejects */
     {"42", {STATUS_FATAL, ERROR_USAGE, NULL}},
     {"0A", {STATUS_FATAL, ERROR_UNSUPPORTED, NULL}},
     {"55000", {STATUS_FATAL, ERROR_UNSUPPORTED, NULL}}, /* database accepts no connections */
@@ -49,9 +49,9 @@ static const struct state_meaning call_meanings[] = {
     {"23505", {STATUS_REJECTED, ERROR_DUPLICATE, NULL}},
     {"23", {STATUS_REJECTED, ERROR_DATA, NULL}},
     {"44", {STATUS_REJECTED, ERROR_DATA, NULL}},      /* WITH CHECK OPTION */
-    {"P0001", {STATUS_REJECTED, ERROR_DATA, NULL}},   /* a trigger says no */
-    {"40003", {STATUS_LOST, ERROR_CONNECTION, NULL}}, /* nobody knows whether it was done */
-    {"08007", {STATUS_LOST, ERROR_CONNECTION, NULL}}, /* the same of a commit */
+    {"P0001", {STATUS_REJECTED, ERROR_DATA, NULL}},   /* raised by a trigger */
+    {"40003", {STATUS_LOST, ERROR_CONNECTION, NULL}}, /* unknown whether the statement was done */
+    {"08007", {STATUS_LOST, ERROR_CONNECTION, NULL}}, /* unknown whether the commit was done */
     {"40P01", {STATUS_REJECTED, ERROR_DEADLOCK, NULL}},
     {"40", {STATUS_REJECTED, ERROR_SERIALIZATION, NULL}},
     {"55P03", {STATUS_REJECTED, ERROR_BUSY, NULL}}, /* lock_timeout */
@@ -84,8 +84,8 @@ static bool explain(const struct dialect_failure *failure, struct dialect_meanin
     return at->sqlstate != NULL;
 }
 
-/* Detail and context name single rows, and are not in the text. What can be done is which right is
- * missing in a schema; for tables see describe. */
+/* Leaves out detail and context, which name single rows. Adds advice: the missing privilege of a
+ * schema (describe does it for tables), or a pooler's setting. */
 static void write_text(const struct dialect_failure *failure, const char *user, char *text,
                        size_t size)
 {
@@ -94,9 +94,9 @@ static void write_text(const struct dialect_failure *failure, const char *user, 
         const char *words, *advice;
     } of_poolers[] = {
         {"query_wait_timeout",
-         "with pool_mode = session pgbouncer needs a default_pool_size of all sessions"},
+         "with pool_mode = session, pgbouncer's default_pool_size must cover all sessions"},
         {"startup parameter: options",
-         "with pgbouncer set the role's search_path in place of --schema"},
+         "with pgbouncer, set the role's search_path instead of using --schema"},
         {"not allowed in statement pooling", "pgbouncer needs pool_mode = transaction"},
     };
     const char *schema = strstr(failure->text, refusal);
@@ -121,7 +121,7 @@ bool dialect_postgresql_is_foreign(const struct error *failure)
            (strncmp(state, "42", 2) == 0 && strcmp(state, "42501") != 0);
 }
 
-enum status dialect_postgresql_foreign(enum status status, const char *what, struct error *error)
+enum status dialect_postgresql_foreign(enum status status, const char *query, struct error *error)
 {
     if (status == STATUS_OK || status == STATUS_LOST || !dialect_postgresql_is_foreign(error)) {
         return status;
@@ -129,15 +129,15 @@ enum status dialect_postgresql_foreign(enum status status, const char *what, str
     const struct error said = *error;
     error_clear(error);
     error_set(error, ERROR_UNSUPPORTED, 0, said.sqlstate,
-              "this server speaks PostgreSQL's protocol, but does not know its catalogue: asked %s "
-              "it said \"%.100s\"",
-              what, said.text);
+              "this server speaks PostgreSQL's protocol but does not know its catalogue: the query "
+              "%s failed: %.100s",
+              query, said.text);
     return STATUS_FATAL;
 }
 
-/* Tables of any kind that take rows. Domains are followed down to the type beneath them; the
- * innermost length, and every NOT NULL on the way, hold. Unique is a column that an index of it
- * alone makes so for all rows: a partial index does not. */
+/* Covers tables of all kinds that take rows. Follows domains down to their base type; the innermost
+ * length and every NOT NULL on the way apply. A column is unique if an index on this column alone
+ * makes all its values differ: a partial index does not. */
 static const char columns_sql[] =
     "with recursive relation as ("
     " select oid from pg_catalog.pg_class"
@@ -195,7 +195,7 @@ static enum column_type type_of(uint32_t native_type)
         {COLUMN_JSON, {POSTGRESQL_JSON, POSTGRESQL_JSONB}},
         {COLUMN_DATE, {1082}},
         {COLUMN_TIME, {1083, POSTGRESQL_TIMETZ}},
-        {COLUMN_TIMESTAMP, {1114, 1184}}, /* without a time zone, with one */
+        {COLUMN_TIMESTAMP, {1114, 1184}}, /* without a time zone, with a time zone */
         {COLUMN_UUID, {2950}},
         {COLUMN_IP4, {POSTGRESQL_CIDR, 869}}, /* inet */
     };
@@ -209,7 +209,7 @@ static enum column_type type_of(uint32_t native_type)
     return COLUMN_UNSUPPORTED;
 }
 
-/* A modifier of varchar(n), char(n) and numeric(p,s) counts four bytes of header in. */
+/* The modifier of varchar(n), char(n) and numeric(p,s) includes a header of four bytes. */
 enum {
     MODIFIER_HEADER = 4,
     NAME_BYTES = 63,
@@ -222,15 +222,15 @@ static void read_column(struct column *column, const struct cell *cells)
     column->native_type = (uint32_t)ask_number(&cells[FIELD_TYPE]);
     column->type = type_of(column->native_type);
     if (column->type == COLUMN_IP4 && strchr(column->name, '6') != NULL) {
-        column->type = COLUMN_IP6; /* inet holds both kinds: the name is all there is to go by */
+        column->type = COLUMN_IP6; /* inet holds both kinds: the name decides */
     }
     if (column->native_type == POSTGRESQL_NAME) {
         column->size = NAME_BYTES;
     } else if (column->type == COLUMN_TEXT && modifier > MODIFIER_HEADER) {
         column->size = (uint32_t)(modifier - MODIFIER_HEADER);
     } else if (column->type == COLUMN_DECIMAL && modifier > MODIFIER_HEADER) {
-        /* A scale may be negative (rounding in front of the point) or far beyond what a column
-         * holds; what is described is a narrower type whose every value fits. */
+        /* A scale may be negative (rounds before the point) or far larger than any column needs;
+         * the column is then described as a narrower type whose values all fit. */
         int precision = ((modifier - MODIFIER_HEADER) >> 16) & 0xffff;
         int scale = (modifier - MODIFIER_HEADER) & 0x7ff;
         scale = scale >= 0x400 ? 0 : scale;
@@ -239,7 +239,7 @@ static void read_column(struct column *column, const struct cell *cells)
             scale = UINT8_MAX;
         }
         if (precision < 1) {
-            column->type = COLUMN_UNSUPPORTED; /* nothing but zero fits */
+            column->type = COLUMN_UNSUPPORTED; /* only zero fits */
             return;
         }
         column->precision = (uint8_t)(precision > UINT8_MAX ? UINT8_MAX : precision);
@@ -247,7 +247,7 @@ static void read_column(struct column *column, const struct cell *cells)
     }
 }
 
-/* The first letters of the four columns of place_sql; '\0': NULL, there is no such relation. */
+/* The first letters of the four columns of place_sql; '\0': NULL, the relation does not exist. */
 enum place {
     PLACE_HAS_SCHEMA,
     PLACE_KIND,
@@ -278,14 +278,14 @@ static enum status describe(const struct dialect_asker *asker, const char *table
         return status;
     }
     status = ask_rows(asker->adapter, asker->conn, place_sql, table_name, &answer, error);
-    status = dialect_postgresql_foreign(status, "what the table is", error);
+    status = dialect_postgresql_foreign(status, "for the table's kind", error);
     if (status != STATUS_OK) {
         return status;
     }
     const char kind = place[PLACE_KIND];
     if (asker->schema != NULL && place[PLACE_HAS_SCHEMA] != '1') {
         error_set(error, ERROR_NOT_FOUND, 0, NULL,
-                  "schema '%s' does not exist, or this user may not use it", asker->schema);
+                  "schema '%s' does not exist, or this user lacks USAGE on it", asker->schema);
         return STATUS_FATAL;
     }
     if (kind == '\0') {
@@ -293,11 +293,12 @@ static enum status describe(const struct dialect_asker *asker, const char *table
         return STATUS_REJECTED;
     }
     if (strchr("rpf", kind) == NULL) {
-        error_set(error, ERROR_UNSUPPORTED, 0, NULL, "\"%.160s\" is %s: rows go to tables",
-                  table_name,
-                  kind == 'v'   ? "a view"
-                  : kind == 'm' ? "a materialized view"
-                                : "no table");
+        const char *what = "not a table";
+        if (kind == 'v' || kind == 'm') {
+            what = kind == 'v' ? "a view" : "a materialized view";
+        }
+        error_set(error, ERROR_UNSUPPORTED, 0, NULL,
+                  "\"%.160s\" is %s: append writes to tables only", table_name, what);
         return STATUS_FATAL;
     }
     const bool may_select = place[PLACE_MAY_SELECT] == '1';
@@ -310,15 +311,15 @@ static enum status describe(const struct dialect_asker *asker, const char *table
     }
     status =
         dialect_postgresql_foreign(dialect_read_columns(asker, columns_sql, &columns, table, error),
-                                   "for the columns of the table", error);
+                                   "for the table's columns", error);
     if (status != STATUS_OK) {
         table_fini(table);
     }
     return status;
 }
 
-/* Those who may not look at other people's sessions still see to whom they belong, and where. What
- * the server allows is decided by the user who connected, not by a role that was set since. */
+/* Users who may not see other users' sessions still see their users and databases. The limits
+ * depend on the user who connected, not on a role set since. */
 static const char limits_sql[] =
     "with me as ("
     " select r.oid as role, r.rolname, r.rolconnlimit, r.rolsuper, d.oid as base, d.datname,"
@@ -370,13 +371,13 @@ static enum status ask_limits(const struct dialect_asker *asker, struct server_l
 {
     struct answer answer = {.take = take_limit, .context = limits};
     limits->tasks_per_session = 1;
-    limits->files_per_session = 0; /* the process that listens closes its own, once handed over */
+    limits->files_per_session = 0; /* the listening process hands its descriptor over */
     return ask_rows(asker->adapter, asker->conn, limits_sql, NULL, &answer, error);
 }
 
-/* PostgreSQL answers a question for TLS with one letter. Others greet first, with packets that can
- * begin with the same byte, so the length counts too. An error is 'E', its length and fields, the
- * first of which is 'S' with a text; older servers send 'E' and a text. */
+/* PostgreSQL answers a TLS request with one letter. Other servers greet first, with packets that
+ * may begin with the same byte, so the length matters too. An error is 'E', its length and fields,
+ * the first of which is 'S' with a text; older servers send 'E' and a text. */
 enum probe_answer dialect_postgresql_judge(const unsigned char *answer, size_t length)
 {
     if (length == 1) {
@@ -394,7 +395,7 @@ enum probe_answer dialect_postgresql_judge(const unsigned char *answer, size_t l
 static bool declare_column(const struct column *column, bool is_numbered, char *text, size_t size)
 {
     enum {
-        FRACTION_DIGITS = 6 /* most that the server keeps */
+        FRACTION_DIGITS = 6 /* most that the server stores */
     };
     static const char *const names[COLUMN_TYPE_COUNT] = {
         [COLUMN_BOOL] = "boolean",
@@ -438,7 +439,7 @@ static bool declare_column(const struct column *column, bool is_numbered, char *
     return true;
 }
 
-/* Adds a text with each `quote` in it doubled. */
+/* Adds a text, doubling each `quote` in it. */
 static void add_doubled(struct buffer *sql, const char *text, char quote)
 {
     for (; *text != '\0'; text++) {
@@ -466,15 +467,15 @@ static void number_from(const char *table_name, const char *column_name, char *s
     buffer_fini(&text);
 }
 
-/* a table with partitions has its rows in those */
+/* a partitioned table has its rows in its partitions */
 static const struct storage_words storage = {
-    .directory = "show data_directory", /* for pg_read_all_settings */
+    .directory = "show data_directory", /* readable with pg_read_all_settings */
     .works_there = true,
     .sizes =
         (const char *const[]){"select sum(pg_total_relation_size(relid))::bigint from "
                               "pg_partition_tree(to_regclass(quote_ident($5)))",
                               "select pg_total_relation_size(to_regclass(quote_ident($5)))", NULL},
-    /* version 14 to 17 */
+    /* versions 14 to 17 */
     .counters = "select 'wal_write', wal_write from pg_stat_wal"
                 " union all select 'wal_sync', wal_sync from pg_stat_wal",
 };
@@ -524,8 +525,8 @@ static const struct table_mark_words table_mark = {
         " 'made by append: a part'); end loop; end $$$$",
 };
 
-/* Those that differ from the default, without what is of one installation only or may hold a
- * secret. */
+/* Settings that differ from the default, except those that describe a single installation or may
+ * hold a secret. */
 static const struct settings_words settings = {
     .queries =
         (const char *const[]){
@@ -543,14 +544,14 @@ static const struct settings_words settings = {
             NULL},
     .of_table =
         (const char *const[]){
-            /* a partitioned table and what inherits have their rows in their parts */
+            /* partitioned tables and inheritance parents have their rows in their children */
             "with recursive part(id) as (select"
             " pg_catalog.to_regclass(pg_catalog.quote_ident(?))::oid union select i.inhrelid from"
             " pg_catalog.pg_inherits i join part on i.inhparent = part.id) select"
             " 'unlogged_tables', string_agg(c.relname::text, ', ' order by c.relname) from"
             " pg_catalog.pg_class c join part on c.oid = part.id where c.relpersistence = 'u'"
             " having count(*) > 0",
-            /* indexes, triggers and foreign keys, by their names */
+            /* indexes, triggers and foreign keys, by name */
             "select what || ' of ' || relname, count(*) || ': ' || string_agg(name::text, ', '"
             " order by name) from (select oid, relname from pg_catalog.pg_class where oid ="
             " pg_catalog.to_regclass(pg_catalog.quote_ident(?))) t join (select 'indexes' as what,"

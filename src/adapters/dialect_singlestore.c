@@ -1,5 +1,4 @@
-/* SingleStore: MySQL's words, but for its limits, for some types, and for numbers of errors that
- * are its own. */
+/* SingleStore: MySQL's dialect, except for its limits, some types and its own error numbers. */
 #include <stdio.h>
 
 #include "adapters/dialect.h"
@@ -9,7 +8,7 @@ static bool explain(const struct dialect_failure *failure, struct dialect_meanin
 {
     enum {
         TOO_MANY_CONNECTIONS = 1040,
-        OWN_NUMBERS = 1700, /* from here on; MySQL has some of them for others */
+        OWN_NUMBERS = 1700, /* from this number on; MySQL uses some of them with other meanings */
     };
     if (failure->number == TOO_MANY_CONNECTIONS) {
         const enum status status = failure->is_connecting ? STATUS_LOST : STATUS_REJECTED;
@@ -41,14 +40,14 @@ static bool take_limits(void *context, const struct cell *cells, size_t count)
         struct session_limit *const limit =
             dialect_add_limit(limits, "max_connection_threads", ask_number(&cells[1]), 1);
         if (limit != NULL) {
-            snprintf(limit->note, sizeof limit->note, "requests at once on an aggregator");
+            snprintf(limit->note, sizeof limit->note, "concurrent requests on an aggregator");
             snprintf(limit->fix, sizeof limit->fix, "SET GLOBAL max_connection_threads = N");
         }
     }
     return false;
 }
 
-/* By the Data API a session has one request at a time. */
+/* A session has one request at a time in the Data API. */
 static enum status ask_limits(const struct dialect_asker *asker, struct server_limits *limits,
                               struct error *error)
 {
@@ -58,7 +57,7 @@ static enum status ask_limits(const struct dialect_asker *asker, struct server_l
     return ask_rows(asker->adapter, asker->conn, sql, NULL, &answer, error);
 }
 
-/* A column has six digits of a second or none, and numbers rows as BIGINT. */
+/* SingleStore columns have six fraction digits or none, and auto-increment columns are BIGINT. */
 static bool declare_column(const struct column *column, bool is_numbered, char *text, size_t size)
 {
     enum {

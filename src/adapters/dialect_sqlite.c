@@ -1,7 +1,7 @@
 /*
- * SQLite: what its result codes mean, its catalogue. Its declared types are free text: known names
- * are taken at their word, others by the affinity that SQLite itself derives from them. The known
- * names are those of the other databases, too.
+ * SQLite: the meaning of its result codes, its catalogue. SQLite's declared types are free text:
+ * known names, including those of other databases, mean their type; other names have the affinity
+ * that SQLite derives from them.
  */
 #include <ctype.h>
 #include <inttypes.h>
@@ -13,11 +13,11 @@
 #include "adapters/dialect.h"
 #include "base/ask.h"
 
-/* https://sqlite.org/rescode.html: extended codes come before the primary ones, which are
- * their lowest byte. Drivers give the primary code only, and ERROR (1) is everything else: there
- * the text tells. */
+/* https://sqlite.org/rescode.html: extended codes precede the primary codes, which are their lowest
+ * byte. Drivers report only the primary code, and ERROR (1) covers everything else: the text then
+ * decides. */
 static const struct {
-    int code; /* 0: any */
+    int code; /* 0: any code */
     const char *words;
     enum status status;
     enum error_kind kind;
@@ -33,9 +33,9 @@ static const struct {
     {7, "", STATUS_FATAL, ERROR_MEMORY},             /* NOMEM */
     {8, "", STATUS_FATAL, ERROR_AUTH},               /* READONLY */
     {9, "", STATUS_LOST, ERROR_CONNECTION},          /* INTERRUPT */
-    {10, "", STATUS_REJECTED, ERROR_SYSTEM},         /* IOERR: of this machine's disk */
+    {10, "", STATUS_REJECTED, ERROR_SYSTEM},         /* a failure of this machine's disk */
     {11, "", STATUS_FATAL, ERROR_SERVER},            /* CORRUPT */
-    {13, "", STATUS_REJECTED, ERROR_SYSTEM},         /* FULL: the same */
+    {13, "", STATUS_REJECTED, ERROR_SYSTEM},         /* FULL: also of this machine's disk */
     {14, "", STATUS_FATAL, ERROR_NOT_FOUND},         /* CANTOPEN */
     {18, "", STATUS_REJECTED, ERROR_DATA},           /* TOOBIG */
     {19, "", STATUS_REJECTED, ERROR_DATA},           /* CONSTRAINT */
@@ -124,7 +124,7 @@ int dialect_split_type(const char *declared, char *name, size_t size, unsigned l
     return count;
 }
 
-/* The arguments of a virtual table (hidden = 1) are no columns. */
+/* The arguments of a virtual table (hidden = 1) are not columns. */
 static const char columns_sql[] =
     "select name, type, \"notnull\" or pk > 0, dflt_value is not null, hidden > 1,"
     " exists (select 1 from pragma_index_list(t.n) l join pragma_index_info(l.name) i"
@@ -169,7 +169,7 @@ static void read_column(struct column *column, const struct cell *cells)
     }
     const bool is_only_key = ask_number(&cells[FIELD_IS_ONLY_KEY]) != 0;
     column->is_unique |= is_only_key;
-    /* an alias of the rowid is assigned by SQLite */
+    /* SQLite assigns an alias of the rowid */
     column->has_default |= is_only_key && ask_number(&cells[FIELD_HAS_NO_ROWID]) == 0 &&
                            strcasecmp(column->type_name, "integer") == 0;
 }
@@ -192,9 +192,9 @@ static enum status describe(const struct dialect_asker *asker, const char *table
     return status;
 }
 
-/* The names that describe reads back. Times and addresses are kept as text: without the word a
- * column would make numbers of what looks like one. A single key of the type INTEGER is the rowid,
- * which SQLite numbers; it does so with no other column. */
+/* Writes names that describe reads back. Times and addresses are stored as text: without "text" in
+ * its type a column would convert texts that look like numbers. A single key of type INTEGER is the
+ * rowid, which SQLite numbers; it numbers no other column. */
 static bool declare_column(const struct column *column, bool is_numbered, char *text, size_t size)
 {
     static const char *const names[COLUMN_TYPE_COUNT] = {
@@ -232,7 +232,7 @@ static bool declare_column(const struct column *column, bool is_numbered, char *
     return true;
 }
 
-/* What all dialects share. */
+/* Shared by all dialects. */
 
 void dialect_read_common(struct column *column, const struct cell *cells)
 {
@@ -345,8 +345,9 @@ enum status dialect_check_parameters(const struct statement *statement, size_t m
     if (marks == types) {
         return STATUS_OK;
     }
-    error_set(error, ERROR_USAGE, 0, NULL, "%zu parameters and the types of %zu: \"%.150s\"", marks,
-              types, statement->sql);
+    error_set(error, ERROR_USAGE, 0, NULL,
+              "the statement has %zu parameters but %zu types: \"%.150s\"", marks, types,
+              statement->sql);
     return STATUS_FATAL;
 }
 
@@ -369,7 +370,7 @@ enum status dialect_check_transaction(enum status status, bool is_open, struct e
     return STATUS_FATAL;
 }
 
-/* A table has no comment: the mark is the name of an index that holds no row. */
+/* Tables have no comments: the mark is the name of an index that contains no rows. */
 static const struct table_mark_words table_mark = {
     .read = "select name from sqlite_schema where type = 'index' and tbl_name = ? collate nocase"
             " and name glob 'made by append:*'",

@@ -1,5 +1,4 @@
-/* Values as MariaDB reads them in text and in packets, and what it says to strangers. Pure
- * functions, any thread. */
+/* Values in MariaDB's SQL and packets, and its greeting. Pure functions, any thread. */
 #ifndef ADAPTERS_MARIADB_H
 #define ADAPTERS_MARIADB_H
 
@@ -11,28 +10,25 @@
 #include "append/row.h"
 #include "base/text.h"
 
-/* Adds one value as a statement has it. `has_escapes`: a backslash is one. */
+/* Adds one value as a SQL literal. `has_escapes`: backslashes escape in the server's SQL mode. */
 void mariadb_add_literal(struct buffer *sql, const struct column *column,
                          const struct column_data *data, size_t row, bool has_escapes);
 
-/*
- * The body of COM_STMT_BULK_EXECUTE, which executes a prepared statement once for every row of a
- * batch. https://mariadb.com/kb/en/com_stmt_bulk_execute/
+/* Adds the body of COM_STMT_BULK_EXECUTE, which executes a prepared statement once for every row of
+ * a batch. https://mariadb.com/kb/en/com_stmt_bulk_execute/
  *
  *     statement's number (4)  flags (2)
  *     type and sign of every parameter (2 each)
  *     row by row, value by value: an indicator (0 value, 1 NULL), then the value
  *
- * Numbers have their lowest byte first. Numbers and times have the size of their type, all else has
- * its length in front.
- */
-/* Adds the body for all rows of a batch. The types are in it each time: the server forgets them
- * when it prepares the statement again because the table has changed. */
+ * Numbers have their lowest byte first. Numbers and times have the size of their type, all other
+ * values are preceded by their length. The types are sent each time: the server forgets them when
+ * it prepares the statement again because the table has changed. */
 void mariadb_add_bulk(struct buffer *packet, unsigned long statement, const struct batch *batch);
 
 /*
  * Adds the body of COM_STMT_EXECUTE, which executes a prepared statement with the first row of a
- * batch; NULL: it has no parameters. https://mariadb.com/kb/en/com_stmt_execute/
+ * batch; NULL: the statement has no parameters. https://mariadb.com/kb/en/com_stmt_execute/
  *
  *     statement's number (4)  flags (1)  always 1 (4)
  *     a bit for every parameter that is NULL, the lowest first, up to a whole byte
@@ -41,7 +37,8 @@ void mariadb_add_bulk(struct buffer *packet, unsigned long statement, const stru
  */
 void mariadb_add_execute(struct buffer *packet, unsigned long statement, const struct batch *batch);
 
-/* Whether these bytes are the beginning of a greeting, or of a refusal to greet. */
+/* Checks whether these bytes are the beginning of a greeting, or of an error instead of a
+ * greeting. */
 enum probe_answer mariadb_judge(const unsigned char *bytes, size_t length);
 
 #endif

@@ -1,11 +1,11 @@
 /*
- * The adapter that throws rows away: it measures append itself, and shows the contract at its
- * smallest.
+ * The adapter that discards rows: it measures append itself and is the smallest example of the
+ * contract.
  *
- * Every statement succeeds with one row, returned or matched, and every table can be declared: a
- * script finds what it looks for and goes on. Of the row each value that a query asks for is a
- * number. That of a statement without a slot is the rows of this connection: nothing is kept that
- * those of all connections could be counted from. That of a script's statement is 0.
+ * Every statement succeeds with one row, returned or matched, and every table can be declared, so
+ * that a script finds every row that it looks up and continues. Each value of the returned row is a
+ * number. For a statement without a slot the number is the count of this connection's rows: no
+ * count is kept across connections. For a script's statement it is 0.
  */
 #include <ctype.h>
 #include <stdbool.h>
@@ -21,7 +21,7 @@ enum {
 };
 
 struct adapter_conn {
-    uint64_t rows;    /* accepted over the life of the connection */
+    uint64_t rows;    /* accepted since the connection was opened */
     uint64_t pending; /* handed over in the open append */
 };
 
@@ -51,7 +51,7 @@ static enum status null_execute(struct adapter_conn *conn, const char *sql, stru
     return STATUS_OK;
 }
 
-/* There is no catalogue: the one table is the default one. */
+/* Describes the default table, the only table. */
 static enum status null_describe(const struct adapter *adapter, struct adapter_conn *conn,
                                  const char *table_name, struct table *table, struct error *error)
 {
@@ -77,7 +77,7 @@ static enum status null_describe(const struct adapter *adapter, struct adapter_c
     enum status status = table_init(table, table_name, error);
     for (size_t i = 0; status == STATUS_OK && i < sizeof columns / sizeof columns[0]; i++) {
         struct column column = columns[i];
-        column.is_nullable = true; /* what is thrown away may lack anything */
+        column.is_nullable = true; /* discarded values may be anything */
         status = table_add_column(table, &column, error);
     }
     if (status != STATUS_OK) {
@@ -113,7 +113,7 @@ static enum status null_append_close(struct adapter_conn *conn, uint64_t *accept
     return STATUS_OK;
 }
 
-/* Values in a query's list: the commas between its first word and FROM, and one. */
+/* Counts the values in a query's list: one more than the commas between its first word and FROM. */
 static size_t count_values(const char *sql)
 {
     size_t count = 1;

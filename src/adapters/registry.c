@@ -10,7 +10,7 @@
 #include "base/file.h"
 
 enum {
-    NAME_MAX_BYTES = 60 /* the longest name of an adapter outside the program */
+    NAME_MAX_BYTES = 60 /* longest name of an adapter outside the program */
 };
 
 static bool is_called(const struct adapter *adapter, const char *name)
@@ -31,17 +31,17 @@ const struct adapter *registry_find(const char *name)
     return *found;
 }
 
-/* Whether the file's name can be made from the adapter's: it comes from a URL, and nothing in it
- * may lead to another folder. */
+/* Checks that a file name can be formed from the adapter's name: the name may come from a URL, and
+ * must not lead to another folder. */
 static bool can_be_file(const char *name)
 {
     const size_t length = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-");
     return length > 0 && length <= NAME_MAX_BYTES && name[length] == '\0';
 }
 
-/* Whether the folder of a module belongs to root, the user or the program's owner, and not everyone
- * can write to it: the program may lie where others can make a folder beside it, such as in /tmp.
- */
+/* Checks that a module's folder belongs to root, the user or the program's owner, and is not
+ * writable for everyone: the program may lie where others can create a folder next to it, for
+ * example in /tmp. */
 static bool is_in_safe_folder(const char *path)
 {
     char folder[PATH_MAX];
@@ -52,10 +52,11 @@ static bool is_in_safe_folder(const char *path)
            (S_ISLNK(about.st_mode) || (about.st_mode & S_IWOTH) == 0);
 }
 
-/* Returns what the library at `path` exports; NULL: *fault says why it cannot be loaded. */
+/* Loads the library at `path` and returns its exported module; NULL: *fault says why it cannot be
+ * loaded. */
 static const struct adapter_module *load(const char *path, char *fault, size_t size)
 {
-    /* for good: its constants are used until the program ends */
+    /* never unloaded: the adapter's constants are used until the program ends */
     void *const library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     const struct adapter_module *module =
         library == NULL ? NULL : dlsym(library, ADAPTER_MODULE_SYMBOL);
@@ -71,40 +72,40 @@ static const struct adapter_module *load(const char *path, char *fault, size_t s
     return module;
 }
 
-/* Whether the program can use what it loaded; false: *fault says why not, and what to do. */
+/* Checks that the program can use the loaded module; false: *fault says why not and what to do. */
 static bool can_use(const struct adapter_module *module, const char *name, char *fault, size_t size)
 {
     const struct adapter *adapter = module->adapter;
     if (module->abi != ADAPTER_ABI) {
         snprintf(fault, size,
-                 "is for version %u of the adapter contract, and append " APPEND_VERSION
-                 " has version %u: build it with the headers of this append",
+                 "was built for version %u of the adapter contract, but append " APPEND_VERSION
+                 " has version %u: rebuild it with the headers of this append",
                  (unsigned)module->abi, (unsigned)ADAPTER_ABI);
         return false;
     }
     if (module->struct_bytes != ADAPTER_STRUCT_BYTES) {
         snprintf(fault, size,
-                 "has structs of %u bytes, and append " APPEND_VERSION
-                 " has %zu: build it with the headers of this append",
+                 "has structs of %u bytes, but those of append " APPEND_VERSION
+                 " have %zu: rebuild it with the headers of this append",
                  (unsigned)module->struct_bytes, ADAPTER_STRUCT_BYTES);
         return false;
     }
     if (adapter == NULL || adapter->name == NULL || strcmp(adapter->name, name) != 0) {
-        snprintf(fault, size, "holds the adapter '%.60s': the file needs the adapter's name",
+        snprintf(fault, size, "contains the adapter '%.60s': name the file after the adapter",
                  adapter == NULL || adapter->name == NULL ? "" : adapter->name);
         return false;
     }
-    const bool is_whole = adapter->summary != NULL && adapter->open != NULL &&
-                          adapter->close != NULL && adapter->execute != NULL &&
-                          adapter->describe != NULL && adapter->run != NULL &&
-                          adapter->append_open != NULL && adapter->append_rows != NULL &&
-                          adapter->append_close != NULL;
-    if (!is_whole) {
+    const bool is_complete = adapter->summary != NULL && adapter->open != NULL &&
+                             adapter->close != NULL && adapter->execute != NULL &&
+                             adapter->describe != NULL && adapter->run != NULL &&
+                             adapter->append_open != NULL && adapter->append_rows != NULL &&
+                             adapter->append_close != NULL;
+    if (!is_complete) {
         snprintf(fault, size,
                  "lacks one of summary, open, close, execute, describe, run, append_open, "
-                 "append_rows and append_close, which each adapter has");
+                 "append_rows and append_close, which every adapter needs");
     }
-    return is_whole;
+    return is_complete;
 }
 
 enum status registry_load(const char *name, const char *folder, const struct adapter **adapter,
@@ -128,8 +129,8 @@ enum status registry_load(const char *name, const char *folder, const struct ada
         module = load(path, fault, sizeof fault);
     } else {
         snprintf(fault, sizeof fault,
-                 "is in a folder that others can write to: name the folder by --adapter-folder if "
-                 "you trust it");
+                 "is in a folder that others can write to: if you trust the folder, name it "
+                 "with --adapter-folder");
     }
     if (module == NULL || !can_use(module, name, fault, sizeof fault)) {
         error_set(error, ERROR_USAGE, 0, NULL, "%s %s (in %.*s)", base, fault,

@@ -1,9 +1,9 @@
 /*
- * SQLite, inside this process: one prepared INSERT, one transaction an append, a new file in WAL
+ * SQLite, inside this process: a prepared INSERT, one transaction per append, new files in WAL
  * mode.
  *
- * Writers take turns: append_open takes the write lock, and gives up after a second (REJECTED,
- * ERROR_BUSY), so that waiting is seen and counted by the session.
+ * Writers take turns: append_open takes the write lock and gives up after a second (REJECTED,
+ * ERROR_BUSY), so that the session sees and counts the waiting.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,27 +21,26 @@ enum {
     FRACTION_DIGITS = 6
 };
 
-/* SQLite's default of 2 MiB fills up in every session as soon as the table is counted, and measures
- * no faster: the pages are in the system's cache. */
+/* SQLite's default of 2 MiB fills up in every session as soon as the table is counted, and is not
+ * faster: the pages are in the system's cache. */
 static const char cache_sql[] = "pragma cache_size = -256"; /* KiB */
 
-/* A statement that is kept. */
+/* A prepared statement that is kept. */
 struct adapter_prepared {
-    const void *key; /* for which it was prepared; NULL: none is */
+    const void *key; /* what it was prepared for; NULL: nothing is prepared */
     sqlite3_stmt *statement;
 };
 
-/* A connection belongs to one session's thread. */
 struct adapter_conn {
     sqlite3 *database;
-    struct adapter_prepared insert; /* for a struct table */
-    struct adapter_prepared latest; /* for a struct statement without a slot */
+    struct adapter_prepared insert; /* key: a struct table */
+    struct adapter_prepared latest; /* key: a struct statement without a slot */
     bool is_in_transaction;         /* between begin and its end */
-    uint64_t inserted_rows;         /* of the open append */
+    uint64_t inserted_rows;         /* rows of the open append */
 };
 
-/* Records what the last call on `database` came to, if it is not SQLITE_OK; `path` is added to the
- * text, or NULL. */
+/* Records the failure of the last call on `database`, unless `code` is SQLITE_OK; `path`, which may
+ * be NULL, is added to the text. */
 static enum status call_result(sqlite3 *database, int code, const char *path, struct error *error)
 {
     if (code == SQLITE_OK) {
@@ -57,7 +56,7 @@ static enum status call_result(sqlite3 *database, int code, const char *path, st
     return dialect_record(&meaning, &failure, text, error);
 }
 
-/* Memory statistics would take a global lock for each allocation of each session. */
+/* Memory statistics would take a global lock for every allocation in every session. */
 static enum status start(const char *client_lib, struct adapter_library **library,
                          struct error *error)
 {
@@ -96,8 +95,8 @@ static enum status execute(struct adapter_conn *conn, const char *sql, struct er
     return call_result(conn->database, code, NULL, error);
 }
 
-/* Rolls back a transaction that the user's SQL, which came to `status`, left open outside begin:
- * no append could begin. Returns what it comes to. */
+/* Rolls back a transaction that the user's SQL left open outside begin, because no append could
+ * begin otherwise. Returns the SQL's resulting status. */
 static enum status end_transaction(struct adapter_conn *conn, enum status status,
                                    struct error *error)
 {
@@ -114,7 +113,7 @@ static enum status execute_ddl(struct adapter_conn *conn, const char *sql, struc
     return end_transaction(conn, execute(conn, sql, error), error);
 }
 
-/* A database that is there already keeps its mode, which is kept in the file. */
+/* An existing database keeps the journal mode stored in its file. */
 static bool is_new(sqlite3 *database)
 {
     sqlite3_stmt *statement = NULL;
@@ -124,8 +123,8 @@ static bool is_new(sqlite3 *database)
     return is;
 }
 
-/* Asking first takes no lock that a writer holds; only the very first session changes the mode. One
- * that meets it changing finds it changed. */
+/* Reading the mode first takes no lock that a writer holds; only the first session changes it. A
+ * session that meets the change in progress reads the mode again. */
 static enum status use_wal(sqlite3 *database, const char *path, struct error *error)
 {
     static const char *const pragmas[] = {"pragma journal_mode", "pragma journal_mode = wal",
@@ -146,8 +145,8 @@ static enum status use_wal(sqlite3 *database, const char *path, struct error *er
         }
     }
     if (code == SQLITE_OK && !is_wal) {
-        error_set(error, ERROR_UNSUPPORTED, 0, NULL, "no write-ahead log is possible for %.180s",
-                  path);
+        error_set(error, ERROR_UNSUPPORTED, 0, NULL,
+                  "SQLite cannot use a write-ahead log for %.180s", path);
         return STATUS_FATAL;
     }
     const enum status status = call_result(database, code, path, error);
@@ -161,7 +160,7 @@ static enum status open_connection(const struct adapter *adapter, const struct t
     const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
     *conn = NULL;
     if (target->path == NULL || target->path[0] == '\0') {
-        error_set(error, ERROR_USAGE, 0, NULL, "no path of a database file was given");
+        error_set(error, ERROR_USAGE, 0, NULL, "the path of the database file is missing");
         return STATUS_FATAL;
     }
     struct adapter_conn *made = calloc(1, sizeof *made);
@@ -191,8 +190,8 @@ static void interrupt_connection(struct adapter_conn *conn)
     sqlite3_interrupt(conn->database);
 }
 
-/* Binds one value to a parameter; returns SQLite's code. Text and bytes are borrowed until the
- * statement is bound again. Times and addresses are text. */
+/* Binds one value to a parameter; returns SQLite's code. Text and bytes stay borrowed until the
+ * statement is bound again. Times and addresses are bound as text. */
 static int bind_value(sqlite3_stmt *statement, int parameter, const struct column *column,
                       const struct column_data *data, size_t row)
 {
@@ -226,14 +225,14 @@ static int bind_value(sqlite3_stmt *statement, int parameter, const struct colum
                                                                 (int)text->length, SQLITE_STATIC);
     }
     default:
-        /* decimals too: the column's affinity makes of them what it can hold without loss */
+        /* decimals too: the column's affinity converts them to what it can hold without loss */
         return sqlite3_bind_text(
             statement, parameter, written,
             (int)value_text_write(written, column, values, row, FRACTION_DIGITS), SQLITE_TRANSIENT);
     }
 }
 
-/* Binds the columns of one row that are written. */
+/* Binds the columns of one row, except generated columns. */
 static inline int bind_row(sqlite3_stmt *statement, const struct batch *batch, size_t row)
 {
     const struct table *table = batch->table;
@@ -247,7 +246,7 @@ static inline int bind_row(sqlite3_stmt *statement, const struct batch *batch, s
     return code;
 }
 
-/* Prepares `sql`, one statement, for `key` in place of what was prepared before. */
+/* Prepares `sql`, a single statement, for `key`; the previous statement is freed. */
 static enum status prepare_one(struct adapter_conn *conn, struct adapter_prepared *prepared,
                                const void *key, const char *sql, struct error *error)
 {
@@ -275,9 +274,8 @@ static enum status prepare_one(struct adapter_conn *conn, struct adapter_prepare
     return STATUS_OK;
 }
 
-/* SQLite would take a missing value for NULL, and prepares again by itself when a table has
- * changed.
- */
+/* Checks the number of parameters, as SQLite would take a missing value for NULL. SQLite itself
+ * prepares again when a table has changed. */
 static enum status prepare(struct adapter_conn *conn, const struct statement *statement,
                            struct adapter_prepared **prepared, struct error *error)
 {
@@ -302,11 +300,12 @@ static void drop(struct adapter_conn *conn, struct adapter_prepared *prepared)
     free(prepared);
 }
 
-/* Undoes the open append, if SQLite has not done so itself. The error is recorded before. */
+/* Rolls the open append back, if SQLite has not done so itself. The error must already be
+ * recorded. */
 static void roll_back(struct adapter_conn *conn)
 {
     sqlite3_reset(conn->insert.statement);
-    sqlite3_clear_bindings(conn->insert.statement); /* they point into a batch */
+    sqlite3_clear_bindings(conn->insert.statement); /* the bindings point into a batch */
     if (!sqlite3_get_autocommit(conn->database)) {
         sqlite3_exec(conn->database, "rollback", NULL, NULL, NULL);
     }
@@ -345,7 +344,7 @@ static enum status append_rows(struct adapter_conn *conn, const struct batch *ba
             roll_back(conn);
             return status;
         }
-        /* None, when a constraint or a trigger of the table says to ignore the row. */
+        /* 0 when a constraint or a trigger of the table says to ignore the row */
         conn->inserted_rows += (uint64_t)sqlite3_changes(conn->database);
     }
     sqlite3_clear_bindings(insert);
@@ -362,8 +361,8 @@ static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, s
     return status;
 }
 
-/* Runs a prepared statement as far as its rows are wanted, and adds them, or those that it changed,
- * to answer->rows; returns SQLite's code. */
+/* Runs a prepared statement until the caller wants no more rows. Adds the rows returned, or the
+ * rows changed, to answer->rows; returns SQLite's code. */
 static int step(struct adapter_conn *conn, sqlite3_stmt *statement, const struct batch *parameters,
                 struct answer *answer)
 {
@@ -378,7 +377,7 @@ static int step(struct adapter_conn *conn, sqlite3_stmt *statement, const struct
     while (is_wanted && sqlite3_step(statement) == SQLITE_ROW) {
         answer->rows++;
         if (answer->take != NULL && cells == NULL) {
-            columns = sqlite3_column_count(statement); /* a table may have changed since */
+            columns = sqlite3_column_count(statement); /* a table may have changed since prepare */
             cells = calloc((size_t)columns + 1, sizeof *cells);
             if (cells == NULL) {
                 sqlite3_reset(statement);
@@ -400,13 +399,13 @@ static int step(struct adapter_conn *conn, sqlite3_stmt *statement, const struct
     }
     free(cells);
     code = sqlite3_reset(statement);
-    /* the number stays from the last statement that changed something */
+    /* sqlite3_changes keeps the number of the last statement that changed rows */
     if (code == SQLITE_OK && columns == 0 &&
         sqlite3_total_changes64(conn->database) != changes_before) {
         answer->rows += (uint64_t)sqlite3_changes64(conn->database);
     }
     if (parameters != NULL) {
-        sqlite3_clear_bindings(statement); /* they point into the batch */
+        sqlite3_clear_bindings(statement); /* the bindings point into the batch */
     }
     return code;
 }
@@ -463,7 +462,7 @@ static enum status run_prepared(struct adapter_conn *conn, struct adapter_prepar
     return end_transaction(conn, call_result(conn->database, code, NULL, error), error);
 }
 
-/* Every transaction is serializable here, whatever is asked for. */
+/* Every transaction is serializable, whatever isolation is requested. */
 static enum status begin(struct adapter_conn *conn, const struct transaction *transaction,
                          struct error *error)
 {
@@ -473,7 +472,7 @@ static enum status begin(struct adapter_conn *conn, const struct transaction *tr
     return status;
 }
 
-/* SQLite ends a transaction by itself after some errors. */
+/* SQLite itself ends a transaction after some errors. */
 static enum status rollback(struct adapter_conn *conn, struct error *error)
 {
     conn->is_in_transaction = false;
@@ -517,7 +516,7 @@ const struct adapter adapter_sqlite = {
     .flags = ADAPTER_EMBEDDED | ADAPTER_FILE,
     .identifier_quote = '"',
     .stack_bytes = (size_t)256 * 1024,
-    .files_per_session = 2, /* database and log; all share the index of the log */
+    .files_per_session = 2, /* database and log; all connections share the log's index */
     .dialect = &dialect_sqlite,
     .start = start,
     .stop = stop,

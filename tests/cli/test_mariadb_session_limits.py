@@ -39,13 +39,13 @@ class Connections(Limits):
             with self.subTest(privilege=privilege):
                 self.user(name, privilege)
                 limits = self.check(self.at(name), "max_connections", 13)
-                self.assertIn("12 and one for users", limits["max_connections"]["note"])
+                self.assertIn("12 plus one for users", limits["max_connections"]["note"])
 
     def test_limit_of_an_account(self):
         self.user("few", max_user_connections=4)
         for url in (self.at("few"), string(parts(self.at("few")))):
             limits = self.check(url, "max_user_connections", 4)
-            self.assertEqual(limits["max_user_connections"]["note"], "of the account 'few'@'%'")
+            self.assertEqual(limits["max_user_connections"]["note"], "for account 'few'@'%'")
             self.assertEqual(limits["max_user_connections"]["fix"],
                              "ALTER USER 'few'@'%' WITH MAX_USER_CONNECTIONS N")
 
@@ -58,7 +58,7 @@ class Accounts(Limits):
         self.user("admin", "connection admin")
         limits = self.check(self.url, "max_user_connections", 5)
         self.assertEqual(limits["max_user_connections"]["note"],
-                         "of every account, so of account 'append'@'%'")
+                         "for every account, here 'append'@'%'")
         self.check(self.at("other"), "max_user_connections", 6)
         limits = self.check(self.at("admin"), "max_connections", 13)
         self.assertNotIn("max_user_connections", limits)

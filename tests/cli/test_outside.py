@@ -170,10 +170,10 @@ class Outside(harness.Case):
 
     def test_other_versions(self):
         self.build(abi=1)
-        self.is_refused("other:", r"other\.so is for version 2 of the adapter contract, and append "
-                                  r"\S+ has version 1: build it with the headers of this append")
+        self.is_refused("other:", r"other\.so was built for version 2 of the adapter contract, but append "
+                                  r"\S+ has version 1: rebuild it with the headers of this append")
         self.build(bytes=8)
-        self.is_refused("other:", r"has structs of \d+ bytes, and append \S+ has \d+: build it with")
+        self.is_refused("other:", r"has structs of \d+ bytes, but those of append \S+ have \d+: rebuild it with")
 
     def test_no_adapters(self):
         self.build(symbol="append_adapter_modules")
@@ -183,7 +183,7 @@ class Outside(harness.Case):
         self.build(run="")
         self.is_refused("other:", r"other\.so lacks one of .* run, ")
         self.build(name="another")
-        self.is_refused("another:", r"another\.so holds the adapter 'other'")
+        self.is_refused("another:", r"another\.so contains the adapter 'other'")
         (self.mine / "text.so").write_text("this is no library\n")
         self.is_refused("text:", r"text\.so cannot be loaded: file too short|invalid ELF header")
         (self.mine / "folder.so").mkdir()

@@ -292,7 +292,7 @@ class Refused(harness.Postgresql):
         self.sql("create table bare ()", "create view seen as select 1 as a",
                  "create table whole (a int)")
         for name, code, pattern in (
-                ("seen", 2, '"seen" is a view: rows go to tables'),
+                ("seen", 2, '"seen" is a view: append writes to tables only'),
                 ("bare", 2, "'bare' has no column that append can write"),
                 ("public.whole", 4, "--schema public --table whole")):
             self.refused("2", "10", self.url, "--table", name, code=code, pattern=pattern)

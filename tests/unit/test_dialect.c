@@ -152,7 +152,7 @@ TEST_BETWEEN(test_accounts, set_up, NULL)
     assert_int_equal(limits.count, 3);
     assert_int_equal(limits.sessions[1].allowed, 9);
     assert_int_equal(limits.sessions[1].used, 2);
-    assert_string_equal(limits.sessions[1].note, "of every account, so of account 'u'@'%'");
+    assert_string_equal(limits.sessions[1].note, "for every account, here 'u'@'%'");
     add_row("CONNECTION ADMIN", "yes");
     ask(&dialect_mysql, false);
     assert_int_equal(limits.count, 1);
