@@ -1,7 +1,7 @@
 /*
- * MariaDB, MySQL and their kin (SingleStore, Percona Server) through MariaDB Connector/C.
+ * MariaDB, MySQL and compatible servers (SingleStore, Percona Server) through MariaDB Connector/C.
  *
- * An append of less than ROW_BATCH_MAX rows costs one round trip, and so does a count.
+ * An append of fewer than ROW_BATCH_MAX rows costs one round trip, and so does a count.
  */
 #include "adapters/mariadb.h"
 
@@ -31,98 +31,98 @@
 #include "base/text.h"
 #include "base/url.h"
 
-/* The open append. */
 struct mariadb_append {
     bool is_open;
     bool is_pending;     /* a statement was sent and not answered yet */
-    bool in_transaction; /* of this append */
+    bool in_transaction; /* the append began a transaction */
     const struct table *table;
     bool keeps_failed_rows;
-    uint64_t kept;        /* rows that stay whatever comes */
+    uint64_t kept;        /* rows that stay whatever happens */
     uint64_t provisional; /* rows in the transaction */
-    size_t sent;          /* rows of the statement sent last */
+    size_t sent;          /* rows of the latest statement */
     unsigned statements;
 };
 
-/* How the values of a result's column are written. */
+/* The encoding of a result column's values. */
 struct result_column {
     uint8_t type; /* enum enum_field_types */
     uint8_t decimals;
     bool is_unsigned;
 };
 
-/* A statement that the server has prepared. */
+/* A prepared statement of the server. */
 struct adapter_prepared {
-    bool is_kept; /* the server has it */
+    bool is_kept; /* the server still has the statement */
     unsigned long id;
-    unsigned column_count;         /* of its result; 0: it has none */
+    unsigned column_count;         /* of its result; 0: the statement returns no rows */
     struct result_column *columns; /* owned */
 };
 
-/* A connection belongs to one session's thread. It is kept small, because there are thousands: no
- * rows are held in it, and a statement is sent without waiting for its answer, so that its text is
- * gone when the session waits. */
+/* Kept small, because there are thousands of connections: a connection holds no rows, and sends a
+ * statement without waiting for its answer, so that the statement's text is already freed while the
+ * session waits. */
 struct adapter_conn {
     MYSQL mysql;
     bool uses_insert;     /* method "insert" */
-    bool is_method_given; /* by the user: no other will do */
+    bool is_method_given; /* the user gave the method: no other may be used */
     bool is_lost;
     bool is_utc; /* the session's time zone was set */
     bool has_made_database;
-    struct client_socket socket; /* its own, for an interrupt from another thread */
-    const char *why_no_bulk;     /* static; NULL = bulk is in use, or was not asked for */
+    struct client_socket socket; /* for an interrupt from another thread */
+    const char *why_no_bulk;     /* static; NULL = bulk is in use or was not requested */
     struct mariadb_append append;
-    unsigned long statement; /* number of the bulk statement that the server has prepared */
-    const struct table *statement_table; /* for which; NULL = for none */
-    const struct server_facts *facts;    /* the target's, or what describe learns; may be NULL */
+    unsigned long statement;             /* id of the prepared bulk statement */
+    const struct table *statement_table; /* its table; NULL = no bulk statement is prepared */
+    const struct server_facts *facts;    /* the target's, or `learned`; may be NULL */
     struct server_facts *learned;        /* owned; may be NULL */
-    unsigned kept;                       /* statements of a script that a session keeps prepared */
-    bool sends_text;         /* the library is not the one that was built for: see settle_method */
-    bool has_begun;          /* a transaction: see begin */
-    bool shows_transactions; /* the server said so when that had begun */
-    unsigned has_kept;       /* prepared statements that the server has */
-    struct buffer packet;    /* the statement that is sent; its memory is kept for the next one */
+    unsigned kept;                       /* script statements that a session keeps prepared */
+    bool sends_text;                     /* built for another library: see choose_method */
+    bool has_begun;                      /* a transaction: see begin */
+    bool shows_transactions;             /* the server showed the transaction when it began */
+    unsigned has_kept;                   /* prepared statements on the server */
+    struct buffer packet; /* the statement to send; its memory is kept for the next statement */
 };
 
-/* A connect under way, settling included, and why it was given up. Texts are borrowed from the
- * target, or in the members themselves. */
+/* A connect in progress, including the set-up of its session. Strings are borrowed from the target
+ * or point into this struct. */
 struct connecting {
     struct adapter_conn *conn;
     const struct target *target;
     const char *host;
     const char *socket;
     char socket_path[256];
-    bool needs_tls;                  /* a connection without it is of no use */
-    bool may_use_tls;                /* as far as is known before option files are read */
+    bool needs_tls;                  /* a connection without TLS is useless */
+    bool may_use_tls;                /* as known before option files are read */
     struct client_deadline deadline; /* for all steps of the connect */
 };
 
 enum {
     TLS_BY_DEFAULT = 30400, /* version of Connector/C */
     INET4_VERSION = 101000, /* of MariaDB */
-    FRACTION_DIGITS = 6,    /* most that the server keeps */
+    FRACTION_DIGITS = 6,    /* most that the server stores */
     YEAR_MAX = 9999,
     FLAG_TYPES = 128, /* the types of the parameters are in the packet */
-    ID_BYTES = 4,     /* of the number of a statement */
+    ID_BYTES = 4,     /* of a statement's id */
     HEADER_BYTES = 4, /* length of the packet in 3 bytes, its number */
     PROTOCOL = 10,
-    ERROR_PACKET = 0xff, /* too many connections, host blocked: it does not greet everybody */
+    ERROR_PACKET = 0xff, /* sent instead of a greeting: too many connections, host blocked */
     ERROR_NUMBER_MIN = 1000,
     ERROR_NUMBER_MAX = 4999,
 };
 
-/* The connect of this thread, NULL behind it. Connector/C tells its wait callback nothing but the
- * socket, and only the thread says for whom it waits. */
+/* The connect of this thread; NULL after the connect. Connector/C passes only the socket to its
+ * wait callback, so the callback finds its connect by the thread. */
 static _Thread_local struct connecting *connecting;
 
 static const char *const methods[] = {"bulk", "insert", NULL};
 
 static const char character_set[] = "utf8mb4";
 
-static const char packet_remedy[] =
-    "one append is larger than the server's max_allowed_packet: make --batch smaller";
+static const char packet_advice[] =
+    "an append exceeds the server's max_allowed_packet: use a smaller --batch";
 
-/* The bytes of a value: those of the batch, or written to `text`, VALUE_TEXT_BYTES. */
+/* Returns the bytes of a value: the batch's own bytes, or text written to `text`
+ * (VALUE_TEXT_BYTES). */
 static struct text_value bytes_of(const struct column *column, union column_values values,
                                   size_t row, char *text)
 {
@@ -143,7 +143,7 @@ static struct text_value bytes_of(const struct column *column, union column_valu
         break;
     case COLUMN_FLOAT32:
         if (fabsf(values.float32[row]) > FLT_MAX / 2) {
-            /* the digits of a float may be rounded up, which would be out of range */
+            /* the shortest digits of a float may round up out of its range */
             length = (int)value_text_real(text, (double)values.float32[row], false);
         }
         break;
@@ -151,7 +151,7 @@ static struct text_value bytes_of(const struct column *column, union column_valu
     case COLUMN_TIMESTAMP:
         civil_time_of(column, values, row, &civil);
         if (civil.year < 0 || civil.year > YEAR_MAX) {
-            /* one that the server refuses, rather than reads as another one */
+            /* a date that the server refuses instead of misreading it */
             length = snprintf(text, VALUE_TEXT_BYTES, "%d-%02u-%02u", YEAR_MAX + 1, civil.month,
                               civil.day);
         }
@@ -211,7 +211,7 @@ void mariadb_add_literal(struct buffer *sql, const struct column *column,
     buffer_add(sql, "'", 1);
 }
 
-/* Writes the lowest `bytes` bytes of a number; returns how many. */
+/* Writes the lowest `bytes` bytes of a number; returns `bytes`. */
 static size_t put_number(unsigned char *out, uint64_t value, size_t bytes)
 {
     for (size_t i = 0; i < bytes; i++) {
@@ -220,7 +220,7 @@ static size_t put_number(unsigned char *out, uint64_t value, size_t bytes)
     return bytes;
 }
 
-/* A length byte, and as much as is not zero at the end. */
+/* Writes a length byte and the fields of a time; returns the bytes written. */
 static size_t put_time(unsigned char *out, const struct column *column, union column_values values,
                        size_t row)
 {
@@ -230,7 +230,7 @@ static size_t put_time(unsigned char *out, const struct column *column, union co
     if (column->type == COLUMN_TIME) {
         at += put_number(out + at, 0, 5); /* positive, no days */
     } else {
-        /* a year that the server cannot hold becomes one that it refuses */
+        /* a year that the server cannot hold becomes a year that it refuses */
         const bool is_out = civil.year < 0 || civil.year > YEAR_MAX;
         at += put_number(out + at, is_out ? YEAR_MAX + 1 : (uint64_t)civil.year, 2);
         out[at++] = (unsigned char)civil.month;
@@ -251,7 +251,21 @@ static size_t put_time(unsigned char *out, const struct column *column, union co
     return at;
 }
 
-/* One that is not NULL. */
+/* Writes a length: one byte, or a marker and 2, 3 or 8 bytes; returns the bytes written. */
+static size_t put_length(unsigned char *out, size_t length)
+{
+    size_t bytes = 8;
+    if (length < 251) {
+        return put_number(out, length, 1);
+    }
+    if (length < 1U << 24) {
+        bytes = length <= UINT16_MAX ? 2 : 3;
+    }
+    out[0] = (unsigned char)(bytes == 8 ? 254 : 250 + bytes);
+    return 1 + put_number(out + 1, length, bytes);
+}
+
+/* Adds a value that is not NULL. */
 static void add_value(struct buffer *packet, const struct column *column,
                       union column_values values, size_t row)
 {
@@ -287,14 +301,8 @@ static void add_value(struct buffer *packet, const struct column *column,
         used += put_time(out, column, values, row);
         break;
     default: {
-        /* its length in front: one byte, or a mark and 2, 3 or 8 */
         const struct text_value value = bytes_of(column, values, row, text);
-        const size_t bytes = value.length < 251           ? 0
-                             : value.length <= UINT16_MAX ? 2
-                             : value.length < 1U << 24    ? 3
-                                                          : 8;
-        out[used++] = (unsigned char)(bytes == 0 ? value.length : bytes == 8 ? 254 : 250 + bytes);
-        used += put_number(out + used, value.length, bytes);
+        used += put_length(out, value.length);
         buffer_add(packet, out, used);
         buffer_add(packet, value.bytes, value.length);
         return;
@@ -303,7 +311,7 @@ static void add_value(struct buffer *packet, const struct column *column,
     buffer_add(packet, out, used);
 }
 
-/* The type that a parameter is sent with, 2 bytes. */
+/* Adds the type that a parameter is sent with, 2 bytes. */
 static void add_type(struct buffer *packet, const struct column *column)
 {
     static const uint8_t types[COLUMN_TYPE_COUNT] = {
@@ -377,7 +385,7 @@ void mariadb_add_execute(struct buffer *packet, unsigned long statement, const s
     }
 }
 
-/* A greeting is packet 0: the number of the protocol, and the server's version as a text. */
+/* A greeting is packet 0: the protocol's number and the server's version as text. */
 enum probe_answer mariadb_judge(const unsigned char *bytes, size_t length)
 {
     if (length < HEADER_BYTES) {
@@ -403,7 +411,8 @@ enum probe_answer mariadb_judge(const unsigned char *bytes, size_t length)
     return memchr(version, '\0', rest - 1) != NULL ? PROBE_YES : unfinished;
 }
 
-/* Records a failure as the dialect explains it; *meaning is what it is where that does not. */
+/* Records a failure with the dialect's meaning; *meaning is the default when the dialect does not
+ * know the failure. */
 static void record(const struct dialect_failure *failure, struct dialect_meaning *meaning,
                    struct error *error)
 {
@@ -420,13 +429,14 @@ static enum status connect_error(struct adapter_conn *conn, struct error *error)
     struct dialect_failure failure = {
         .is_connecting = true,
         .number = (int)number,
-        /* before its greeting a server sends no SQLSTATE, behind it this one: one cause, not two */
+        /* a server sends no SQLSTATE before its greeting, but this one after it: the cause is the
+         * same */
         .sqlstate = number == ER_CON_COUNT_ERROR ? "08004" : mysql_sqlstate(&conn->mysql),
         .text = mysql_error(&conn->mysql)};
     struct dialect_meaning meaning = {STATUS_LOST, ERROR_SERVER, NULL};
     if (number == CR_SOCKET_CREATE_ERROR || number == CR_CONNECTION_ERROR ||
         number == CR_CONN_HOST_ERROR || number == CR_IPSOCK_ERROR) {
-        /* Connector/C puts the system's error at the end: `(111)`, `system error: 110` */
+        /* Connector/C puts the system's error number at the end: `(111)`, `system error: 110` */
         const char *end = failure.text + strlen(failure.text);
         while (end > failure.text && !isdigit((unsigned char)end[-1])) {
             end--;
@@ -438,7 +448,7 @@ static enum status connect_error(struct adapter_conn *conn, struct error *error)
         meaning.kind = reason == ETIMEDOUT ? ERROR_TIMEOUT : ERROR_UNREACHABLE;
         if (reason == EMFILE || reason == ENFILE || reason == ENOBUFS || reason == ENOMEM ||
             reason == EADDRNOTAVAIL) {
-            failure.number = reason; /* this side has none to open */
+            failure.number = reason; /* this machine has no socket or port left */
             meaning.kind = ERROR_SYSTEM;
         }
     }
@@ -453,10 +463,10 @@ static enum status report(struct adapter_conn *conn, unsigned number, const char
     struct dialect_failure failure = {.number = (int)number, .sqlstate = sqlstate, .text = message};
     struct dialect_meaning meaning = {STATUS_REJECTED, ERROR_SERVER, NULL};
     if (number == ER_NET_PACKET_TOO_LARGE || number == CR_NET_PACKET_TOO_LARGE) {
-        failure.text = packet_remedy;
-    } else if (number == 0) { /* Connector/C may give up on an answer without a word */
+        failure.text = packet_advice;
+    } else if (number == 0) { /* Connector/C may give up on an answer without an error number */
         failure =
-            (struct dialect_failure){.sqlstate = "", .text = "the server's answer makes no sense"};
+            (struct dialect_failure){.sqlstate = "", .text = "the server's answer is malformed"};
         meaning = (struct dialect_meaning){STATUS_LOST, ERROR_CONNECTION, NULL};
     }
     record(&failure, &meaning, error);
@@ -474,7 +484,7 @@ static enum status call_error(struct adapter_conn *conn, struct error *error)
                   mysql_error(&conn->mysql), error);
 }
 
-/* Whole numbers are numbers, as they are from a prepared statement. */
+/* Converts integers to numbers, as prepared statements return them. */
 static void make_number(struct cell *cell, enum enum_field_types type)
 {
     const struct text_value text = cell->as.text;
@@ -488,9 +498,9 @@ static void make_number(struct cell *cell, enum enum_field_types type)
     }
 }
 
-/* Runs statements and hands their rows to answer->take, one at a time: a large result must not be
- * held in thousands of sessions at once. What is not wanted is read when the result is freed, so
- * that the next statement can go. */
+/* Runs statements and hands their rows to answer->take, one at a time: thousands of sessions must
+ * not hold large results at once. Unwanted rows are read when the result is freed, so that the next
+ * statement can be sent. */
 static enum status ask(struct adapter_conn *conn, const char *sql, struct answer *answer,
                        struct error *error)
 {
@@ -498,7 +508,7 @@ static enum status ask(struct adapter_conn *conn, const char *sql, struct answer
     uint64_t matched = 0;
     bool has_rows = false;
     if (mysql_real_query(mysql, sql, (unsigned long)strlen(sql)) != 0) {
-        return call_error(conn, error); /* also one without a number */
+        return call_error(conn, error); /* also without an error number */
     }
     int more = 0;
     for (; more == 0; more = mysql_next_result(mysql)) {
@@ -538,15 +548,15 @@ static enum status ask(struct adapter_conn *conn, const char *sql, struct answer
     return more > 0 || mysql_errno(mysql) != 0 ? call_error(conn, error) : STATUS_OK;
 }
 
-/* Runs one or more statements and drops what they return. */
+/* Runs one or more statements and drops their rows. */
 static enum status run_text(struct adapter_conn *conn, const char *sql, struct error *error)
 {
     return ask(conn, sql, &(struct answer){.take = NULL}, error);
 }
 
-/* Rolls back a transaction that a statement, which came to `status`, left open where none was
- * begun. Where init_connect, which runs behind the greeting, has turned autocommit off, every
- * statement does: then it is turned on, and keeps what was done. */
+/* Rolls back a transaction that a statement left open outside begin. If init_connect, which runs
+ * after the greeting, has turned autocommit off, every statement leaves a transaction open: turning
+ * autocommit on then commits it. */
 static enum status end_transaction(struct adapter_conn *conn, enum status status,
                                    struct error *error)
 {
@@ -580,11 +590,12 @@ static enum status set_socket(struct connecting *attempt, const char *path, stru
         }
     }
     if (length < 0 || (size_t)length >= size) {
-        error_set(error, ERROR_USAGE, 0, NULL, "the path of the socket is too long: %.160s", path);
+        error_set(error, ERROR_USAGE, 0, NULL, "the path of the Unix socket is too long: %.160s",
+                  path);
         return STATUS_FATAL;
     }
     attempt->socket = attempt->socket_path;
-    attempt->host = "localhost"; /* Connector/C's word for a Unix socket */
+    attempt->host = "localhost"; /* Connector/C's name for a Unix socket */
     return STATUS_OK;
 }
 
@@ -615,15 +626,15 @@ static enum status set_parameter(struct connecting *attempt, const char *key, co
             const my_bool is_verified = i == 3 ? 1 : 0;
             mysql_optionsv(mysql, MYSQL_OPT_SSL_ENFORCE, &is_wanted);
             mysql_optionsv(mysql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &is_verified);
-            /* Connector/C 3.3 goes on in clear when the server has no TLS: it is looked at later */
+            /* Connector/C 3.3 continues without TLS when the server has no TLS: checked later */
             attempt->needs_tls = i >= 2;
             return STATUS_OK;
         }
     }
     const bool is_ssl = strcmp(key, "ssl") == 0;
     error_set(error, ERROR_USAGE, 0, NULL,
-              is_ssl ? "ssl=%.60s is not known: it can be off, prefer, require or verify"
-                     : "parameter '%.60s' is not known: there are ssl, ssl-ca, ssl-cert, ssl-key "
+              is_ssl ? "unknown value ssl=%.60s; use off, prefer, require or verify"
+                     : "unknown parameter '%.60s'; use one of ssl, ssl-ca, ssl-cert, ssl-key "
                        "and socket",
               is_ssl ? value : key);
     return STATUS_FATAL;
@@ -633,13 +644,13 @@ static enum status set_parameter(struct connecting *attempt, const char *key, co
 static enum status set_options(struct connecting *attempt, const struct target *target,
                                struct error *error)
 {
-    /* Any time at all: then Connector/C waits by our own function, which counts. */
+    /* Any time-out makes Connector/C wait with our own function, whose time limit applies. */
     const unsigned timeout_s = 1;
     const unsigned tcp = MYSQL_PROTOCOL_TCP;
     MYSQL *const mysql = &attempt->conn->mysql;
     const char *query = target->query;
     struct url_parameter parameter;
-    bool is_good = true;
+    bool is_valid = true;
     enum status status = STATUS_OK;
     attempt->may_use_tls = mysql_get_client_version() >= TLS_BY_DEFAULT;
     mysql_optionsv(mysql, MYSQL_READ_DEFAULT_GROUP, "append");
@@ -651,8 +662,8 @@ static enum status set_options(struct connecting *attempt, const struct target *
     } else if (target->host != NULL && target->host[0] != '\0') {
         attempt->host = target->host;
     }
-    while (status == STATUS_OK && url_query_next(&query, &parameter, &is_good)) {
-        if (!is_good) {
+    while (status == STATUS_OK && url_query_next(&query, &parameter, &is_valid)) {
+        if (!is_valid) {
             error_set(error, ERROR_USAGE, 0, NULL,
                       "a parameter of the URL is too long or badly encoded");
             return STATUS_FATAL;
@@ -667,28 +678,29 @@ static enum status set_options(struct connecting *attempt, const struct target *
 }
 
 /*
- * Prepared statements: those of scripts, and bulk statements, which are one INSERT of one row,
- * executed for all rows of a batch at once (COM_STMT_BULK_EXECUTE). The server reads no text and
- * plans nothing.
+ * Prepared statements: script statements, and bulk statements, which are an INSERT of one row that
+ * is executed for all rows of a batch at once (COM_STMT_BULK_EXECUTE). The server parses and plans
+ * them once.
  *
- * Connector/C's own way to them keeps 10 to 26 KiB in each connection for a statement, its
- * parameters and its result. So a statement is prepared through Connector/C, its number is kept and
- * its handle freed, the packet is sent as a command of its own, and the answer is read packet by
- * packet. That takes four things which are in Connector/C's headers but not among its documented
- * functions; nothing else of this file uses them:
+ * Connector/C's own functions keep 10 to 26 KiB in each connection for a statement, its parameters
+ * and its result. So append prepares a statement through Connector/C, keeps its id, frees its
+ * handle, sends the packet as a command of its own, and reads the answer packet by packet. That
+ * takes four members and functions that are in Connector/C's headers but not documented; nothing
+ * else in this file uses them:
  *
- *   mysql->methods->db_command   sends a command; what every call of the library does
- *   handle->stmt_id              the number that the server gave the statement
- *   mysql->stmts, handle->mysql  cut, as the library itself does when it loses a connection
+ *   mysql->methods->db_command   sends a command; every call of the library uses it
+ *   handle->stmt_id              the server's id of the statement
+ *   mysql->stmts, handle->mysql  cleared, as the library itself does when it loses a connection
  *   mysql_net_read_packet        reads a packet, which begins at mysql->net.read_pos
  *
- * settle_method says no where the library in use is not of the series of these headers.
+ * choose_method does not use them when the library in use is not of the same series as these
+ * headers.
  */
-static enum status settle_method(struct adapter_conn *conn, struct error *error)
+static enum status choose_method(struct adapter_conn *conn, struct error *error)
 {
     static const char built_for[] = MARIADB_PACKAGE_VERSION;
     MYSQL *const mysql = &conn->mysql;
-    /* same major and minor version; of the library's numbers some are those of a server */
+    /* same major and minor version; some of the library's version numbers are a server's */
     const char *const patch = strrchr(built_for, '.');
     const char *const in_use = mysql_get_client_info();
     unsigned long capabilities = 0;
@@ -701,7 +713,7 @@ static enum status settle_method(struct adapter_conn *conn, struct error *error)
         (capabilities & (unsigned long)(MARIADB_CLIENT_STMT_BULK_OPERATIONS >> 32)) == 0) {
         why_not = "the server has no bulk statements";
     } else if (conn->sends_text) {
-        why_not = "append was built for another series of MariaDB Connector/C than is in use";
+        why_not = "append was built for another series of MariaDB Connector/C";
     }
     if (conn->uses_insert || why_not == NULL) {
         return STATUS_OK;
@@ -716,7 +728,7 @@ static enum status settle_method(struct adapter_conn *conn, struct error *error)
     return STATUS_OK;
 }
 
-/* Sends a command and waits for no answer. */
+/* Sends a command without waiting for an answer. */
 static enum status send_command(struct adapter_conn *conn, enum enum_server_command command,
                                 const void *body, size_t length, struct error *error)
 {
@@ -733,7 +745,7 @@ static enum status forget(struct adapter_conn *conn, unsigned long statement, st
     return send_command(conn, COM_STMT_CLOSE, id, sizeof id, error); /* has no answer */
 }
 
-/* How the columns of the result are written, owned by the caller; NULL: no memory. */
+/* Returns the encodings of the result's columns, owned by the caller; NULL: out of memory. */
 static struct result_column *copy_columns(const MYSQL_STMT *handle)
 {
     struct result_column *columns = calloc(handle->field_count + 1U, sizeof *columns);
@@ -746,7 +758,7 @@ static struct result_column *copy_columns(const MYSQL_STMT *handle)
     return columns;
 }
 
-/* On OK the caller owns made->columns. */
+/* Prepares a statement. On OK the caller owns made->columns. */
 static enum status prepare_text(struct adapter_conn *conn, const char *sql,
                                 struct adapter_prepared *made, struct error *error)
 {
@@ -763,7 +775,7 @@ static enum status prepare_text(struct adapter_conn *conn, const char *sql,
     } else if (handle->mysql != mysql || mysql->stmts == NULL || mysql->stmts->data != handle ||
                mysql->stmts->next != NULL) {
         error_set(error, ERROR_UNSUPPORTED, 0, NULL,
-                  "prepared statements do not work with this MariaDB Connector/C (%.20s): use "
+                  "prepared statements do not work with MariaDB Connector/C %.20s: use "
                   "--method insert",
                   mysql_get_client_info());
         status = STATUS_FATAL;
@@ -776,7 +788,7 @@ static enum status prepare_text(struct adapter_conn *conn, const char *sql,
         }
     }
     if (status == STATUS_OK) {
-        mysql->stmts = NULL; /* the server is to keep it */
+        mysql->stmts = NULL; /* the server keeps the statement */
         handle->mysql = NULL;
         made->is_kept = true;
     }
@@ -784,7 +796,8 @@ static enum status prepare_text(struct adapter_conn *conn, const char *sql,
     return status;
 }
 
-/* Prepares the statement for a table, unless it is prepared. One at a time is kept. */
+/* Prepares the bulk statement for a table, unless it is prepared. A connection keeps one bulk
+ * statement. */
 static enum status bulk_prepare(struct adapter_conn *conn, const struct table *table,
                                 struct error *error)
 {
@@ -823,7 +836,7 @@ static unsigned lexis_of(const struct adapter_conn *conn)
     return has_escapes(conn) ? SQL_BACKSLASHES | SQL_HASHES : SQL_HASHES;
 }
 
-/* Sends the rows in one statement and waits for no answer. */
+/* Sends the rows in one statement, without waiting for the answer. */
 static enum status send_rows(struct adapter_conn *conn, const struct batch *batch,
                              struct error *error)
 {
@@ -837,7 +850,7 @@ static enum status send_rows(struct adapter_conn *conn, const struct batch *batc
     }
     if (!conn->uses_insert) {
         mariadb_add_bulk(&out, conn->statement, batch);
-    } else { /* a multi-row INSERT as text: what every server of this protocol can do */
+    } else { /* a multi-row INSERT as text, which every server of this protocol supports */
         buffer_add_text(&out, "insert into ");
         ask_write_target(&out, table, '`');
         buffer_add_text(&out, " values ");
@@ -856,9 +869,9 @@ static enum status send_rows(struct adapter_conn *conn, const struct batch *batc
     if (buffer_failed(&out)) {
         status = dialect_memory_error(error);
     } else if (most != 0 && out.length > most) {
-        /* not sent at all, because the server ends the connection while it is on its way, and its
-         * answer can get lost in that */
-        error_set(error, ERROR_DATA, ER_NET_PACKET_TOO_LARGE, "08S01", "%s", packet_remedy);
+        /* not sent at all: the server would end the connection while the statement is being sent,
+         * and its answer could get lost */
+        error_set(error, ERROR_DATA, ER_NET_PACKET_TOO_LARGE, "08S01", "%s", packet_advice);
         status = STATUS_FATAL;
     } else if (!conn->uses_insert) {
         status = send_command(conn, COM_STMT_BULK_EXECUTE, out.bytes, out.length, error);
@@ -870,14 +883,15 @@ static enum status send_rows(struct adapter_conn *conn, const struct batch *batc
 }
 
 /*
- * One append: one statement for up to ROW_BATCH_MAX rows, committed by itself, in one round trip;
- * or several in a transaction, which the first full batch begins. Tables whose engine cannot undo
- * need none: there every statement stands for itself. Where a transaction was begun the rows belong
- * to that.
+ * An append is one statement for up to ROW_BATCH_MAX rows, committed by itself, in one round trip;
+ * or several statements in a transaction, which the first full batch begins. Tables whose engine
+ * cannot roll back need no transaction: each statement counts by itself. After begin the rows
+ * belong to the transaction begun there.
  */
 
-/* Times without a zone are UTC here; only a timestamp column asks what the session's zone is. What
- * stands beside a parameter is not known. */
+/* Sets the session's time zone to UTC when it is needed: times without a zone are UTC in append,
+ * and only timestamp columns use the session's time zone. For parameters the columns they are
+ * compared with are unknown. */
 static enum status use_utc(struct adapter_conn *conn, const struct table *table,
                            bool is_of_parameters, struct error *error)
 {
@@ -913,8 +927,8 @@ static enum status append_open(struct adapter_conn *conn, const struct table *ta
     return status;
 }
 
-/* Ends an append that failed with `status`; what stays of it is in append->kept. */
-static enum status give_up(struct adapter_conn *conn, enum status status)
+/* Ends an append that failed with `status`; append->kept is the number of rows that stay. */
+static enum status fail_append(struct adapter_conn *conn, enum status status)
 {
     struct mariadb_append *append = &conn->append;
     struct error ignored = {0};
@@ -929,11 +943,11 @@ static enum status give_up(struct adapter_conn *conn, enum status status)
         return run_text(conn, "rollback", &ignored) == STATUS_LOST ? STATUS_LOST : status;
     }
     if (conn->has_begun && !append->keeps_failed_rows) {
-        append->kept = 0; /* whoever began the transaction rolls it back */
+        append->kept = 0; /* the transaction's owner rolls it back */
     }
     if (append->keeps_failed_rows && append->sent > 0) {
-        /* the rows before the one that failed are kept; servers other than MariaDB 10.7 and later
-         * do not tell which one it was */
+        /* the rows before the failed row are kept; only MariaDB 10.7 and later report the number of
+         * the failed row */
         int64_t failed = 0;
         struct answer answer = {.take = ask_take_number, .context = &failed};
         if (run_text(conn, "get diagnostics condition 1 @append_row = row_number", &ignored) ==
@@ -947,7 +961,8 @@ static enum status give_up(struct adapter_conn *conn, enum status status)
     return status;
 }
 
-/* A warning: its level, number and text. The first that is more than a note counts. */
+/* Records a warning (level, number, text) as an error; only the first warning above a note
+ * counts. */
 static bool take_warning(void *context, const struct cell *cells, size_t count)
 {
     static const struct {
@@ -955,7 +970,7 @@ static bool take_warning(void *context, const struct cell *cells, size_t count)
         const char *sqlstate;
     } states[] = {{ER_DUP_ENTRY, "23000"}, {1048, "23000"}, {1452, "23000"}, {4025, "23000"},
                   {1264, "22003"},         {1406, "22001"}, {1265, "01000"}, {1292, "22007"}};
-    const char *sqlstate = "HY000"; /* SHOW WARNINGS does not tell it */
+    const char *sqlstate = "HY000"; /* SHOW WARNINGS does not return it */
     char level[16];
     char message[2 * ERROR_TEXT_BYTES];
     char text[ERROR_TEXT_BYTES];
@@ -978,28 +993,28 @@ static bool take_warning(void *context, const struct cell *cells, size_t count)
     return true;
 }
 
-/* Takes the answer to the statement that was sent last. */
+/* Reads the answer to the statement sent last. */
 static enum status take_answer(struct adapter_conn *conn, struct error *error)
 {
     struct mariadb_append *append = &conn->append;
     append->is_pending = false;
     if (mysql_read_query_result(&conn->mysql) != 0) {
-        return give_up(conn, call_error(conn, error));
+        return fail_append(conn, call_error(conn, error));
     }
     if (mysql_field_count(&conn->mysql) > 0) {
         conn->is_lost = true;
         error_set(error, ERROR_CONNECTION, 0, NULL, "the server answered an INSERT with rows");
-        return give_up(conn, STATUS_LOST);
+        return fail_append(conn, STATUS_LOST);
     }
     const uint64_t rows = mysql_affected_rows(&conn->mysql);
-    /* init_connect runs behind the greeting, so that only now is seen what it may have turned off
-     */
+    /* init_connect runs after the greeting: only now does the client see whether it has turned
+     * autocommit off */
     const bool is_uncommitted = !append->in_transaction && !conn->has_begun &&
                                 (conn->mysql.server_status & SERVER_STATUS_AUTOCOMMIT) == 0;
     enum status status = STATUS_OK;
     if (mysql_warning_count(&conn->mysql) > 0) {
-        /* A server that is not strict changes values that do not fit and says so in a warning only:
-         * such rows are not what was sent. */
+        /* A server that is not strict changes values that do not fit and reports that only as a
+         * warning: the rows are then not those that were sent. */
         struct error warning;
         struct answer answer = {.take = take_warning, .context = &warning};
         error_clear(&warning);
@@ -1012,14 +1027,14 @@ static enum status take_answer(struct adapter_conn *conn, struct error *error)
     if (is_uncommitted) {
         const enum status committed = run_text(conn, "set autocommit = 1", error);
         if (committed != STATUS_OK) {
-            return give_up(conn, committed);
+            return fail_append(conn, committed);
         }
     }
     append->provisional += append->in_transaction ? rows : 0;
     append->kept += append->in_transaction ? 0 : rows;
     if (status != STATUS_OK) {
-        append->sent = 0; /* the statement did not fail: what it took is in */
-        return give_up(conn, status);
+        append->sent = 0; /* the statement did not fail: its rows stay */
+        return fail_append(conn, status);
     }
     return STATUS_OK;
 }
@@ -1040,7 +1055,7 @@ static enum status append_rows(struct adapter_conn *conn, const struct batch *ba
             append->in_transaction = status == STATUS_OK;
         }
         status = status == STATUS_OK ? send_rows(conn, batch, error) : status;
-        status = status == STATUS_OK ? STATUS_OK : give_up(conn, status);
+        status = status == STATUS_OK ? STATUS_OK : fail_append(conn, status);
     }
     if (status == STATUS_OK) {
         append->sent = batch->row_count;
@@ -1064,7 +1079,8 @@ static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, s
         if (status == STATUS_OK) {
             append->kept += append->provisional;
         } else {
-            status = give_up(conn, status); /* one that was refused may have left it open */
+            /* a refused commit may have left the transaction open */
+            status = fail_append(conn, status);
         }
     }
     append->is_open = false;
@@ -1072,8 +1088,8 @@ static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, s
     return status;
 }
 
-/* Waits in place of Connector/C: while connecting it looks up now and then, and the time allowed is
- * that for all steps together. Later there is no time-out, which is -1, or 0. */
+/* Waits in place of Connector/C. While connecting, it checks is_cancelled from time to time, and
+ * the time limit covers all steps together. Later there is no time-out, which is -1 or 0. */
 static int wait_for_socket(my_socket sock, my_bool is_read, int timeout_ms)
 {
     const short events = is_read ? POLLIN : POLLOUT;
@@ -1087,8 +1103,8 @@ static int wait_for_socket(my_socket sock, my_bool is_read, int timeout_ms)
     return ready;
 }
 
-/* Connects, and does what a connection needs before it is of use; usually nothing is sent. */
-static enum status connect_and_settle(void *context, struct error *error)
+/* Connects and sets up the session; usually the set-up sends nothing. */
+static enum status connect_and_set_up(void *context, struct error *error)
 {
     const struct connecting *attempt = context;
     struct adapter_conn *const conn = attempt->conn;
@@ -1102,17 +1118,17 @@ static enum status connect_and_settle(void *context, struct error *error)
         return connect_error(conn, error);
     }
     if (attempt->needs_tls && mysql_get_ssl_cipher(mysql) == NULL) {
-        error_set(error, ERROR_UNSUPPORTED, 0, NULL, "the server does not speak TLS");
+        error_set(error, ERROR_UNSUPPORTED, 0, NULL, "the server does not support TLS");
         return STATUS_FATAL;
     }
-    /* Option files are read while connecting, and win over what was set before. Here they must not:
-     * a connection that comes back by itself hides lost rows, and texts are UTF-8. */
+    /* Option files are read while connecting and override earlier settings. Two settings must stay:
+     * an automatic reconnect would hide lost rows, and texts are UTF-8. */
     mysql_optionsv(mysql, MYSQL_OPT_RECONNECT, &is_reconnecting);
     if (strcmp(mysql_character_set_name(mysql), character_set) != 0 &&
         mysql_set_character_set(mysql, character_set) != 0) {
         status = call_error(conn, error);
     }
-    /* sessions that nobody gave a database work in one of append's own, made when it is missing */
+    /* sessions without a database use append's own database, which is created when it is missing */
     bool has_database = (mysql->db != NULL && mysql->db[0] != '\0') || target->makes_nothing;
     for (bool is_made = false; status == STATUS_OK && !has_database; is_made = true) {
         has_database = mysql_select_db(mysql, "append") == 0;
@@ -1134,11 +1150,11 @@ static enum status connect_and_settle(void *context, struct error *error)
     if (status == STATUS_OK && (mysql->server_status & SERVER_STATUS_AUTOCOMMIT) == 0) {
         status = run_text(conn, "set autocommit = 1", error);
     }
-    return status == STATUS_OK ? settle_method(conn, error) : status;
+    return status == STATUS_OK ? choose_method(conn, error) : status;
 }
 
-/* The server reads no file of this machine, which an option file could allow it: opening fails, and
- * reading, which has the same arguments as explaining why, is not come to. */
+/* LOAD DATA LOCAL, which an option file could allow, is always refused: open fails, so that read is
+ * never called. Read and explain have the same parameters. */
 static int open_no_file(void **file, const char *name, void *data)
 {
     (void)name;
@@ -1155,7 +1171,7 @@ static void close_no_file(void *file)
 static int explain_no_file(void *file, char *text, unsigned size)
 {
     (void)file;
-    snprintf(text, size, "the server asked for a file, and gets none");
+    snprintf(text, size, "the server requested a file: refused");
     return CR_UNKNOWN_ERROR;
 }
 
@@ -1175,13 +1191,13 @@ static enum status connect_to(struct adapter_conn *conn, const struct target *ta
                                    explain_no_file, NULL);
     mysql_optionsv(mysql, MARIADB_OPT_IO_WAIT, wait_for_socket);
     connecting = &attempt;
-    /* OpenSSL waits by itself, as often as there is a byte */
+    /* OpenSSL waits by itself, for every byte */
     status = attempt.may_use_tls
-                 ? client_socket_connect(&conn->socket, target, connect_and_settle, &attempt, error)
-                 : connect_and_settle(&attempt, error);
+                 ? client_socket_connect(&conn->socket, target, connect_and_set_up, &attempt, error)
+                 : connect_and_set_up(&attempt, error);
     connecting = NULL;
     if (status == STATUS_OK) {
-        /* told to the server by now, and 8 KiB */
+        /* already sent to the server, and 8 KiB large */
         mysql_optionsv(mysql, MYSQL_OPT_CONNECT_ATTR_RESET, NULL);
         const int sock = mysql_get_socket(mysql);
         client_socket_note(&conn->socket, sock);
@@ -1193,7 +1209,8 @@ static enum status connect_to(struct adapter_conn *conn, const struct target *ta
         error_set(error, ERROR_CANCELLED, 0, NULL, "interrupted while connecting");
         return STATUS_LOST;
     } else if (attempt.deadline.ended == ERROR_TIMEOUT ||
-               (error->kind == ERROR_TIMEOUT && error->native_code == 0)) { /* the watch's word */
+               /* from the watching thread */
+               (error->kind == ERROR_TIMEOUT && error->native_code == 0)) {
         error_clear(error);
         error_set(error, ERROR_TIMEOUT, 0, NULL, "no answer from \"%.150s\" within %u s",
                   target->host != NULL ? target->host : "the server", target->connect_timeout_s);
@@ -1202,7 +1219,7 @@ static enum status connect_to(struct adapter_conn *conn, const struct target *ta
     return status;
 }
 
-/* Not through Connector/C, whose socket the session's thread may be closing at this moment. */
+/* Does not use Connector/C, whose socket the session's thread may be closing. */
 static void interrupt_connection(struct adapter_conn *conn)
 {
     client_socket_shut(&conn->socket, SHUT_RDWR);
@@ -1227,8 +1244,8 @@ static bool take_session(void *context, const struct cell *cells, size_t count)
     return found->count < SESSION_NAMES_MAX;
 }
 
-/* Behind a proxy the number and the port are another session's, or nobody's: both have to fit. The
- * list of sessions is read once for all, as it is long where there are many. */
+/* Through a proxy the number and the port may belong to another session, or to none: both must
+ * match. The list of sessions, which may be long, is read once for all names. */
 static enum status end_sessions(struct adapter_conn *conn, const struct session_name *names,
                                 size_t count, int64_t until_ns, uint64_t *ended,
                                 struct error *error)
@@ -1265,7 +1282,7 @@ static void close_connection(struct adapter_conn *conn)
     }
     const int sock = mysql_get_socket(&conn->mysql);
     if (sock >= 0 && (conn->is_lost || conn->append.is_open)) {
-        /* mysql_close says good-bye, which a server that does not read could hold up */
+        /* mysql_close sends a farewell, which could block if the server does not read */
         client_socket_note(&conn->socket, sock);
         client_socket_shut(&conn->socket, SHUT_RDWR);
     }
@@ -1283,7 +1300,8 @@ static enum status open_connection(const struct adapter *adapter, const struct t
     if (target->schema != NULL &&
         (target->database == NULL || strcmp(target->schema, target->database) != 0)) {
         error_set(error, ERROR_USAGE, 0, NULL,
-                  "a schema is a database here: use --database %.100s instead of --schema",
+                  "in MariaDB and MySQL a schema is a database: use --database %.100s instead of "
+                  "--schema",
                   target->schema);
         return STATUS_FATAL;
     }
@@ -1298,7 +1316,7 @@ static enum status open_connection(const struct adapter *adapter, const struct t
     made->uses_insert = target->method != NULL && strcmp(target->method, "insert") == 0;
     const enum status status = connect_to(made, target, error);
     if (status != STATUS_OK) {
-        /* an error while settling that is not the connection's end is not one of the session's */
+        /* an error during set-up counts as a failed connect */
         close_connection(made);
         return status == STATUS_REJECTED ? STATUS_LOST : status;
     }
@@ -1309,8 +1327,8 @@ static enum status open_connection(const struct adapter *adapter, const struct t
 static const struct probe probe = {
     .protocol = "MySQL's", .socket_name = "mysqld.sock", .judge = mariadb_judge};
 
-/* The buffer of each connection, one size for all. Answers are short, and statements that are
- * longer than it are sent as they are. */
+/* Sets the buffer size of all connections. Answers are short, and statements longer than the buffer
+ * are sent directly. */
 static enum status start(const char *client_lib, struct adapter_library **library,
                          struct error *error)
 {
@@ -1355,7 +1373,7 @@ static void inspect(const struct adapter *adapter, struct adapter_conn *conn,
     info->method = methods[conn->uses_insert ? 1 : 0];
     info->note[0] = '\0';
     if (conn->why_no_bulk != NULL) {
-        snprintf(info->note, sizeof info->note, "%s: rows go in as multi-row INSERT%s",
+        snprintf(info->note, sizeof info->note, "%s: rows are sent as multi-row INSERT%s",
                  conn->why_no_bulk, conn->sends_text ? ", statements as text" : "");
     }
     dialect_inspect(&dialect_mysql, info);
@@ -1383,22 +1401,22 @@ enum {
     EOF_BYTES_MAX = 8,
     FEW_CELLS = 16,
     CELL_TEXT_BYTES = 40, /* a number or a time as text */
-    TAIL_BYTES = 6,       /* behind the type, which is in front of them, in a column's definition */
-    DIGITS_UNKNOWN = 31,  /* decimals that are no number of digits begin here */
+    TAIL_BYTES = 6,       /* a column definition's bytes from the type to the end */
+    DIGITS_UNKNOWN = 31,  /* from here on, `decimals` is not a number of digits */
 };
 
-/* A packet as far as it was read. */
+/* The unread part of a packet. */
 struct packet {
     const unsigned char *at, *end;
 };
 
-static enum status wrong_answer(struct adapter_conn *conn, struct error *error)
+static enum status malformed_answer(struct adapter_conn *conn, struct error *error)
 {
     conn->is_lost = true;
     return report(conn, 0, "", "", error);
 }
 
-/* Reads the next packet of an answer; one that tells of an error becomes that. */
+/* Reads the next packet of an answer; an error packet is recorded as an error. */
 static enum status read_packet(struct adapter_conn *conn, struct packet *packet,
                                struct error *error)
 {
@@ -1409,10 +1427,10 @@ static enum status read_packet(struct adapter_conn *conn, struct packet *packet,
     }
     packet->at = conn->mysql.net.read_pos;
     packet->end = packet->at + length;
-    return length > 0 ? STATUS_OK : wrong_answer(conn, error);
+    return length > 0 ? STATUS_OK : malformed_answer(conn, error);
 }
 
-/* The number of the lowest-first `bytes` bytes; what is not there is 0. */
+/* Reads a number of `bytes` bytes, lowest byte first; missing bytes are 0. */
 static uint64_t get_number(struct packet *packet, size_t bytes)
 {
     uint64_t value = 0;
@@ -1422,11 +1440,17 @@ static uint64_t get_number(struct packet *packet, size_t bytes)
     return value;
 }
 
-/* A number with its size in front: one byte, or a mark and 2, 3 or 8. */
+/* Reads a number preceded by its size: one byte, or a marker and 2, 3 or 8 bytes. */
 static uint64_t get_length(struct packet *packet)
 {
     const uint64_t first = get_number(packet, 1);
-    return first < 251 ? first : get_number(packet, first == 252 ? 2 : first == 253 ? 3 : 8);
+    if (first < 251) {
+        return first;
+    }
+    if (first == 252 || first == 253) {
+        return get_number(packet, first == 252 ? 2 : 3);
+    }
+    return get_number(packet, 8);
 }
 
 static bool is_end(const struct packet *packet)
@@ -1434,7 +1458,7 @@ static bool is_end(const struct packet *packet)
     return *packet->at == EOF_PACKET && packet->end - packet->at <= EOF_BYTES_MAX;
 }
 
-/* What the server says of its state at the end of rows. */
+/* Reads the server's state from the packet at the end of rows. */
 static void take_end(struct adapter_conn *conn, struct packet packet)
 {
     packet.at++;
@@ -1442,8 +1466,8 @@ static void take_end(struct adapter_conn *conn, struct packet packet)
     conn->mysql.server_status = (unsigned)get_number(&packet, 2);
 }
 
-/* Reads the definitions of a result's columns: a server that has sent them does so again only when
- * they have changed. */
+/* Reads the definitions of a result's columns. A server that has sent them before sends them again
+ * only when they have changed. */
 static enum status read_columns(struct adapter_conn *conn, struct adapter_prepared *prepared,
                                 unsigned count, struct error *error)
 {
@@ -1462,7 +1486,7 @@ static enum status read_columns(struct adapter_conn *conn, struct adapter_prepar
     for (unsigned i = 0; i < count; i++) {
         status = read_packet(conn, &packet, error);
         if (status == STATUS_OK && packet.end - packet.at <= TAIL_BYTES) {
-            status = wrong_answer(conn, error);
+            status = malformed_answer(conn, error);
         }
         if (status != STATUS_OK) {
             return status;
@@ -1476,7 +1500,7 @@ static enum status read_columns(struct adapter_conn *conn, struct adapter_prepar
     return STATUS_OK;
 }
 
-/* Adds the fraction of a second in as many digits as the column has. */
+/* Adds the fraction of a second with as many digits as the column has. */
 static int write_fraction(char *text, size_t size, const struct result_column *column,
                           unsigned microseconds)
 {
@@ -1491,7 +1515,7 @@ static int write_fraction(char *text, size_t size, const struct result_column *c
     return snprintf(text, size, ".%0*u", (int)digits, microseconds);
 }
 
-/* Writes a time as the server does; its parts that are not sent are 0. */
+/* Writes a time as the server does; parts that were not sent are 0. */
 static int write_time(char *text, const struct result_column *column, struct packet packet)
 {
     int length;
@@ -1521,7 +1545,7 @@ static int write_time(char *text, const struct result_column *column, struct pac
                                    (unsigned)get_number(&packet, 4));
 }
 
-/* In as few digits as are needed to read the same number again. */
+/* Writes the fewest digits that read back as the same number. */
 static int write_double(char *text, double value, int digits)
 {
     int length = 0;
@@ -1601,12 +1625,12 @@ static bool get_cell(struct packet *packet, const struct result_column *column, 
     return true;
 }
 
-/* Reads one row; `texts` has CELL_TEXT_BYTES for each column. */
+/* Reads one row; `texts` has CELL_TEXT_BYTES for each column. False: the packet is too short. */
 static bool get_cells(struct packet packet, const struct adapter_prepared *prepared,
                       struct cell *cells, char *texts)
 {
     enum {
-        FIRST_BIT = 2 /* of the first column, among those that say what is NULL */
+        FIRST_BIT = 2 /* of the first column, in the NULL bitmap */
     };
     const size_t bitmap = (prepared->column_count + FIRST_BIT + 7) / 8;
     if ((size_t)(packet.end - packet.at) < 1 + bitmap) {
@@ -1628,7 +1652,7 @@ static bool get_cells(struct packet packet, const struct adapter_prepared *prepa
     return true;
 }
 
-/* Reads the rows to their end, those that are not wanted, too. */
+/* Reads all rows, also those that are not wanted. */
 static enum status read_rows(struct adapter_conn *conn, const struct adapter_prepared *prepared,
                              struct answer *answer, struct error *error)
 {
@@ -1649,10 +1673,10 @@ static enum status read_rows(struct adapter_conn *conn, const struct adapter_pre
         texts = (char *)(cells + count);
     }
     while ((status = read_packet(conn, &packet, error)) == STATUS_OK && !is_end(&packet)) {
-        /* what is counted is what was handed over */
+        /* counts the rows that were handed over, or all rows without `take` */
         answer->rows += is_wanted || answer->take == NULL;
         if (is_wanted && !get_cells(packet, prepared, cells, texts)) {
-            status = wrong_answer(conn, error);
+            status = malformed_answer(conn, error);
             break;
         }
         is_wanted = is_wanted && answer->take(answer->context, cells, count);
@@ -1666,7 +1690,7 @@ static enum status read_rows(struct adapter_conn *conn, const struct adapter_pre
     return status;
 }
 
-/* Reads the whole answer; a procedure has several results. */
+/* Reads the whole answer; a procedure may return several results. */
 static enum status read_answer(struct adapter_conn *conn, struct adapter_prepared *prepared,
                                struct answer *answer, struct error *error)
 {
@@ -1688,10 +1712,10 @@ static enum status read_answer(struct adapter_conn *conn, struct adapter_prepare
             continue;
         }
         const uint64_t columns = *packet.at < 251 || *packet.at == 252 ? get_length(&packet) : 0;
-        /* servers that leave out definitions say here whether they follow */
+        /* servers that leave out definitions say here whether the definitions follow */
         const bool is_defined = packet.at == packet.end || *packet.at != 0;
         if (columns == 0 || (!is_defined && columns != prepared->column_count)) {
-            return wrong_answer(conn, error);
+            return malformed_answer(conn, error);
         }
         has_rows = true;
         if (is_defined) {
@@ -1701,7 +1725,7 @@ static enum status read_answer(struct adapter_conn *conn, struct adapter_prepare
             status = read_packet(conn, &packet, error);
         }
         if (status == STATUS_OK && !is_end(&packet)) {
-            status = wrong_answer(conn, error);
+            status = malformed_answer(conn, error);
         }
         status = status == STATUS_OK ? read_rows(conn, prepared, answer, error) : status;
         if (status != STATUS_OK) {
@@ -1712,7 +1736,7 @@ static enum status read_answer(struct adapter_conn *conn, struct adapter_prepare
     return STATUS_OK;
 }
 
-/* What is sent as text is only checked. */
+/* Prepares a statement. With sends_text it is only checked. */
 static enum status prepare(struct adapter_conn *conn, const struct statement *statement,
                            struct adapter_prepared **prepared, struct error *error)
 {
@@ -1752,7 +1776,7 @@ static void drop(struct adapter_conn *conn, struct adapter_prepared *prepared)
     free(prepared);
 }
 
-/* The path of scripts, on which nothing is allocated here. */
+/* Scripts use this path: nothing is allocated here. */
 static enum status run_prepared(struct adapter_conn *conn, struct adapter_prepared *prepared,
                                 const struct batch *parameters, struct answer *answer,
                                 enum staleness *stale, struct error *error)
@@ -1774,7 +1798,7 @@ static enum status run_prepared(struct adapter_conn *conn, struct adapter_prepar
         buffer_fini(&conn->packet);
     }
     if (status == STATUS_REJECTED && error->native_code == ER_UNKNOWN_STMT_HANDLER) {
-        *stale = STALE_AGAIN; /* the server has forgotten it, and done nothing */
+        *stale = STALE_AGAIN; /* the server has forgotten the statement and done nothing */
         conn->has_kept -= prepared->is_kept;
         prepared->is_kept = false;
         return status;
@@ -1782,8 +1806,8 @@ static enum status run_prepared(struct adapter_conn *conn, struct adapter_prepar
     return end_transaction(conn, status, error);
 }
 
-/* As text, parameters as literals: prepared, a statement would take one of
- * max_prepared_stmt_count. */
+/* Runs a statement as text with its parameters as literals: a prepared statement would count
+ * towards max_prepared_stmt_count. */
 static enum status run_statement(struct adapter_conn *conn, const struct statement *statement,
                                  const struct batch *parameters, struct answer *answer,
                                  struct error *error)
@@ -1831,7 +1855,7 @@ static enum status begin(struct adapter_conn *conn, const struct transaction *tr
     return status;
 }
 
-/* A commit that is refused may leave the transaction open. */
+/* A refused commit may leave the transaction open. */
 static enum status commit(struct adapter_conn *conn, struct error *error)
 {
     struct error ignored = {0};

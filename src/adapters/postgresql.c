@@ -1,8 +1,8 @@
 /*
  * PostgreSQL through libpq.
  *
- * append_open costs one round trip and append_close another: libpq lets COPY begin only when the
- * server has agreed to it. With the method "insert" append_close is the only one.
+ * append_open and append_close cost one round trip each: libpq lets a COPY begin only after the
+ * server has agreed to it. With the method "insert" only append_close costs a round trip.
  */
 #include <endian.h>
 #include <errno.h>
@@ -22,39 +22,40 @@
 #include "base/text.h"
 
 enum {
-    /* With its 5 bytes of header a piece is half of what libpq collects before it sends. Pieces of
-     * exactly this size keep libpq from touching more than that of its buffer, which counts with
-     * thousands of sessions; larger ones measure no faster. */
+    /* With its header of 5 bytes a piece is half of what libpq collects before it sends. Pieces of
+     * exactly this size keep libpq from touching more of its buffer, which matters with thousands
+     * of sessions; larger pieces are not faster. */
     PIECE_BYTES = 4096 - 5,
 
-    /* Most bytes that one value of fixed size takes: a numeric of 19 decimal digits. */
+    /* Most bytes of a value of fixed size: a numeric of 19 decimal digits. */
     FIXED_BYTES = 24,
 
     PARAMETERS_MAX = 65535, /* of one statement */
 
-    /* A session sends few different batch sizes: the full one and those at the end of an append.
-     * Further sizes are sent unprepared. */
+    /* A session sends few different batch sizes: the full size, and the sizes at the end of an
+     * append. Further sizes are sent unprepared. */
     PREPARED_MAX = 4,
     NAME_BYTES = 48,
 };
 
-/* Multi-row INSERT statements that the server has prepared for one table. */
+/* The prepared multi-row INSERT statements of one table. */
 struct postgresql_inserts {
-    const struct table *table;   /* for which they were prepared */
+    const struct table *table;   /* the table they were prepared for */
     unsigned generation;         /* makes names unique when the table changes */
     unsigned prepared_count;     /* confirmed by the server */
-    unsigned sent_count;         /* of rows[]: sent, confirmed ones included */
-    uint16_t rows[PREPARED_MAX]; /* rows of each, in the order of preparing */
+    unsigned sent_count;         /* entries of rows[] that were sent, confirmed ones included */
+    uint16_t rows[PREPARED_MAX]; /* rows of each statement, in the order of preparing */
 };
 
-/* How large the answers of one statement were. Row by row libpq makes a result of each row, which
- * costs a point select a tenth of the client's CPU time; as a whole it holds all of an answer. */
+/* The sizes of a statement's answers. Row by row, libpq creates a result for each row, which costs
+ * a point select a tenth of the client's CPU time; otherwise libpq holds the whole answer in
+ * memory. */
 struct answers {
-    unsigned small; /* of at most SMALL_BYTES, up to SMALL_ANSWERS */
-    bool is_large;  /* one was larger: from then on they are read row by row */
+    unsigned small; /* answers of at most SMALL_BYTES, counted up to SMALL_ANSWERS */
+    bool is_large;  /* an answer was larger: further answers are read row by row */
 };
 
-/* A statement that the server keeps. */
+/* A prepared statement of the server. */
 struct adapter_prepared {
     const struct statement *statement;
     char name[16];  /* s1, s2, ... */
@@ -63,42 +64,43 @@ struct adapter_prepared {
     struct answers answers;
 };
 
-/* A connection belongs to one session's thread. It is kept small, because there are thousands: no
- * rows are held in it, and statements are built once. */
+/* Kept small, because there are thousands of connections: a connection holds no rows, and builds
+ * its statements once. */
 struct adapter_conn {
     PGconn *connection;
-    struct client_socket socket;              /* its own, for an interrupt from another thread */
-    const char *schema;                       /* that the target names, or NULL; borrowed from it */
+    struct client_socket socket;              /* for an interrupt from another thread */
+    const char *schema;                       /* of the target, or NULL; borrowed */
     bool uses_insert;                         /* method "insert" */
-    bool is_method_given;                     /* by the user: no other will do */
-    bool has_no_copy;                         /* as far as was asked: see probe_copy */
-    bool is_pooled;                           /* as far as was asked: see begin_asking */
-    char last_sqlstate[ERROR_SQLSTATE_BYTES]; /* why the server said it would hang up */
+    bool is_method_given;                     /* the user gave the method: no other may be used */
+    bool has_no_copy;                         /* the result of probe_copy */
+    bool is_pooled;                           /* the result of init_asker */
+    char last_sqlstate[ERROR_SQLSTATE_BYTES]; /* the reason that the server gave before it
+                                                 disconnected */
     bool has_begun;                           /* a transaction: see begin */
-    bool has_stale_plan;                      /* why the latest statement failed: see is_stale */
-    const struct statement *run_last;         /* of those without a slot that are to be prepared */
-    struct answers run_answers;               /* of it */
-    bool is_run_prepared;                     /* it is, under a name that run_generation makes */
+    bool has_stale_plan;              /* the latest statement failed because of it: see is_stale */
+    const struct statement *run_last; /* latest statement of run that is to be prepared */
+    struct answers run_answers;       /* of run_last */
+    bool is_run_prepared;             /* run_last is prepared, under a name with run_generation */
     unsigned run_generation;
-    unsigned names;                 /* given to prepared statements so far */
-    const struct table *copy_table; /* for which copy_sql was built */
+    unsigned names;                 /* number of names given to prepared statements */
+    const struct table *copy_table; /* the table of copy_sql */
     char *copy_sql;                 /* owned */
     struct postgresql_inserts inserts;
 };
 
-/* What the words of a failed connect mean that neither a number nor the dialect explains. libpq
- * keeps errno to itself. */
+/* Meanings of connect failures that neither an SQLSTATE nor the dialect classifies, by parts of
+ * their messages. libpq does not reveal errno. */
 static const struct {
     enum {
         ALWAYS,
-        ONCE_REACHED, /* the server, or its port */
+        ONCE_REACHED, /* after the server, or its port, was reached */
         UNREACHED,
     } when;
     enum status status;
     enum error_kind kind;
     int number;           /* errno */
     const char *words[9]; /* ends with NULL */
-} connect_words[] = {
+} connect_messages[] = {
     {ALWAYS, STATUS_LOST, ERROR_TIMEOUT, 0, {"timed out", "timeout expired"}},
     {ALWAYS,
      STATUS_FATAL,
@@ -117,7 +119,7 @@ static const struct {
     {UNREACHED, STATUS_LOST, ERROR_SYSTEM, EMFILE, {"Too many open files"}},
     {UNREACHED, STATUS_LOST, ERROR_SYSTEM, EADDRNOTAVAIL, {"Cannot assign requested address"}},
     {UNREACHED, STATUS_LOST, ERROR_SYSTEM, ENOBUFS, {"No buffer space available"}},
-    /* of a Unix socket whose backlog is full */
+    /* a Unix socket whose backlog is full */
     {UNREACHED, STATUS_LOST, ERROR_SYSTEM, EAGAIN, {"Resource temporarily unavailable"}},
     {UNREACHED, STATUS_LOST, ERROR_UNREACHABLE, 0, {""}},
 };
@@ -132,13 +134,14 @@ static enum status connect_error(PGconn *connection, bool was_reached, struct er
     char text[ERROR_TEXT_BYTES], advised[ERROR_TEXT_BYTES];
     struct dialect_failure failure = {.is_connecting = true, .sqlstate = sqlstate, .text = text};
     struct dialect_meaning meaning = {STATUS_LOST, ERROR_SERVER, NULL};
-    /* `:  53300: ` in a verbose message: severities are translated, the layout is not */
+    /* `: 53300: ` in a verbose message: severities are translated, the layout is not */
     for (const char *at = strstr(message, ":  "); at != NULL; at = strstr(at + 1, ":  ")) {
         const size_t length = strspn(at + 3, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ");
         found = length == 5 && strncmp(at + 8, ": ", 2) == 0 ? at + 3 : found;
     }
     if (found != NULL) {
-        /* the server's: `SEVERITY:  53300: text`, of which the number goes elsewhere */
+        /* the server's message: `SEVERITY: 53300: text`; the SQLSTATE is reported apart from the
+         * text */
         const char *severity = found - 3;
         while (severity > message && severity[-1] != ' ' && severity[-1] != '\n') {
             severity--;
@@ -150,7 +153,7 @@ static enum status connect_error(PGconn *connection, bool was_reached, struct er
         dialect_postgresql.write_text(&failure, PQuser(connection), advised, sizeof advised);
         return dialect_record(&meaning, &failure, advised, error);
     }
-    /* One paragraph for each address that was tried: the last one tells how it ended. */
+    /* One paragraph for each address that was tried: the last paragraph decides. */
     const char *line = message;
     for (const char *at = strstr(line, start); at != NULL; at = strstr(at + 1, start)) {
         line = at;
@@ -160,8 +163,8 @@ static enum status connect_error(PGconn *connection, bool was_reached, struct er
     }
     if (PQconnectionNeedsPassword(connection)) {
         error_set(error, ERROR_AUTH, 0, NULL,
-                  "the server asks user \"%.80s\" for a password: give it in a file "
-                  "(--password-file FILE), in APPEND_PASSWORD, or as libpq has it (~/.pgpass, "
+                  "the server requires a password for user \"%.80s\": give it with "
+                  "--password-file FILE, in APPEND_PASSWORD or in libpq's way (~/.pgpass, "
                   "PGPASSWORD)",
                   PQuser(connection));
         return STATUS_FATAL;
@@ -169,21 +172,22 @@ static enum status connect_error(PGconn *connection, bool was_reached, struct er
     failure.text = line;
     bool is_known = dialect_postgresql.explain(&failure, &meaning);
     for (size_t i = 0; !is_known; i++) {
-        const char *const *words = connect_words[i].words;
+        const char *const *words = connect_messages[i].words;
         while (*words != NULL && strstr(line, *words) == NULL) {
             words++;
         }
         is_known =
-            *words != NULL && connect_words[i].when != (was_reached ? UNREACHED : ONCE_REACHED);
-        meaning = (struct dialect_meaning){connect_words[i].status, connect_words[i].kind, NULL};
-        failure.number = connect_words[i].number;
+            *words != NULL && connect_messages[i].when != (was_reached ? UNREACHED : ONCE_REACHED);
+        meaning =
+            (struct dialect_meaning){connect_messages[i].status, connect_messages[i].kind, NULL};
+        failure.number = connect_messages[i].number;
     }
     snprintf(text, sizeof text, "%.*s", (int)strcspn(line, "\n"), line);
     return dialect_record(&meaning, &failure, text, error);
 }
 
-/* True when the server has to prepare a statement again: its tables have changed, or it has
- * forgotten it. Nothing was done. */
+/* Returns true when the server must prepare a statement again, because a table has changed or the
+ * server has forgotten the statement. Nothing was done. */
 static bool is_stale(const PGresult *result, const char *sqlstate)
 {
     const char *function = PQresultErrorField(result, PG_DIAG_SOURCE_FUNCTION);
@@ -195,7 +199,7 @@ static bool is_stale(const PGresult *result, const char *sqlstate)
            (words != NULL && strncmp(words, "cached plan", 11) == 0);
 }
 
-/* Records a failed result, or (result NULL) the connection's own message. */
+/* Records a failed result or, if `result` is NULL, the connection's own message. */
 static enum status result_error(struct adapter_conn *conn, const PGresult *result,
                                 struct error *error)
 {
@@ -219,8 +223,8 @@ static enum status result_error(struct adapter_conn *conn, const PGresult *resul
         text = text[0] == '\0' ? PQerrorMessage(conn->connection) : text;
         snprintf(line, sizeof line, "%.*s", (int)strcspn(text, "\n"), text);
         if (is_lost && sqlstate == NULL && conn->last_sqlstate[0] != '\0') {
-            /* What the server said when it hung up is worth more than the broken pipe that
-             * followed; it may have come as a notice between two commands. */
+            /* The server's reason for disconnecting explains more than the broken pipe that
+             * followed; it may have arrived as a notice between two commands. */
             failure.sqlstate = conn->last_sqlstate;
         }
     }
@@ -246,26 +250,27 @@ struct reading {
     struct answer *answer;
     struct cell *cells; /* of one row: few, or owned */
     size_t columns;
-    bool is_over;  /* nothing more is wanted */
-    bool has_rows; /* some statement returns them */
+    bool is_done;  /* no more rows are wanted */
+    bool has_rows; /* a statement returned rows */
     uint64_t affected;
-    size_t bytes; /* of the results, as libpq holds them */
+    size_t bytes; /* size of the results in libpq's memory */
     struct cell few[FEW_CELLS];
 };
 
-/* Leaves the cells as they are, for they are many bytes. */
+/* Leaves the cells uninitialised, because they are large. */
 static void reading_init(struct reading *reading, struct answer *answer)
 {
     reading->answer = answer;
     reading->cells = NULL;
     reading->columns = 0;
-    reading->is_over = false;
+    reading->is_done = false;
     reading->has_rows = false;
     reading->affected = 0;
     reading->bytes = 0;
 }
 
-/* After a statement was sent: its answer comes row by row, unless it is known to be small. */
+/* Called after a statement was sent: reads its answer row by row, unless earlier answers were
+ * small. */
 static void choose_mode(struct adapter_conn *conn, const struct answers *answers, int was_sent)
 {
     if (was_sent && (answers->is_large || answers->small < SMALL_ANSWERS)) {
@@ -299,7 +304,7 @@ static enum status make_cells(struct reading *reading, int columns, struct error
     return reading->cells != NULL ? STATUS_OK : dialect_memory_error(error);
 }
 
-/* Whole numbers and booleans are numbers, as they are to other databases. */
+/* Converts integers and booleans to numbers, as in other databases. */
 static void make_number(struct cell *cell, Oid type)
 {
     int64_t number;
@@ -320,12 +325,12 @@ static uint8_t hex_digit(char digit)
     return (uint8_t)(digit <= '9' ? digit - '0' : (digit | 0x20) - 'a' + 10);
 }
 
-/* Bytes are what they are, and not "\\x…": they can be a parameter again. */
+/* Decodes "\\x…" to the bytes themselves, which can then be parameters again. */
 static void make_bytes(struct cell *cell, Oid type, char *text)
 {
     const uint32_t length = cell->as.text.length;
     if (cell->is_null || type != BYTEA_OID || length < 2 || text[0] != '\\' || text[1] != 'x') {
-        return; /* bytea_output = escape writes a backslash twice */
+        return; /* bytea_output = escape writes backslashes doubled */
     }
     for (uint32_t i = 0; i < length / 2 - 1; i++) {
         text[i] = (char)(hex_digit(text[2 * i + 2]) << 4 | hex_digit(text[2 * i + 3]));
@@ -341,8 +346,8 @@ static enum status take_rows(struct reading *reading, const PGresult *result, st
     answer->rows += (uint64_t)rows;
     reading->bytes += PQresultMemorySize(result);
     reading->has_rows = true;
-    reading->is_over = reading->is_over || status != STATUS_OK || answer->take == NULL;
-    for (int row = 0; row < rows && !reading->is_over; row++) {
+    reading->is_done = reading->is_done || status != STATUS_OK || answer->take == NULL;
+    for (int row = 0; row < rows && !reading->is_done; row++) {
         for (int i = 0; i < (int)reading->columns; i++) {
             reading->cells[i] = (struct cell){
                 .type = COLUMN_TEXT,
@@ -351,13 +356,13 @@ static enum status take_rows(struct reading *reading, const PGresult *result, st
             make_number(&reading->cells[i], PQftype(result, i));
             make_bytes(&reading->cells[i], PQftype(result, i), PQgetvalue(result, row, i));
         }
-        reading->is_over = !answer->take(answer->context, reading->cells, reading->columns);
+        reading->is_done = !answer->take(answer->context, reading->cells, reading->columns);
     }
     return status;
 }
 
-/* Reads all rows of the COPY that has begun; those behind the last one wanted are passed over. One
- * line: values between tabs, \N for NULL. Numbers have nothing that needs an escape. */
+/* Reads all rows of the COPY that has begun; skips rows that are no longer wanted. A line has
+ * values between tabs and \N for NULL. Numbers contain nothing that needs an escape. */
 static enum status take_lines(struct adapter_conn *conn, struct reading *reading,
                               const PGresult *result, struct error *error)
 {
@@ -366,12 +371,12 @@ static enum status take_lines(struct adapter_conn *conn, struct reading *reading
     char *line = NULL;
     int length;
     reading->has_rows = true;
-    reading->is_over = reading->is_over || status != STATUS_OK || answer->take == NULL;
+    reading->is_done = reading->is_done || status != STATUS_OK || answer->take == NULL;
     while ((length = PQgetCopyData(conn->connection, &line, 0)) > 0) {
         const char *const end = line + length - (line[length - 1] == '\n');
         const char *at = line;
         answer->rows++;
-        for (size_t i = 0; i < reading->columns && !reading->is_over; i++) {
+        for (size_t i = 0; i < reading->columns && !reading->is_done; i++) {
             const char *tab = memchr(at, '\t', (size_t)(end - at));
             const size_t bytes = (size_t)((tab != NULL ? tab : end) - at);
             reading->cells[i] = (struct cell){.type = COLUMN_TEXT,
@@ -379,16 +384,16 @@ static enum status take_lines(struct adapter_conn *conn, struct reading *reading
                                               .as.text = {at, (uint32_t)bytes}};
             at = tab != NULL ? tab + 1 : end;
         }
-        reading->is_over =
-            reading->is_over || !answer->take(answer->context, reading->cells, reading->columns);
+        reading->is_done =
+            reading->is_done || !answer->take(answer->context, reading->cells, reading->columns);
         PQfreemem(line);
     }
-    /* what libpq says later is about the socket, which it has closed */
+    /* libpq's later messages are about the socket, which it has closed */
     return length < -1 ? result_error(conn, NULL, error) : status;
 }
 
-/* Reads what is left of the current command; `was_sent` is what PQsend... returned. `reading` NULL:
- * nothing of it is wanted. */
+/* Reads the rest of the current command; `was_sent` is the result of PQsend.... With `reading`
+ * NULL, all results are dropped. */
 static enum status finish(struct adapter_conn *conn, int was_sent, struct reading *reading,
                           struct error *error)
 {
@@ -401,7 +406,7 @@ static enum status finish(struct adapter_conn *conn, int was_sent, struct readin
     enum status status = STATUS_OK;
     PGresult *result;
 
-    /* the answer may be there: reading is a call, and polling before it would be another */
+    /* The answer may have arrived: reading is a system call, and polling first would be another. */
     if (was_sent) {
         PQconsumeInput(conn->connection);
     }
@@ -429,7 +434,7 @@ static enum status finish(struct adapter_conn *conn, int was_sent, struct readin
             to->affected += strtoull(PQcmdTuples(result), NULL, 10);
         }
         status = status == STATUS_OK ? one : status;
-        to->is_over = to->is_over || status != STATUS_OK;
+        to->is_done = to->is_done || status != STATUS_OK;
         PQclear(result);
     }
     free_cells(to);
@@ -440,9 +445,8 @@ static enum status finish(struct adapter_conn *conn, int was_sent, struct readin
     return is_lost ? STATUS_LOST : status;
 }
 
-/* Rolls back a transaction that the user's SQL, which came to `status`, left open where none was
- * begun: later appends would be acknowledged within it and lost with the connection. Returns what
- * it comes to. */
+/* Rolls back a transaction that the user's SQL left open outside begin: later appends would be
+ * acknowledged within it and lost with the connection. Returns the SQL's resulting status. */
 static enum status end_transaction(struct adapter_conn *conn, enum status status,
                                    struct error *error)
 {
@@ -458,8 +462,8 @@ static enum status end_transaction(struct adapter_conn *conn, enum status status
     return undone == STATUS_LOST ? STATUS_LOST : status;
 }
 
-/* The server's options: those that would be in force without ours, of the URL or else PGOPTIONS,
- * and the search path. */
+/* Writes the server's options: the options that would apply without append's, from the URL or else
+ * PGOPTIONS, and the search path. */
 static void write_options(struct buffer *options, const struct target *target)
 {
     const char *given = getenv("PGOPTIONS");
@@ -473,7 +477,7 @@ static void write_options(struct buffer *options, const struct target *target)
     PQconninfoFree(parsed);
     buffer_add_text(options, options->length > 0 ? " -c search_path=\"" : "-c search_path=\"");
     for (const char *at = target->schema; *at != '\0'; at++) {
-        /* blanks and backslashes are escaped, for the server splits at blanks */
+        /* the server splits the options at blanks: blanks and backslashes are escaped */
         buffer_add_text(options, strchr(" \\\t\n\v\f\r", *at) != NULL ? "\\" : "");
         buffer_add_text(options, *at == '"' ? "\"" : "");
         buffer_add(options, at, 1);
@@ -481,8 +485,9 @@ static void write_options(struct buffer *options, const struct target *target)
     buffer_add_text(options, "\"");
 }
 
-/* In front of the URL what it may change, behind it what it may not. Of repeated keywords the last
- * one wins, those without a value are passed over. NULL: no memory. */
+/* Parameters before the URL are defaults that the URL may change; parameters after it override it.
+ * The last of repeated keywords wins, and keywords without a value are skipped. NULL: out of
+ * memory. */
 static PGconn *start_connect(const struct target *target)
 {
     char user_timeout[16], idle[8], interval[8], probes[8];
@@ -503,11 +508,11 @@ static PGconn *start_connect(const struct target *target)
     } parameters[] = {
         {"fallback_application_name", "append"},
         {"keepalives", "1"},
-        {"keepalives_idle", idle}, /* not client_socket_watch_peer: it would override the URL's */
+        {"keepalives_idle", idle}, /* not client_socket_watch_peer, which would override the URL */
         {"keepalives_interval", interval},
         {"keepalives_count", probes},
         {"tcp_user_timeout", user_timeout},
-        /* Asking for Kerberos costs a round trip and a library's memory in each session. */
+        /* Trying Kerberos costs a round trip and a library's memory in each session. */
         {"gssencmode", getenv("PGGSSENCMODE") == NULL ? "disable" : NULL},
         {"dbname", target->url},
         {"host", target->host},
@@ -564,8 +569,8 @@ static enum status connect_in_time(PGconn *connection, const struct target *targ
     return STATUS_OK;
 }
 
-/* Notices are not printed. One that ends the session tells why it was lost. */
-static void keep_last_words(void *context, const PGresult *notice)
+/* Notices are not printed. A notice that ends the session explains its loss. */
+static void keep_last_sqlstate(void *context, const PGresult *notice)
 {
     struct adapter_conn *conn = context;
     const char *level = PQresultErrorField(notice, PG_DIAG_SEVERITY_NONLOCALIZED);
@@ -594,7 +599,8 @@ static void close_connection(struct adapter_conn *conn)
         return;
     }
     if (PQtransactionStatus(conn->connection) == PQTRANS_ACTIVE) {
-        /* PQfinish would first wait until the server has taken the rows that nobody wants. */
+        /* PQfinish would first wait until the server has taken the rows, which are no longer
+         * needed. */
         interrupt_connection(conn);
     }
     PQfinish(conn->connection);
@@ -622,8 +628,7 @@ static enum status open_connection(const struct adapter *adapter, const struct t
     if (made->connection == NULL) {
         status = dialect_memory_error(error);
     } else if (PQstatus(made->connection) == CONNECTION_BAD) {
-        /* Before libpq has looked up a host nothing can be wrong but the parameters and its memory.
-         */
+        /* Before libpq has looked up a host, only the parameters and its memory can be wrong. */
         const char *message = PQerrorMessage(made->connection);
         if (strstr(message, "could not translate host name") != NULL ||
             strstr(message, "connection to server ") != NULL) {
@@ -635,9 +640,9 @@ static enum status open_connection(const struct adapter *adapter, const struct t
             status = STATUS_FATAL;
         }
     } else {
-        /* Only the verbose layout carries the SQLSTATE of a connect that fails. */
+        /* Only verbose messages contain the SQLSTATE of a failed connect. */
         PQsetErrorVerbosity(made->connection, PQERRORS_VERBOSE);
-        PQsetNoticeReceiver(made->connection, keep_last_words, made);
+        PQsetNoticeReceiver(made->connection, keep_last_sqlstate, made);
         status = connect_in_time(made->connection, target, error);
     }
     if (status != STATUS_OK) {
@@ -658,12 +663,12 @@ static const struct probe probe = {.protocol = "PostgreSQL's",
                                    .question_bytes = sizeof tls_request,
                                    .judge = dialect_postgresql_judge};
 
-/* COPY ... FROM STDIN (FORMAT binary): the fastest path that PostgreSQL has for rows.
+/* COPY ... FROM STDIN (FORMAT binary): PostgreSQL's fastest path for rows.
  *
- * Rows are encoded into a piece of stack and handed to libpq, which sends whenever 8 KiB are
- * together. Nothing of a batch stays in the connection, so thousands of them stay small. */
+ * Rows are encoded into a piece on the stack and handed to libpq, which sends whenever it has 8
+ * KiB. The connection keeps nothing of a batch, so that thousands of connections stay small. */
 
-/* Stores the lowest bytes of a value, big-endian; returns how many. */
+/* Stores the lowest `bytes` bytes of a value, big-endian; returns `bytes`. */
 static inline size_t put(unsigned char *out, uint64_t value, size_t bytes)
 {
     const uint64_t wire = htobe64(value << (64 - 8 * bytes));
@@ -671,15 +676,15 @@ static inline size_t put(unsigned char *out, uint64_t value, size_t bytes)
     return bytes;
 }
 
-/* numeric: base-10000 digits, the point between two of them. A scale that is no multiple of four
- * leaves the last digit partly used, so it is cut off first and shifted up. */
+/* Writes a numeric: base-10000 digits, with the point between two of them. If the scale is not a
+ * multiple of four, the last digit is partly used: it is split off first and shifted up. */
 static size_t put_numeric(unsigned char *out, int64_t unscaled, unsigned scale)
 {
     enum {
         BASE = 10000,
         BASE_DIGITS = 4,
         NEGATIVE = 0x4000,
-        GROUPS_MAX = 6 /* 19 decimal digits, the last group only partly used */
+        GROUPS_MAX = 6 /* 19 decimal digits, the last group partly used */
     };
     static const unsigned powers[BASE_DIGITS] = {BASE, 10, 100, 1000};
     const bool is_negative = unscaled < 0;
@@ -709,8 +714,8 @@ static size_t put_numeric(unsigned char *out, int64_t unscaled, unsigned scale)
     return at;
 }
 
-/* Writes one value of any type but TEXT, BYTES and JSON, without its length word, in PostgreSQL's
- * binary format; returns its length, at most FIXED_BYTES. */
+/* Writes one value of any type except TEXT, BYTES and JSON in PostgreSQL's binary format, without
+ * its length word; returns its length, at most FIXED_BYTES. */
 static size_t encode(const struct column *column, union column_values values, size_t row,
                      unsigned char *out)
 {
@@ -742,8 +747,8 @@ static size_t encode(const struct column *column, union column_values values, si
     case COLUMN_DECIMAL:
         return put_numeric(out, values.int64[row], column->scale);
     case COLUMN_DATE: {
-        /* A date that PostgreSQL cannot hold becomes one that it refuses: its two end values mean
-         * infinity, and would be stored without a word. */
+        /* A date that PostgreSQL cannot hold becomes a date that it refuses: the two extreme values
+         * mean infinity and would be stored silently. */
         const int64_t days = (int64_t)values.int32[row] - EPOCH_DAYS;
         const int64_t lowest = (int64_t)INT32_MIN + 1;
         return put(out, (uint64_t)(days < lowest ? lowest : days), 4);
@@ -787,7 +792,7 @@ struct piece {
     PGconn *connection;
     bool has_failed; /* libpq refused a piece: the rest is not sent */
     size_t used;
-    unsigned char bytes[PIECE_BYTES + 4 + FIXED_BYTES]; /* with a length word */
+    unsigned char bytes[PIECE_BYTES + 4 + FIXED_BYTES]; /* includes a length word */
 };
 
 static void send_piece(struct piece *piece, size_t length)
@@ -798,7 +803,7 @@ static void send_piece(struct piece *piece, size_t length)
     }
 }
 
-/* Room for one value of fixed size: at most PIECE_BYTES are in use before it. */
+/* Returns room for one value of fixed size: at most PIECE_BYTES are in use before it. */
 static unsigned char *piece_room(struct piece *piece)
 {
     if (piece->used > PIECE_BYTES) {
@@ -852,8 +857,7 @@ static enum status build_copy(struct adapter_conn *conn, const struct table *tab
     return conn->copy_sql != NULL ? STATUS_OK : dialect_memory_error(error);
 }
 
-/* Finds out, without locks and triggers, whether the server knows the statement:
- * conn->has_no_copy. */
+/* Checks, without locks and triggers, whether the server knows COPY, and sets conn->has_no_copy. */
 static enum status probe_copy(struct adapter_conn *conn, const struct table *table,
                               struct error *error)
 {
@@ -875,14 +879,14 @@ static enum status probe_copy(struct adapter_conn *conn, const struct table *tab
         return STATUS_OK;
     }
     error_set(error, ERROR_UNSUPPORTED, 0, said.sqlstate,
-              "the server does not know COPY ... FROM STDIN (FORMAT binary): use --method insert; "
-              "it says: %.120s",
+              "the server does not know COPY ... FROM STDIN (FORMAT binary): use --method insert "
+              "(%.120s)",
               said.text);
     return STATUS_FATAL;
 }
 
-/* PQputCopyEnd and the reading behind it come even after a failed write: only so does libpq look
- * at what the server said before it hung up. */
+/* Calls PQputCopyEnd and reads the answer even after a failed write: only then does libpq read the
+ * server's last message. */
 static enum status copy_close(struct adapter_conn *conn, uint64_t *accepted, struct error *error)
 {
     static const char trailer[] = "\377\377";
@@ -937,7 +941,7 @@ static enum status copy_rows(struct adapter_conn *conn, const struct batch *batc
 {
     const struct table *table = batch->table;
     const size_t written = written_columns(table);
-    struct piece piece; /* not cleared, for it is large */
+    struct piece piece; /* not cleared, because it is large */
     piece.connection = conn->connection;
     piece.has_failed = false;
     piece.used = 0;
@@ -961,12 +965,14 @@ static enum status copy_rows(struct adapter_conn *conn, const struct batch *batc
     return status == STATUS_LOST ? STATUS_LOST : STATUS_FATAL;
 }
 
-/* Multi-row INSERT with binary parameters: the path of programs that do not COPY.
+/* Multi-row INSERT with binary parameters: the path of programs that do not use COPY.
  *
- * One append is one pipeline, which the server runs as one transaction and answers at its end: one
- * round trip, however many statements. Statements are prepared within it at their first use. */
+ * An append is one pipeline, which the server runs as one transaction and answers at its end: one
+ * round trip for any number of statements. Statements are prepared within the pipeline at their
+ * first use. */
 
-/* Parameters of one statement, borrowed from the batch where its bytes are already right. */
+/* Parameters of one statement, borrowed from the batch where its bytes already have the right
+ * form. */
 struct parameters {
     int count;
     const char **values; /* owned, with the next three */
@@ -1006,7 +1012,7 @@ static void add_parameter(struct parameters *parameters, const struct column *co
     parameters->values[at] = (const char *)out;
 }
 
-/* PostgreSQL calls its parameters $1, $2, ...; returns how many there are. */
+/* Replaces each ? by PostgreSQL's $1, $2, ...; returns their number. */
 static size_t number_parameters(struct buffer *sql, const char *text)
 {
     const char *mark = sql_script_find_parameter(text, 0);
@@ -1020,8 +1026,8 @@ static size_t number_parameters(struct buffer *sql, const char *text)
     return count;
 }
 
-/* Sends one INSERT of rows of a batch: by the statement that is prepared for so many; one that is
- * to be prepared; or, when there are enough of them, unnamed. */
+/* Sends an INSERT with `rows` rows of a batch. Uses the prepared statement for this number of rows,
+ * prepares it, or sends it unprepared when PREPARED_MAX statements are prepared. */
 static int send_rows(struct adapter_conn *conn, const struct batch *batch, size_t first,
                      size_t rows, struct parameters *with)
 {
@@ -1059,7 +1065,7 @@ static int send_rows(struct adapter_conn *conn, const struct batch *batch, size_
     for (size_t count = 0, i = 0; count < (size_t)with->count; i++) {
         const struct column *column = &table->columns[i % table->column_count];
         if (!column->is_generated) {
-            /* the server casts json to jsonb, and json needs no byte in front of the text */
+            /* the server casts json to jsonb, and json needs no version byte before the text */
             types[count++] =
                 column->native_type == POSTGRESQL_JSONB ? POSTGRESQL_JSON : column->native_type;
         }
@@ -1091,11 +1097,11 @@ static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, s
         return copy_close(conn, accepted, error);
     }
     if (!PQpipelineSync(conn->connection) && PQstatus(conn->connection) == CONNECTION_OK) {
-        /* Without memory for the end of the pipeline nothing but leaving ends it. */
+        /* Out of memory for the end of the pipeline: only disconnecting can end it. */
         interrupt_connection(conn);
         return dialect_memory_error(error);
     }
-    /* A NULL ends each statement's results; two in a row mean that nothing more will come. */
+    /* A NULL ends each statement's results; two NULLs in a row mean the end of all results. */
     for (unsigned silent = 0; !is_synced && silent < 2;) {
         PGresult *result = PQgetResult(conn->connection);
         if (result == NULL) {
@@ -1105,11 +1111,11 @@ static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, s
         const ExecStatusType kind = PQresultStatus(result);
         is_synced = kind == PGRES_PIPELINE_SYNC;
         if (kind == PGRES_COMMAND_OK && PQcmdStatus(result)[0] == '\0') {
-            conn->inserts.prepared_count++; /* whose answer carries no tag */
+            conn->inserts.prepared_count++; /* the answer to a Parse has no command tag */
         } else if (kind == PGRES_COMMAND_OK) {
             rows += strtoull(PQcmdTuples(result), NULL, 10);
         } else if (!is_synced && kind != PGRES_PIPELINE_ABORTED) {
-            /* of those that are aborted the statement before them says why */
+            /* the statement before the aborted ones has the reason */
             const enum status one = result_error(conn, result, error);
             status = status == STATUS_OK ? one : status;
         }
@@ -1138,8 +1144,8 @@ static enum status append_rows(struct adapter_conn *conn, const struct batch *ba
     int was_sent = 0;
 
     if (columns == 0 || columns > PARAMETERS_MAX) {
-        error_set(error, ERROR_UNSUPPORTED, 0, NULL, "no column of %.200s can be written",
-                  batch->table->name);
+        error_set(error, ERROR_UNSUPPORTED, 0, NULL,
+                  "table %.200s has no column that can be written", batch->table->name);
         PQexitPipelineMode(conn->connection); /* nothing was sent in it */
         return STATUS_FATAL;
     }
@@ -1158,25 +1164,26 @@ static enum status append_rows(struct adapter_conn *conn, const struct batch *ba
     if (PQstatus(conn->connection) == CONNECTION_BAD) {
         return append_close(conn, &(uint64_t){0}, error);
     }
-    /* A pipeline that is half sent can only be undone by leaving. */
+    /* A pipeline that was sent in part can only be undone by disconnecting. */
     interrupt_connection(conn);
     return dialect_memory_error(error);
 }
 
 /*
- * Statements that are not appends, and their parameters.
+ * Statements other than appends, and their parameters.
  *
- * Text and JSON go as text, of no type: the server reads them as what stands beside the parameter,
- * be it char(20), uuid or a date, and an index of that can be used. So do timestamps, whose bytes
- * are the same with a time zone and without one. All else has the type that was declared. Where a
- * place tells no type (42P18), the declared one is given, too.
+ * Text and JSON are sent as text without a type: the server gives them the type of the expression
+ * next to the parameter, for example char(20), uuid or date, so that an index can be used.
+ * Timestamps have no type either, because their bytes are the same with and without a time zone.
+ * All other values have their declared type. Where the server cannot determine a type (42P18), the
+ * declared type is sent also for the types above.
  */
 enum {
     FEW_PARAMETERS = 32,
-    TEXT_BYTES = 2048, /* of all texts, with their ends */
+    TEXT_BYTES = 2048, /* all texts with their terminators */
 };
 
-/* On the stack of a call. Not cleared, for it is large. */
+/* Arguments on the stack of a call; not cleared, because they are large. */
 struct arguments {
     struct parameters with;
     char *text; /* TEXT_BYTES: few_texts, or owned by with.values */
@@ -1187,8 +1194,8 @@ struct arguments {
     char few_texts[TEXT_BYTES];
 };
 
-/* The bit that says that a parameter, from 0, is sent with the type that was declared: those beyond
- * the first 63 share one. */
+/* Returns the bit of a parameter (counted from 0) that is sent with its declared type: parameters
+ * after the first 63 share a bit. */
 static uint64_t type_bit(size_t parameter)
 {
     return UINT64_C(1) << (parameter < 63 ? parameter : 63);
@@ -1249,7 +1256,7 @@ static bool arguments_init(struct arguments *arguments, const struct batch *batc
         const char **const value = &arguments->with.values[i];
         if (*value == NULL || !is_text(column) || column->type == COLUMN_BYTES ||
             memchr(*value, '\0', length) != NULL) {
-            continue; /* a text with a NUL is for the server to refuse */
+            continue; /* the server refuses a text that contains a NUL */
         }
         char *const copy = arguments->text + arguments->text_used;
         memcpy(copy, *value, length);
@@ -1269,7 +1276,8 @@ static void arguments_fini(struct arguments *arguments)
     }
 }
 
-/* That of the parameter which the server's words name, $1 or another one; 0: they name none. */
+/* Returns the type bit of the parameter that a server's message names ($1, ...); 0 when it names no
+ * parameter. */
 static uint64_t find_type_bit(const char *words)
 {
     const char *const mark = strchr(words, '$');
@@ -1277,8 +1285,9 @@ static uint64_t find_type_bit(const char *words)
     return number > 0 ? type_bit(number - 1) : 0;
 }
 
-/* Prepares the statement under its name, which is free. Behind a pooler it has no name, and is not
- * kept: others would find it in the session that the server keeps. */
+/* Prepares the statement under its name, which must be free. Through a pooler the statement is
+ * prepared without a name and is not kept: other clients would find it in the session that the
+ * server keeps. */
 static enum status prepare_as(struct adapter_conn *conn, struct adapter_prepared *prepared,
                               struct error *error)
 {
@@ -1309,7 +1318,7 @@ static enum status prepare_as(struct adapter_conn *conn, struct adapter_prepared
         }
         prepared->typed |= bit;
         if (conn->has_begun) {
-            break; /* it is undone by now */
+            break; /* the server has rolled the transaction back by now */
         }
         error_clear(error);
     }
@@ -1352,13 +1361,13 @@ static enum status prepare(struct adapter_conn *conn, const struct statement *st
     }
     const enum status status = prepare_as(conn, made, error);
     if (status == STATUS_OK && !made->is_kept) {
-        drop(conn, made); /* it was only checked */
+        drop(conn, made); /* the statement was only checked */
         *prepared = NULL;
     }
     return status;
 }
 
-/* The path of scripts, on which nothing is allocated here. */
+/* Scripts use this path: nothing is allocated here. */
 static enum status run_prepared(struct adapter_conn *conn, struct adapter_prepared *prepared,
                                 const struct batch *parameters, struct answer *answer,
                                 enum staleness *stale, struct error *error)
@@ -1386,9 +1395,9 @@ static enum status run_prepared(struct adapter_conn *conn, struct adapter_prepar
     return end_transaction(conn, status, error);
 }
 
-/* A statement as text, or, without a slot, one that is run again and again. The first run of such a
- * one may be its only one in this connection, so it is sent in one round trip, unprepared; the
- * second one prepares it for all further ones. */
+/* Runs a statement as text or, without a slot, a statement that is run repeatedly. Its first run
+ * may be the only run in this connection, so that it is sent unprepared in one round trip; the
+ * second run prepares it for all later runs. */
 static enum status run(struct adapter_conn *conn, const struct statement *statement,
                        const struct batch *parameters, struct answer *answer, struct error *error)
 {
@@ -1407,9 +1416,8 @@ static enum status run(struct adapter_conn *conn, const struct statement *statem
     answer->rows = 0;
     reading_init(&reading, answer);
     if (is_plain && statement->reads_numbers) {
-        /* COPY (…) TO STDOUT takes a fifth of the client's CPU time that libpq's single row mode
-         * does, which makes a result of each row. How long it takes is up to the server, either
-         * way. */
+        /* COPY (…) TO STDOUT takes a fifth of the client's CPU time of libpq's single row mode,
+         * which creates a result for each row. The server takes the same time either way. */
         buffer_add_format(&sql, "copy (%s) to stdout", statement->sql);
     } else if (!is_plain && (!is_again || !conn->is_run_prepared)) {
         number_parameters(&sql, statement->sql);
@@ -1464,7 +1472,7 @@ out:
     return status;
 }
 
-/* A pooler makes up the number, and a process's may be used again: the port has to fit, too. */
+/* A pooler invents the number, and a process number may be reused: the port must also match. */
 static enum status end_sessions(struct adapter_conn *conn, const struct session_name *names,
                                 size_t count, int64_t until_ns, uint64_t *ended,
                                 struct error *error)
@@ -1474,10 +1482,10 @@ static enum status end_sessions(struct adapter_conn *conn, const struct session_
     struct buffer sql = {0};
     (void)until_ns; /* the server only sends signals */
     buffer_add_text(&sql, "select count(*) from (select pg_catalog.pg_terminate_backend(pid) as"
-                          " is_told from pg_catalog.pg_stat_activity where usename = current_user"
+                          " is_ended from pg_catalog.pg_stat_activity where usename = current_user"
                           " and pid || ':' || client_port in (");
     dialect_add_sessions(&sql, names, count, -1);
-    buffer_add_text(&sql, ")) as ended where is_told");
+    buffer_add_text(&sql, ")) as ended where is_ended");
     const enum status status =
         buffer_failed(&sql)
             ? dialect_memory_error(error)
@@ -1487,7 +1495,7 @@ static enum status end_sessions(struct adapter_conn *conn, const struct session_
     return status;
 }
 
-/* One command that returns nothing. `tag` is what the server says when it did it. */
+/* Runs a command that returns no rows. `tag` is the server's answer on success. */
 static enum status command(struct adapter_conn *conn, const char *sql, const char *tag,
                            struct error *error)
 {
@@ -1497,7 +1505,7 @@ static enum status command(struct adapter_conn *conn, const char *sql, const cha
     if (result != NULL && PQresultStatus(result) != PGRES_COMMAND_OK) {
         status = result_error(conn, result, error);
     } else if (result != NULL && strcmp(PQcmdStatus(result), tag) != 0) {
-        error_set(error, ERROR_SERVER, 0, NULL, "asked to %s, the server did %.40s", sql,
+        error_set(error, ERROR_SERVER, 0, NULL, "the server answered '%s' with '%.40s'", sql,
                   PQcmdStatus(result));
         status = STATUS_REJECTED;
     }
@@ -1518,7 +1526,7 @@ static enum status begin(struct adapter_conn *conn, const struct transaction *tr
     return status;
 }
 
-/* The server rolls back in place of a commit that it refuses, or after a statement that failed. */
+/* The server rolls back instead of a commit that it refuses, or after a failed statement. */
 static enum status commit(struct adapter_conn *conn, struct error *error)
 {
     conn->has_begun = false;
@@ -1559,21 +1567,21 @@ static enum status append_open(struct adapter_conn *conn, const struct table *ta
                                                             : finish(conn, 0, NULL, error);
 }
 
-/* Who asks, and whether through a pooler. That tells its clients a number of its own, and they may
- * get another backend with each transaction. Servers that only speak the protocol have no such
- * number, or 0 or less. */
-static enum status begin_asking(const struct adapter *adapter, struct adapter_conn *conn,
-                                struct dialect_asker *asker, struct error *error)
+/* Fills *asker and checks for a pooler. A pooler reports its own process number to its clients, and
+ * a client may get another backend with each transaction. Servers that only speak the protocol
+ * report no process number, or 0 or less. */
+static enum status init_asker(const struct adapter *adapter, struct adapter_conn *conn,
+                              struct dialect_asker *asker, struct error *error)
 {
     int64_t backend = 0;
     struct answer answer = {.take = ask_take_number, .context = &backend};
     const enum status status =
         ask_rows(adapter, conn, "select pg_catalog.pg_backend_pid()", NULL, &answer, error);
-    const int told = PQbackendPID(conn->connection);
-    conn->is_pooled = backend > 0 && told != 0 && told != backend;
+    const int reported = PQbackendPID(conn->connection);
+    conn->is_pooled = backend > 0 && reported != 0 && reported != backend;
     *asker = (struct dialect_asker){
         .adapter = adapter, .conn = conn, .schema = conn->schema, .user = PQuser(conn->connection)};
-    return dialect_postgresql_foreign(status, "for the number of its session", error);
+    return dialect_postgresql_foreign(status, "for the session's process number", error);
 }
 
 static enum status describe(const struct adapter *adapter, struct adapter_conn *conn,
@@ -1581,7 +1589,7 @@ static enum status describe(const struct adapter *adapter, struct adapter_conn *
 {
     struct dialect_asker asker;
     memset(table, 0, sizeof *table);
-    enum status status = begin_asking(adapter, conn, &asker, error);
+    enum status status = init_asker(adapter, conn, &asker, error);
     if (status == STATUS_OK) {
         status = adapter->dialect->describe(&asker, table_name, table, error);
     }
@@ -1604,14 +1612,14 @@ static enum status server_limits(const struct adapter *adapter, struct adapter_c
 {
     struct dialect_asker asker;
     memset(limits, 0, sizeof *limits);
-    enum status status = begin_asking(adapter, conn, &asker, error);
+    enum status status = init_asker(adapter, conn, &asker, error);
     if (status == STATUS_OK) {
         status = adapter->dialect->limits(&asker, limits, error);
     }
     snprintf(limits->version, sizeof limits->version, "PostgreSQL %s",
              text_of(PQparameterStatus(conn->connection, "server_version")));
     if (conn->is_pooled) {
-        /* its sessions are the pooler's own, few of which serve many clients */
+        /* the sessions are the pooler's: a few of them serve many clients */
         limits->count = 0;
         limits->tasks_per_session = 0;
         limits->files_per_session = 1;
@@ -1627,7 +1635,7 @@ static void inspect(const struct adapter *adapter, struct adapter_conn *conn,
 {
     (void)adapter;
     snprintf(info->host, sizeof info->host, "%s", text_of(PQhost(conn->connection)));
-    /* hostaddr, of the environment or a service file, leads elsewhere */
+    /* hostaddr, from the environment or a service file, overrides the host */
     client_socket_name_peer(PQsocket(conn->connection), info->address, sizeof info->address);
     snprintf(info->user, sizeof info->user, "%s", text_of(PQuser(conn->connection)));
     snprintf(info->database, sizeof info->database, "%s", text_of(PQdb(conn->connection)));
@@ -1642,7 +1650,7 @@ static void inspect(const struct adapter *adapter, struct adapter_conn *conn,
                    "memory are the pooler's (--server-pid PID! names another process)"
                  : "",
              conn->is_pooled && conn->has_no_copy ? "; " : "",
-             conn->has_no_copy ? "the server does not know COPY: rows go in as multi-row INSERT"
+             conn->has_no_copy ? "the server does not know COPY: rows are sent as multi-row INSERT"
                                : "");
 }
 
