@@ -202,7 +202,7 @@ static enum status read_documents(struct adapter_conn *conn, uint64_t *failed, s
     /* at least one failed */
     *failed = *failed == 0 || *failed > conn->rows ? conn->rows : *failed;
     const char *body = http_body(conn->http, &length);
-    return http_refuse(conn->http, body, length, error);
+    return http_record_error(conn->http, body, length, error);
 }
 
 /* Sends what the body holds. */

@@ -86,11 +86,11 @@ static enum status check_insert(struct adapter_conn *conn, uint64_t length, stru
     if (code != NULL) {
         char text[80];
         snprintf(text, sizeof text, "Code: %.20s%s no words", code, CLICKHOUSE_EXCEPTION);
-        return http_refuse(conn->http, text, strlen(text), error);
+        return http_record_error(conn->http, text, strlen(text), error);
     }
     return http_status(conn->http) == 200 && length == 0
                ? STATUS_OK
-               : http_mistrust(conn->http, "an INSERT", error);
+               : http_malformed_answer(conn->http, "an INSERT", error);
 }
 
 /* Runs one statement, and adds to the answer's rows. */
@@ -112,7 +112,7 @@ static enum status run_one(struct adapter_conn *conn, const struct buffer *sql,
         return dialect_memory_error(error);
     }
     if (status == STATUS_OK && reading.exception[0] != '\0') {
-        return http_refuse(conn->http, reading.exception, strlen(reading.exception), error);
+        return http_record_error(conn->http, reading.exception, strlen(reading.exception), error);
     }
     if (status == STATUS_OK && strncasecmp(buffer_text(sql), "insert", 6) == 0) {
         status = check_insert(conn, answer->rows - rows, error);
@@ -331,7 +331,7 @@ static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, s
         status = http_send(conn->http, &request, error);
         const char *const said = status == STATUS_OK ? http_body(conn->http, &length) : "";
         if (strstr(said, CLICKHOUSE_EXCEPTION) != NULL) {
-            status = http_refuse(conn->http, said, length, error);
+            status = http_record_error(conn->http, said, length, error);
         } else if (status == STATUS_OK) {
             status = check_insert(conn, length, error);
         }

@@ -1,7 +1,7 @@
 /*
- * libcurl resolves, connects and does TLS; requests and answers are written and read here
- * (CURLOPT_CONNECT_ONLY). Its own requests are sent again, without a word, when a connection that
- * was used before dies unanswered, and cost several times as much.
+ * libcurl resolves, connects and does TLS; this file writes requests and reads answers
+ * (CURLOPT_CONNECT_ONLY). libcurl's own requests are silently sent again when a reused connection
+ * dies without an answer, and cost several times as much CPU time.
  */
 #include "adapters/http.h"
 
@@ -23,11 +23,12 @@
 #include "base/url.h"
 
 enum {
-    IN_BYTES = 2 * 1024,     /* that each session keeps */
-    IDLE_BYTES = 16 * 1024,  /* what a buffer may keep between requests */
-    PASSED_MAX = 64 * 1024,  /* of an answer that are read behind what was enough: to give it up
-                                costs  the connection */
-    REFUSAL_BYTES = 1 << 20, /* that are read of an answer with an error */
+    IN_BYTES = 2 * 1024,    /* that each session keeps */
+    IDLE_BYTES = 16 * 1024, /* that a buffer may keep between requests */
+    /* bytes of an answer that are skipped after `take` had enough; beyond them, the connection is
+     * dropped instead */
+    SKIPPED_MAX = 64 * 1024,
+    REFUSAL_BYTES = 1 << 20, /* bytes that are read of an error answer */
 };
 
 enum auth {
@@ -36,47 +37,46 @@ enum auth {
     AUTH_HEADER
 };
 
-/* Why taking a body has ended. */
-enum cut {
-    CUT_NOT,
-    CUT_ENOUGH,
-    CUT_TOO_LONG,
-    CUT_MEMORY
+/* Why reading a body ended early. */
+enum body_end {
+    BODY_OPEN,
+    BODY_ENOUGH,
+    BODY_TOO_LONG,
+    BODY_NO_MEMORY
 };
 
-/* A connection of one session's thread; what another one may touch is `socket` and is_interrupted.
- */
+/* A connection of one session's thread. Another thread may use only `socket` and is_interrupted. */
 struct http {
     const struct http_database *database;
-    unsigned connect_timeout_s, answer_timeout_ms; /* of the target, as is the next one */
+    unsigned connect_timeout_s, answer_timeout_ms; /* of the target, like the next member */
     bool (*is_cancelled)(void);
     char place[300]; /* host:port, for messages */
-    char *url;       /* owned, as are the next two */
+    char *url;       /* owned, like the next two */
     char *ca_file;
-    CURL *easy; /* while it connects, and with TLS: 16 KiB, and two descriptors; else NULL */
+    CURL *easy; /* while connecting, and with TLS: 16 KiB and two descriptors; otherwise NULL */
     bool is_tls, is_verified;
     enum auth auth;
-    int64_t until_ns;        /* while it is opened; 0: no limit */
-    int64_t connected_by_ns; /* the operation under way, or it fails; 0: it has not tried yet */
+    int64_t until_ns;        /* time limit of open; 0: no limit */
+    int64_t connected_by_ns; /* time limit of connecting, 0: not started */
 
-    int sock;                    /* -1: none is open */
-    struct client_socket socket; /* the same, for an interrupt from another thread */
+    int sock;                    /* -1: not connected */
+    struct client_socket socket; /* the same socket, for an interrupt from another thread */
     atomic_bool is_interrupted;
-    int socket_errno; /* why there is no socket */
-    bool is_kept;     /* the library ends, and the socket does not */
+    int socket_errno; /* why creating a socket failed */
+    bool is_kept;     /* libcurl's handle is freed, and its socket stays open */
 
-    struct buffer fixed; /* what all requests begin with behind their first line */
+    struct buffer fixed; /* the part of every request after its first line */
     struct buffer head;  /* of the request */
     struct http_answer answer;
-    struct buffer body;             /* kept, or the beginning of a line */
+    struct buffer body;             /* kept body, or the beginning of a line */
     const struct http_request *now; /* borrowed */
-    size_t written;                 /* bytes of it that may have reached the server */
-    struct append_loss loss;        /* of the append under way */
-    enum cut cut;
+    size_t written;                 /* bytes of the request that may have reached the server */
+    struct append_loss loss;        /* of the append in progress */
+    enum body_end body_end;
     struct http_splitter splitter;
-    enum http_place at; /* of the latest byte */
-    size_t around;      /* bytes of body in front of the element that is being read */
-    size_t passed;      /* bytes of the answer behind what was enough */
+    enum http_place at; /* place of the latest byte */
+    size_t around;      /* bytes of body before the element that is being read */
+    size_t skipped;     /* bytes of the answer after `take` had enough */
     char in[IN_BYTES];
 };
 
@@ -87,7 +87,8 @@ static enum status lost(struct http *http, enum error_kind kind, int code, const
  * The connection
  */
 
-/* http_interrupt looks at the two in the opposite order: one of them sees the other. */
+/* http_interrupt uses socket and is_interrupted in the opposite order: one of the two threads sees
+ * the other's change. */
 static void keep_socket(struct http *http, int sock)
 {
     http->sock = sock;
@@ -116,7 +117,7 @@ static int close_socket(void *context, curl_socket_t sock)
 {
     struct http *http = context;
     if (http->is_kept && sock == http->sock) {
-        return 0; /* the library leaves it */
+        return 0; /* libcurl frees its handle without closing the socket */
     }
     if (http->sock == sock) {
         http->sock = -1;
@@ -131,8 +132,7 @@ static bool is_given_up(const struct http *http)
            (http->is_cancelled != NULL && http->is_cancelled());
 }
 
-static int ask_whether_given_up(void *context, curl_off_t a, curl_off_t b, curl_off_t c,
-                                curl_off_t d)
+static int check_given_up(void *context, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
 {
     (void)a, (void)b, (void)c, (void)d;
     return is_given_up(context) ? 1 : 0;
@@ -159,40 +159,39 @@ static bool set_up(struct http *http, char *reason)
         {CURLOPT_NOSIGNAL, 1},
         {CURLOPT_NOPROGRESS, 0},
         {CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1},
-        {CURLOPT_CONNECTTIMEOUT_MS, left_ms > 0 ? (long)left_ms : 1}, /* 0: the library's own */
+        /* 0 would be the library's default */
+        {CURLOPT_CONNECTTIMEOUT_MS, left_ms > 0 ? (long)left_ms : 1},
         {CURLOPT_BUFFERSIZE, 1024},
         {CURLOPT_SSL_VERIFYPEER, http->is_verified ? 1 : 0},
         {CURLOPT_SSL_VERIFYHOST, http->is_verified ? 2 : 0},
     };
-    bool is_good =
-        curl_easy_setopt(easy, CURLOPT_URL, http->url) == CURLE_OK &&
-        curl_easy_setopt(easy, CURLOPT_PROXY, "") == CURLE_OK &&
-        curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, reason) == CURLE_OK &&
-        curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_socket) == CURLE_OK &&
-        curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, http) == CURLE_OK &&
-        curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, close_socket) == CURLE_OK &&
-        curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, http) == CURLE_OK &&
-        curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, ask_whether_given_up) == CURLE_OK &&
-        curl_easy_setopt(easy, CURLOPT_XFERINFODATA, http) == CURLE_OK;
+    bool is_ok = curl_easy_setopt(easy, CURLOPT_URL, http->url) == CURLE_OK &&
+                 curl_easy_setopt(easy, CURLOPT_PROXY, "") == CURLE_OK &&
+                 curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, reason) == CURLE_OK &&
+                 curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_socket) == CURLE_OK &&
+                 curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, http) == CURLE_OK &&
+                 curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, close_socket) == CURLE_OK &&
+                 curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, http) == CURLE_OK &&
+                 curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, check_given_up) == CURLE_OK &&
+                 curl_easy_setopt(easy, CURLOPT_XFERINFODATA, http) == CURLE_OK;
     for (size_t i = 0; i < COUNT_OF(numbers); i++) {
-        is_good =
-            is_good && curl_easy_setopt(easy, numbers[i].option, numbers[i].value) == CURLE_OK;
+        is_ok = is_ok && curl_easy_setopt(easy, numbers[i].option, numbers[i].value) == CURLE_OK;
     }
-    return is_good && (http->ca_file == NULL ||
-                       curl_easy_setopt(easy, CURLOPT_CAINFO, http->ca_file) == CURLE_OK);
+    return is_ok && (http->ca_file == NULL ||
+                     curl_easy_setopt(easy, CURLOPT_CAINFO, http->ca_file) == CURLE_OK);
 }
 
-/* What a connect that failed means; `reason` is the library's. */
-static enum status explain_connect(struct http *http, CURLcode code, const char *reason,
-                                   struct error *error)
+/* Records why a connect failed; `reason` is the library's message. */
+static enum status record_connect_error(struct http *http, CURLcode code, const char *reason,
+                                        struct error *error)
 {
     const char *const place = http->place;
     long reached = 0;
     curl_easy_getinfo(http->easy, CURLINFO_OS_ERRNO, &reached);
     reason = reason[0] != '\0' ? reason : curl_easy_strerror(code);
     if (http->socket_errno != 0) {
-        error_set(error, ERROR_SYSTEM, http->socket_errno, NULL, "no socket for %s: %s", place,
-                  strerror(http->socket_errno));
+        error_set(error, ERROR_SYSTEM, http->socket_errno, NULL,
+                  "cannot create a socket for %s: %s", place, strerror(http->socket_errno));
         return STATUS_FATAL;
     }
     switch (code) {
@@ -219,8 +218,9 @@ static enum status explain_connect(struct http *http, CURLcode code, const char 
                   place, reason);
         return STATUS_FATAL;
     case CURLE_SSL_CONNECT_ERROR:
-        error_set(error, ERROR_UNREACHABLE, (int)code, NULL, "no TLS with %s: %.100s%s", place,
-                  reason, strstr(reason, "wrong version number") != NULL ? "; try tls=off" : "");
+        error_set(error, ERROR_UNREACHABLE, (int)code, NULL,
+                  "the TLS connection to %s failed: %.100s%s", place, reason,
+                  strstr(reason, "wrong version number") != NULL ? "; try tls=off" : "");
         return strstr(reason, "wrong version number") != NULL ? STATUS_FATAL : STATUS_LOST;
     case CURLE_OUT_OF_MEMORY:
         return dialect_memory_error(error);
@@ -235,8 +235,8 @@ static enum status explain_connect(struct http *http, CURLcode code, const char 
     }
 }
 
-/* Makes a connection in place of the one that is there, if any. */
-static enum status connect_anew(struct http *http, struct error *error)
+/* Connects; an existing connection is closed first. */
+static enum status reconnect(struct http *http, struct error *error)
 {
     char reason[CURL_ERROR_SIZE] = "";
     curl_socket_t sock = CURL_SOCKET_BAD;
@@ -253,19 +253,20 @@ static enum status connect_anew(struct http *http, struct error *error)
     const CURLcode code = curl_easy_perform(http->easy);
     enum status status = STATUS_OK;
     if (code != CURLE_OK) {
-        status = explain_connect(http, code, reason, error);
+        status = record_connect_error(http, code, reason, error);
     } else if (curl_easy_getinfo(http->easy, CURLINFO_ACTIVESOCKET, &sock) != CURLE_OK ||
                sock == CURL_SOCKET_BAD) {
-        status = lost(http, ERROR_CONNECTION, 0, "the connection ended as it began", error);
+        status = lost(http, ERROR_CONNECTION, 0, "the connection was closed at once", error);
     }
     if (status != STATUS_OK) {
         disconnect(http);
         return status;
     }
     curl_easy_setopt(http->easy, CURLOPT_ERRORBUFFER, NULL);
-    keep_socket(http, sock); /* of several that were tried this is the one */
+    keep_socket(http, sock); /* if several sockets were tried, this is the connected one */
     if (!http->is_tls) {
-        fcntl(sock, F_SETFL, fcntl(sock, F_GETFL) & ~O_NONBLOCK); /* read without asking first */
+        /* recv may then block, without a wait before it */
+        fcntl(sock, F_SETFL, fcntl(sock, F_GETFL) & ~O_NONBLOCK);
         http->is_kept = true;
         curl_easy_cleanup(http->easy);
         http->easy = NULL;
@@ -274,7 +275,7 @@ static enum status connect_anew(struct http *http, struct error *error)
     return STATUS_OK;
 }
 
-/* Whether the server has left an idle connection, or said what nobody asked for. */
+/* Returns true when the server has ended an idle connection or sent unrequested data. */
 static bool has_ended(struct http *http)
 {
     char byte;
@@ -283,24 +284,24 @@ static bool has_ended(struct http *http)
     if (length < 0) {
         return errno != EAGAIN && errno != EINTR;
     }
-    /* with TLS there are messages that are no answers */
+    /* with TLS there are messages that are not answers */
     return length == 0 || !http->is_tls ||
            curl_easy_recv(http->easy, &byte, 1, &got) != CURLE_AGAIN;
 }
 
-static enum status revive(struct http *http, struct error *error)
+static enum status ensure_connected(struct http *http, struct error *error)
 {
     if (atomic_load(&http->is_interrupted)) {
         return lost(http, ERROR_CONNECTION, 0, "interrupted", error);
     }
     http->connected_by_ns = http->until_ns;
-    return http->sock >= 0 && !has_ended(http) ? STATUS_OK : connect_anew(http, error);
+    return http->sock >= 0 && !has_ended(http) ? STATUS_OK : reconnect(http, error);
 }
 
 enum status http_begin_append(struct http *http, struct error *error)
 {
     http->loss = (struct append_loss){0};
-    return revive(http, error);
+    return ensure_connected(http, error);
 }
 
 static struct http *http_of(const struct adapter_conn *conn)
@@ -325,7 +326,7 @@ void http_inspect(const struct adapter *adapter, struct adapter_conn *conn,
     }
 }
 
-/* Records that the connection is gone, and gives it up. */
+/* Records that the connection is lost, and closes it. */
 static enum status lost(struct http *http, enum error_kind kind, int code, const char *what,
                         struct error *error)
 {
@@ -344,7 +345,7 @@ static enum status lost(struct http *http, enum error_kind kind, int code, const
  * Requests and answers
  */
 
-/* Waits until the socket is ready; false: errno says why not. */
+/* Waits until the socket is ready; false: errno is set. */
 static bool wait_for(struct http *http, short events)
 {
     const bool is_limited = http->until_ns != 0;
@@ -355,8 +356,8 @@ static bool wait_for(struct http *http, short events)
     return ready > 0;
 }
 
-/* Writes what the socket takes; -1: errno. */
-static ssize_t put_some(struct http *http, struct iovec *parts, size_t count)
+/* Writes as much as the socket takes; -1: errno is set. */
+static ssize_t send_some(struct http *http, struct iovec *parts, size_t count)
 {
     if (!http->is_tls) {
         struct msghdr message = {.msg_iov = parts, .msg_iovlen = count};
@@ -368,15 +369,16 @@ static ssize_t put_some(struct http *http, struct iovec *parts, size_t count)
     return code == CURLE_OK ? (ssize_t)sent : -1;
 }
 
-/* What the socket is to be waited for in the middle of a request: room, and an answer that comes
- * early, as from a server that will not read the rest. 0: there is one. */
+/* Returns the events to wait for in the middle of a request: room for more, or an early answer, for
+ * example from a server that does not read the rest. 0: an answer is there. */
 static short events_of(struct http *http)
 {
     char start[10];
     const ssize_t length =
         http->is_tls ? -1 : recv(http->sock, start, sizeof start, MSG_PEEK | MSG_DONTWAIT);
     if (length == (ssize_t)sizeof start && (start[9] == '1' || start[9] == '2')) {
-        return POLLOUT; /* "HTTP/1.1 100 Continue" is none; one that says yes wants the rest */
+        /* 100 Continue is not the final answer; a 2xx status here still expects the body */
+        return POLLOUT;
     }
     if (length >= 0) {
         return 0;
@@ -387,17 +389,19 @@ static short events_of(struct http *http)
     return POLLOUT | POLLIN;
 }
 
-/* Writes head and body. False: not all; errno says why, 0: there is an answer already. */
-static bool put(struct http *http)
+/* Writes head and body. False: not everything was written; errno is set, 0: an answer is there
+ * already. */
+static bool send_request(struct http *http)
 {
     const struct http_request *request = http->now;
     struct iovec parts[2] = {{.iov_base = http->head.bytes, .iov_len = http->head.length},
                              {.iov_len = request->length}};
-    memcpy(&parts[1].iov_base, &request->body, sizeof request->body); /* is read, for all that */
+    /* iov_base is not const, but sendmsg only reads it */
+    memcpy(&parts[1].iov_base, &request->body, sizeof request->body);
     size_t first = 0;
     const size_t count = request->length > 0 ? 2 : 1;
     while (first < count) {
-        const ssize_t sent = put_some(http, parts + first, count - first);
+        const ssize_t sent = send_some(http, parts + first, count - first);
         if (sent < 0 && errno == EINTR) {
             continue;
         }
@@ -422,8 +426,8 @@ static bool put(struct http *http)
     return true;
 }
 
-/* Reads what has come: its bytes, 0 at the end, -1: errno. */
-static ssize_t get(struct http *http)
+/* Reads the available bytes and returns their number, 0 at the end, -1 with errno set. */
+static ssize_t receive(struct http *http)
 {
     if (http->is_tls) {
         size_t got = 0;
@@ -447,25 +451,25 @@ static ssize_t get(struct http *http)
 static bool keep(struct http *http, const char *bytes, size_t length, size_t max)
 {
     if (http->body.length + length >= max) {
-        http->cut = CUT_TOO_LONG;
+        http->body_end = BODY_TOO_LONG;
         return false;
     }
     buffer_add(&http->body, bytes, length);
     if (buffer_failed(&http->body)) {
-        http->cut = CUT_MEMORY;
+        http->body_end = BODY_NO_MEMORY;
     }
-    return http->cut == CUT_NOT;
+    return http->body_end == BODY_OPEN;
 }
 
-/* What follows is passed over. */
-static bool had_enough(struct http *http)
+/* Makes the rest of the body be skipped. */
+static bool skip_rest(struct http *http)
 {
-    http->cut = CUT_ENOUGH;
+    http->body_end = BODY_ENOUGH;
     buffer_clear(&http->body);
     return true;
 }
 
-/* Hands a line to the request, whose beginning may be in the buffer. */
+/* Hands a line to the request; the line's beginning may be in the buffer. */
 static bool take_line(struct http *http, char *bytes, size_t length)
 {
     if (http->body.length > 0) {
@@ -478,10 +482,10 @@ static bool take_line(struct http *http, char *bytes, size_t length)
     bytes[length] = '\0';
     const bool wants_more = http->now->take(http->now->context, bytes, length);
     buffer_clear(&http->body);
-    return wants_more || had_enough(http);
+    return wants_more || skip_rest(http);
 }
 
-/* Keeps bytes that are in the same place as the latest one. */
+/* Keeps bytes that are at the same place as the latest byte. */
 static bool keep_run(struct http *http, const char *bytes, size_t length)
 {
     const size_t max =
@@ -489,7 +493,7 @@ static bool keep_run(struct http *http, const char *bytes, size_t length)
     return http->at == HTTP_BETWEEN || keep(http, bytes, length, max);
 }
 
-/* Hands elements to the request, and keeps what is around them. */
+/* Hands elements to the request and keeps the text around them. */
 static bool take_elements(struct http *http, const char *bytes, size_t length)
 {
     size_t done = 0;
@@ -505,7 +509,7 @@ static bool take_elements(struct http *http, const char *bytes, size_t length)
         if (http->at == HTTP_ELEMENT) {
             char *const element = http->body.bytes + http->around;
             if (!http->now->take(http->now->context, element, http->body.length - http->around)) {
-                return had_enough(http);
+                return skip_rest(http);
             }
             http->body.length = http->around;
         }
@@ -518,19 +522,19 @@ static bool take_elements(struct http *http, const char *bytes, size_t length)
 static bool take_body(void *context, char *bytes, size_t length)
 {
     struct http *http = context;
-    const bool is_good = http->answer.status / 100 == 2;
-    if (!is_good || http->now->take == NULL) {
-        return keep(http, bytes, length, is_good ? HTTP_KEPT_MAX : REFUSAL_BYTES);
+    const bool is_ok = http->answer.status / 100 == 2;
+    if (!is_ok || http->now->take == NULL) {
+        return keep(http, bytes, length, is_ok ? HTTP_KEPT_MAX : REFUSAL_BYTES);
     }
-    if (http->cut == CUT_ENOUGH) {
-        http->passed += length;
-        return http->passed <= PASSED_MAX;
+    if (http->body_end == BODY_ENOUGH) {
+        http->skipped += length;
+        return http->skipped <= SKIPPED_MAX;
     }
     if (http->now->rows != NULL) {
         return take_elements(http, bytes, length);
     }
     char *end;
-    while (http->cut != CUT_ENOUGH && (end = memchr(bytes, '\n', length)) != NULL) {
+    while (http->body_end != BODY_ENOUGH && (end = memchr(bytes, '\n', length)) != NULL) {
         const size_t line = (size_t)(end - bytes);
         if (!take_line(http, bytes, line)) {
             return false;
@@ -538,7 +542,7 @@ static bool take_body(void *context, char *bytes, size_t length)
         bytes = end + 1;
         length -= line + 1;
     }
-    return length == 0 || http->cut == CUT_ENOUGH || keep(http, bytes, length, HTTP_LINE_MAX);
+    return length == 0 || http->body_end == BODY_ENOUGH || keep(http, bytes, length, HTTP_LINE_MAX);
 }
 
 /* Reads the answer to its end, or as far as it is wanted. */
@@ -546,13 +550,13 @@ static enum status read_answer(struct http *http, struct error *error)
 {
     struct http_answer *answer = &http->answer;
     while (answer->phase < HTTP_WHOLE) {
-        const ssize_t got = get(http);
+        const ssize_t got = receive(http);
         if (got > 0) {
             if (http_answer_read(answer, http->in, (size_t)got) < (size_t)got) {
-                answer->ends_connection = true; /* more than was asked for */
+                answer->ends_connection = true; /* more than one answer */
             }
-        } else if (http->cut == CUT_ENOUGH) {
-            answer->phase = HTTP_CUT; /* nobody wants the rest */
+        } else if (http->body_end == BODY_ENOUGH) {
+            answer->phase = HTTP_CUT; /* the rest is not wanted */
         } else if (got < 0) {
             const bool is_late = errno == ETIMEDOUT;
             return lost(http,
@@ -568,10 +572,10 @@ static enum status read_answer(struct http *http, struct error *error)
                         error);
         }
     }
-    const bool is_good = answer->status / 100 == 2;
+    const bool is_ok = answer->status / 100 == 2;
     const bool takes_lines = http->now->take != NULL && http->now->rows == NULL;
-    if (answer->phase == HTTP_WHOLE && is_good && takes_lines && http->body.length > 0) {
-        take_line(http, http->in, 0); /* the last one has no line break */
+    if (answer->phase == HTTP_WHOLE && is_ok && takes_lines && http->body.length > 0) {
+        take_line(http, http->in, 0); /* the last line may lack a line break */
     }
     if (answer->fault != NULL) {
         error_set(error, ERROR_SERVER, 0, NULL, "%s: the answer cannot be read: %s%s", http->place,
@@ -580,11 +584,11 @@ static enum status read_answer(struct http *http, struct error *error)
         disconnect(http);
         return STATUS_LOST;
     }
-    if (http->cut == CUT_MEMORY) {
+    if (http->body_end == BODY_NO_MEMORY) {
         disconnect(http);
         return dialect_memory_error(error);
     }
-    if (http->cut == CUT_TOO_LONG && is_good) {
+    if (http->body_end == BODY_TOO_LONG && is_ok) {
         return lost(http, ERROR_SERVER, 0,
                     takes_lines || http->at == HTTP_ELEMENT
                         ? "a line or row of the answer is longer than 16 MiB"
@@ -618,8 +622,8 @@ static void write_head(struct http *http, const struct http_request *request)
     buffer_add(head, "\r\n\r\n", 4);
 }
 
-/* A buffer that has grown does not stay so. */
-static void settle(struct buffer *buffer)
+/* Empties a buffer, and frees it if it has grown large. */
+static void empty_buffer(struct buffer *buffer)
 {
     if (buffer->capacity > IDLE_BYTES) {
         buffer_fini(buffer);
@@ -653,7 +657,7 @@ static void explain_status(unsigned status, struct dialect_meaning *meaning)
     }
 }
 
-/* The words of an answer that the database's own adapter does not read. */
+/* Writes a message for an error answer that the database's adapter does not read. */
 static void describe_status(const struct http *http, const char *body, size_t length,
                             char text[ERROR_TEXT_BYTES])
 {
@@ -665,8 +669,8 @@ static void describe_status(const struct http *http, const char *body, size_t le
     const char *const reason = answer->head.bytes + 9;
     if (answer->status / 100 == 3) {
         snprintf(text, ERROR_TEXT_BYTES,
-                 "HTTP status %u: the server sends to another place, which is not followed; put it "
-                 "into the URL: %.*s",
+                 "HTTP status %u: the server redirects, and append does not follow; put the new "
+                 "address into the URL: %.*s",
                  answer->status, (int)place_length, place != NULL ? place : "");
     } else {
         snprintf(text, ERROR_TEXT_BYTES, "HTTP status %.*s%s%.160s", (int)strcspn(reason, "\r\n"),
@@ -674,7 +678,7 @@ static void describe_status(const struct http *http, const char *body, size_t le
     }
 }
 
-/* Adds what to do where the status alone tells it, and the server's words do not. */
+/* Adds advice for statuses that imply it, unless the server's message has it. */
 static void add_advice(unsigned status, const char *words, char text[ERROR_TEXT_BYTES])
 {
     const char *const advice = status == 401 && strcasestr(words, "password") == NULL
@@ -689,7 +693,8 @@ static void add_advice(unsigned status, const char *words, char text[ERROR_TEXT_
     }
 }
 
-enum status http_refuse(struct http *http, const char *body, size_t length, struct error *error)
+enum status http_record_error(struct http *http, const char *body, size_t length,
+                              struct error *error)
 {
     char text[ERROR_TEXT_BYTES] = "";
     const unsigned status = http->answer.status;
@@ -706,7 +711,7 @@ enum status http_refuse(struct http *http, const char *body, size_t length, stru
         failure.text = text;
         if (meaning.kind == ERROR_BUSY && !is_opening && http->database->is_own != NULL &&
             !http->database->is_own(status, buffer_text(&http->answer.head), body)) {
-            /* a program in front of the database: what that did meanwhile it cannot say */
+            /* A proxy in front of the database sent it and does not know what the database did. */
             meaning = (struct dialect_meaning){STATUS_LOST, ERROR_CONNECTION, NULL};
         }
     }
@@ -729,43 +734,44 @@ enum status http_send(struct http *http, const struct http_request *request, str
 {
     http->now = request;
     http->written = 0;
-    http->cut = CUT_NOT;
+    http->body_end = BODY_OPEN;
     http->splitter = (struct http_splitter){.name = request->rows};
     http->at = HTTP_AROUND;
-    http->passed = 0;
-    settle(&http->body);
-    settle(&http->answer.head);
+    http->skipped = 0;
+    empty_buffer(&http->body);
+    empty_buffer(&http->answer.head);
     http_answer_clear(&http->answer);
     write_head(http, request);
     if (buffer_failed(&http->head)) {
         return dialect_memory_error(error);
     }
-    enum status status = revive(http, error);
+    enum status status = ensure_connected(http, error);
     if (status != STATUS_OK) {
         return status;
     }
-    bool is_sent = put(http);
+    bool is_sent = send_request(http);
     if (!is_sent && http->written == 0 && errno != ETIMEDOUT && errno != ECANCELED) {
-        /* it ended at this very moment: nothing has gone out */
-        status = connect_anew(http, error);
-        is_sent = status == STATUS_OK && put(http);
+        /* the connection ended at this moment: nothing was sent */
+        status = reconnect(http, error);
+        is_sent = status == STATUS_OK && send_request(http);
     }
     if (request->spent != NULL) {
         buffer_fini(request->spent);
     }
     if (status == STATUS_OK) {
-        /* a server that does not read on may have said why */
+        /* a server that does not read the rest may have sent the reason */
         http->answer.ends_connection = !is_sent;
         status = read_answer(http, error);
     }
-    settle(&http->head);
+    empty_buffer(&http->head);
     if (status == STATUS_OK && !is_sent && http->answer.status / 100 == 2) {
-        return lost(http, ERROR_CONNECTION, 0, "answered before all was sent", error);
+        return lost(http, ERROR_CONNECTION, 0,
+                    "the server answered before the request was sent completely", error);
     }
     if (status != STATUS_OK || http->answer.status / 100 == 2) {
         return status;
     }
-    return http_refuse(http, buffer_text(&http->body), http->body.length, error);
+    return http_record_error(http, buffer_text(&http->body), http->body.length, error);
 }
 
 void http_add_loss(struct http *http, enum status status, uint64_t rows)
@@ -795,13 +801,12 @@ unsigned http_status(const struct http *http)
     return http->answer.status;
 }
 
-enum status http_mistrust(struct http *http, const char *what, struct error *error)
+enum status http_malformed_answer(struct http *http, const char *what, struct error *error)
 {
-    error_set(
-        error, ERROR_CONNECTION, (int)http->answer.status, NULL,
-        "the answer to %s is not as the database gives it (HTTP status %u, %zu bytes): whether "
-        "it did anything is not known",
-        what, http->answer.status, http->body.length);
+    error_set(error, ERROR_CONNECTION, (int)http->answer.status, NULL,
+              "the answer to %s is not the database's (HTTP status %u, %zu bytes): it is unknown "
+              "whether the request was carried out",
+              what, http->answer.status, http->body.length);
     disconnect(http);
     return STATUS_LOST;
 }
@@ -814,7 +819,7 @@ const char *http_header(const struct http *http, const char *name)
         return NULL;
     }
     char *const start = http->answer.head.bytes;
-    start[(size_t)(value - start) + length] = '\0'; /* in place of a blank or '\r' */
+    start[(size_t)(value - start) + length] = '\0'; /* replaces a blank or '\r' */
     return value;
 }
 
@@ -827,7 +832,7 @@ json_t *http_json(const struct http *http, struct error *error)
  * Opening
  */
 
-static enum status wrong_parameter(struct error *error, const char *key, const char *right)
+static enum status refuse_parameter(struct error *error, const char *key, const char *right)
 {
     error_set(error, ERROR_USAGE, 0, NULL, "parameter %s of the URL: %s", key, right);
     return STATUS_FATAL;
@@ -844,7 +849,7 @@ static enum status set_parameter(struct http *http, const struct url_parameter *
         http->is_tls = http->is_verified || strcmp(value, "require") == 0;
         return http->is_tls || strcmp(value, "off") == 0
                    ? STATUS_OK
-                   : wrong_parameter(error, key, "it is off, require or verify");
+                   : refuse_parameter(error, key, "use off, require or verify");
     }
     if (strcmp(key, "ca") == 0) {
         free(http->ca_file);
@@ -852,7 +857,7 @@ static enum status set_parameter(struct http *http, const struct url_parameter *
         if (access(value, R_OK) != 0) {
             char text[ERROR_TEXT_BYTES];
             snprintf(text, sizeof text, "%.150s: %s", value, strerror(errno));
-            return wrong_parameter(error, key, text);
+            return refuse_parameter(error, key, text);
         }
         return http->ca_file == NULL ? dialect_memory_error(error) : STATUS_OK;
     }
@@ -862,17 +867,17 @@ static enum status set_parameter(struct http *http, const struct url_parameter *
                 http->auth = (enum auth)i;
                 return http->auth != AUTH_HEADER || http->database->user_header != NULL
                            ? STATUS_OK
-                           : wrong_parameter(error, key, "this database has no headers for it");
+                           : refuse_parameter(error, key,
+                                              "this database has no headers for user and password");
             }
         }
-        return wrong_parameter(error, key, "it is basic, bearer or header");
+        return refuse_parameter(error, key, "use basic, bearer or header");
     }
     struct error reason = {0};
     if (http->database->set != NULL && http->database->set(conn, key, value, &reason)) {
         return STATUS_OK;
     }
-    return wrong_parameter(error, key,
-                           error_is_set(&reason) ? reason.text : "there is none of this name");
+    return refuse_parameter(error, key, error_is_set(&reason) ? reason.text : "unknown parameter");
 }
 
 static enum status read_parameters(struct http *http, const char *query, struct adapter_conn *conn,
@@ -880,14 +885,14 @@ static enum status read_parameters(struct http *http, const char *query, struct 
 {
     const char *rest = query;
     struct url_parameter parameter;
-    bool is_good = true;
+    bool is_ok = true;
     enum status status = STATUS_OK;
-    while (status == STATUS_OK && url_query_next(&rest, &parameter, &is_good)) {
-        status = is_good ? set_parameter(http, &parameter, conn, error)
-                         : wrong_parameter(error, parameter.key, "too long, or wrongly encoded");
+    while (status == STATUS_OK && url_query_next(&rest, &parameter, &is_ok)) {
+        status = is_ok ? set_parameter(http, &parameter, conn, error)
+                       : refuse_parameter(error, parameter.key, "too long or wrongly encoded");
     }
     if (status == STATUS_OK && http->ca_file != NULL && !http->is_verified) {
-        status = wrong_parameter(error, "ca", "it does nothing without tls=verify");
+        status = refuse_parameter(error, "ca", "ca does nothing without tls=verify");
     }
     return status;
 }
@@ -896,9 +901,9 @@ unsigned http_count_files(const struct target *target, unsigned *opening)
 {
     const char *rest = target->query;
     struct url_parameter parameter;
-    bool is_good = true, is_tls = false;
-    while (url_query_next(&rest, &parameter, &is_good)) {
-        if (is_good && strcmp(parameter.key, "tls") == 0) {
+    bool is_ok = true, is_tls = false;
+    while (url_query_next(&rest, &parameter, &is_ok)) {
+        if (is_ok && strcmp(parameter.key, "tls") == 0) {
             is_tls = strcmp(parameter.value, "off") != 0;
         }
     }
@@ -922,7 +927,7 @@ static bool is_clean(const char *text)
     return *text == '\0';
 }
 
-/* What every request says: to whom, and from whom. */
+/* Writes the headers that every request has: host and credentials. */
 static enum status write_fixed(struct http *http, const struct target *target, struct error *error)
 {
     const struct http_database *database = http->database;
@@ -933,7 +938,7 @@ static enum status write_fixed(struct http *http, const struct target *target, s
     add_header(fixed, "User-Agent", "append/" APPEND_VERSION);
     if (http->auth == AUTH_BEARER) {
         if (password[0] == '\0') {
-            return wrong_parameter(error, "auth", "bearer needs a token as password");
+            return refuse_parameter(error, "auth", "bearer needs a token as the password");
         }
         buffer_add_text(fixed, "Authorization: Bearer ");
         buffer_add_text(fixed, password);
@@ -952,7 +957,8 @@ static enum status write_fixed(struct http *http, const struct target *target, s
         buffer_fini(&pair);
     }
     if (http->auth != AUTH_BASIC && (!is_clean(password) || (user != NULL && !is_clean(user)))) {
-        return wrong_parameter(error, "auth", "user and password hold what no header can");
+        return refuse_parameter(
+            error, "auth", "user or password contains characters that a header cannot contain");
     }
     return buffer_failed(fixed) ? dialect_memory_error(error) : STATUS_OK;
 }
@@ -1003,7 +1009,7 @@ enum status http_open(const struct adapter *adapter, const struct target *target
     *conn = NULL;
     if (target->schema != NULL) {
         error_set(error, ERROR_USAGE, 0, NULL,
-                  "--schema: this database has no schemas; name the database in the URL or by "
+                  "--schema: this database has no schemas; name the database in the URL or with "
                   "--database");
         return STATUS_FATAL;
     }
@@ -1069,7 +1075,7 @@ enum status http_start(const char *client_lib, struct adapter_library **library,
     (void)library;
     const CURLcode code = curl_global_init(CURL_GLOBAL_DEFAULT);
     if (code != CURLE_OK) {
-        error_set(error, ERROR_SYSTEM, (int)code, NULL, "libcurl does not start: %s",
+        error_set(error, ERROR_SYSTEM, (int)code, NULL, "libcurl cannot be initialised: %s",
                   curl_easy_strerror(code));
         return STATUS_FATAL;
     }

@@ -1,17 +1,17 @@
 /*
- * One connection to a database that speaks HTTP, and what the databases behind it share.
+ * A connection to a database that speaks HTTP, and helpers that these databases share.
  *
- * A request is sent at most once: what has been written and was not answered is in doubt, and is
- * not sent again. A connection that the server ended while nothing was asked is made anew before
- * the next request, which costs no row. Redirects are not followed. Bodies are borrowed for the
- * length of a request.
+ * A request is sent at most once: bytes that were written and not answered are in doubt and are not
+ * sent again. If the server has ended an idle connection, the next request opens a new connection,
+ * which loses no row. Redirects are not followed. Bodies are borrowed during a request.
  *
- * The parameters of a target's URL that are read here:
- *   tls=off|require|verify   off (default): http; require: https, whoever answers; verify: https,
+ * These parameters of a target's URL are read here:
+ *
+ *   tls=off|require|verify   off (default): http; require: https with any server; verify: https,
  *                            and the certificate is checked against the host's name
  *   ca=FILE                  the authorities that verify trusts, instead of the system's
- *   auth=basic|bearer|header how user and password are shown; bearer: the password is the token;
- *                            header: in headers of the database's own, where it has some
+ *   auth=basic|bearer|header how user and password are sent; bearer: the password is the token;
+ *                            header: in the database's own headers, if it has any
  */
 #ifndef ADAPTERS_HTTP_H
 #define ADAPTERS_HTTP_H
@@ -27,49 +27,50 @@
 #include "base/text.h"
 
 enum {
-    HTTP_KEPT_MAX = 64 << 20, /* bytes of an answer that is kept whole */
-    HTTP_LINE_MAX = 16 << 20, /* of one line of an answer that is read by lines */
+    HTTP_KEPT_MAX = 64 << 20, /* longest answer that is kept whole, in bytes */
+    HTTP_LINE_MAX = 16 << 20, /* longest line of an answer that is read line by line, in bytes */
     HTTP_STACK_BYTES = 192 * 1024,
-    HTTP_LIBRARY_FILES = 2, /* that the library keeps while it connects, and with TLS */
+    HTTP_LIBRARY_FILES = 2, /* descriptors that libcurl keeps while it connects, and with TLS */
 };
 
-/* Of each of these databases the first member of struct adapter_conn is `struct http *http`: what
- * takes an adapter_conn here is the adapter's operation of that name. */
+/* In each of these databases the first member of struct adapter_conn is `struct http *http`:
+ * functions here that take an adapter_conn implement the adapter's operation of that name. */
 struct http;
 
-/* What a database's adapter says of itself. Static. */
+/* A database's own part of its adapter. Static. */
 struct http_database {
     size_t conn_bytes; /* of its struct adapter_conn */
     uint16_t default_port;
-    const char *user_header, *password_header; /* of auth=header; NULL: there are none */
-    const char *default_user;                  /* NULL: without a user no credentials are shown */
-    const char *ping; /* path of a harmless GET, which tells that the server is there */
+    const char *user_header, *password_header; /* for auth=header; NULL: not supported */
+    const char *default_user;                  /* NULL: without a user, no credentials are sent */
+    const char *ping; /* path of a harmless GET, which shows that the server is there */
 
-    /* How it is recognised by the answer to a GET of `question`; `protocol`, "ClickHouse's", is for
-     * the message. */
+    /* Recognises the database by the answer to a GET of `question`; `protocol`, for example
+     * "ClickHouse's", is for the message. */
     const char *question, *protocol;
     bool (*is_it)(unsigned status, const char *headers, const char *body);
 
-    /* Optional. The same of an answer that says "busy", which a program in front of the database
-     * may have given. NULL: each is taken for the database's. */
+    /* Optional. Recognises whether the database itself sent an answer that says "busy", or a proxy
+     * in front of it. NULL: every such answer is the database's. */
     bool (*is_own)(unsigned status, const char *headers, const char *body);
 
-    /* Optional. Begins a connection, which is zeroed but for its http, by its target. */
+    /* Optional. Initialises a connection from its target; the connection is zeroed except for its
+     * http. */
     enum status (*begin)(struct adapter_conn *conn, const struct target *target,
                          struct error *error);
-    void (*end)(struct adapter_conn *conn); /* gives back what it owns beside its http */
+    void (*end)(struct adapter_conn *conn); /* frees the connection's own members, except http */
 
-    /* Optional. Asks what a ping does not tell, behind it and within the same time. */
+    /* Optional. Runs further queries after the ping, within the same time limit. */
     enum status (*greet)(struct adapter_conn *conn, const struct target *target,
                          struct error *error);
 
-    /* Optional. Takes a parameter of the URL that is not http's; false: it is unknown, or its value
-     * is wrong, and *error may say what would be right. */
+    /* Optional. Takes a parameter of the URL that http does not know. False: the parameter is
+     * unknown or its value is wrong; *error may contain the valid values. */
     bool (*set)(struct adapter_conn *conn, const char *key, const char *value, struct error *error);
 
-    /* Reads an answer with an error: a status from 400 on, or an error within another one. Fills
-     * failure->number and *meaning as far as it knows better, and failure->text, in `text`, with
-     * the server's words. *meaning holds what the status alone means. */
+    /* Reads an error answer: a status from 400 on, or an error within another answer. *meaning is
+     * preset from the status. Sets failure->number, *meaning where the body is more specific, and
+     * failure->text to the server's message, stored in `text`. */
     void (*explain)(unsigned status, const char *body, size_t length,
                     struct dialect_failure *failure, struct dialect_meaning *meaning,
                     char text[ERROR_TEXT_BYTES]);
@@ -78,25 +79,25 @@ struct http_database {
 struct http_request {
     const char *method; /* "GET", "POST", "DELETE" ... */
     const char *path;   /* with its query, encoded: "/write?db=x" */
-    const char *type;   /* of the body; NULL: there is none */
+    const char *type;   /* of the body; NULL: no body */
     const void *body;   /* borrowed */
     size_t length;
-    struct buffer *spent; /* the buffer that the body is in, if it can go as soon as it is written:
-                             a thousand sessions that wait would keep a thousand; or NULL */
+    struct buffer *spent; /* the body's buffer if it may be freed after writing, or NULL: a thousand
+                             waiting sessions would keep a thousand buffers */
     const char *accept;   /* type of the answer; NULL: any */
 
-    /* Takes the body of an answer of status 2xx line by line, without the line break, which is
-     * '\0' there; false = enough, the rest is passed over. NULL: the body is kept. The body of
-     * another status is always kept. With `rows` it is JSON, and what is taken in place of lines
-     * are the elements of the array of this member; what is around them is kept. */
+    /* Takes the body of an answer with status 2xx line by line; '\0' replaces the line break. False
+     * = enough: the rest is skipped. NULL: the body is kept. The body of another status is always
+     * kept. With `rows` the body is JSON, and `take` takes the elements of the array member `rows`
+     * instead of lines; the text around them is kept. */
     const char *rows;
     bool (*take)(void *context, char *line, size_t length);
     void *context;
 };
 
-/* Makes a connection: begins it, connects, sends a ping with the credentials and greets, all within
- * connect_timeout_s. Nothing is REJECTED here: what cannot pass is FATAL, what can is LOST. LOST:
- * not reachable, timed out; FATAL: the credentials, a parameter of the URL, or the certificate.
+/* Opens a connection: initialises it, connects, sends a ping with the credentials and calls greet,
+ * all within connect_timeout_s. Never returns REJECTED: permanent failures are FATAL (credentials,
+ * a parameter of the URL, the certificate), passing failures are LOST (unreachable, timed out).
  * adapter->own is its struct http_database. */
 enum status http_open(const struct adapter *adapter, const struct target *target,
                       struct adapter_conn **conn, struct error *error);
@@ -104,63 +105,64 @@ void http_close(struct adapter_conn *conn);
 
 unsigned http_count_files(const struct target *target, unsigned *opening);
 
-/* The request under way, and later ones, come to LOST. */
+/* Makes the request in progress, and later requests, return LOST. */
 void http_interrupt(struct adapter_conn *conn);
 
-/* To be called before rows are handed over: begins an append's account, and where the server has
- * ended the idle connection, makes another one. LOST: it cannot be made. */
+/* Must be called before rows are handed over: starts counting an append's losses and, if the server
+ * has ended the idle connection, reconnects. LOST: reconnecting failed. */
 enum status http_begin_append(struct http *http, struct error *error);
 
-/* Sends a request and waits until its answer is whole. OK: its status is 2xx. Other statuses:
- * *error holds what the server says, and the result is what it means, unless explain knows better:
- * 401, 403 FATAL (ERROR_AUTH); 404 REJECTED (ERROR_NOT_FOUND); 429, 503 REJECTED (ERROR_BUSY), as
- * nothing was stored; 413 REJECTED (ERROR_DATA); 408, 502, 504 LOST, in doubt; 3xx FATAL, with the
- * place that the server names; others REJECTED (ERROR_SERVER). LOST: the connection is gone, and
- * whether the request was carried out is not known. */
+/* Sends a request and waits for its complete answer. OK: the status is 2xx. With another status
+ * *error is the server's message, and the result is, unless explain knows better: 401, 403 FATAL
+ * (ERROR_AUTH); 404 REJECTED (ERROR_NOT_FOUND); 429, 503 REJECTED (ERROR_BUSY), because nothing was
+ * stored; 413 REJECTED (ERROR_DATA); 408, 502, 504 LOST, in doubt; 3xx FATAL, with the address that
+ * the server names; others REJECTED (ERROR_SERVER). LOST: the connection is lost, and it is unknown
+ * whether the request was carried out. */
 enum status http_send(struct http *http, const struct http_request *request, struct error *error);
 
-/* Adds rows that the latest request did not get acknowledged to the append's account, by what it
- * came to: in doubt are those that may have reached the server. */
+/* Adds unacknowledged rows of the latest request to the append's losses: with `status` LOST, rows
+ * that may have reached the server are in doubt; otherwise the rows were refused. */
 void http_add_loss(struct http *http, enum status status, uint64_t rows);
 void http_append_lost(const struct adapter_conn *conn, struct append_loss *loss);
 
-/* The kept body of the latest answer, terminated; valid until the next request. */
+/* Returns the kept body of the latest answer, terminated; valid until the next request. */
 const char *http_body(const struct http *http, size_t *length);
 
-/* Where its connection goes, and its dialect, if it has one. */
+/* Fills the connection's address and, if the adapter has a dialect, the dialect. */
 void http_inspect(const struct adapter *adapter, struct adapter_conn *conn,
                   struct connection_info *info);
 
-/* The status of the latest answer. */
+/* Returns the status of the latest answer. */
 unsigned http_status(const struct http *http);
 
-/* Records that the latest answer, whose status is 2xx, is not one that the database gives to
- * `what`: LOST, as some other program may have given it. */
-enum status http_mistrust(struct http *http, const char *what, struct error *error);
+/* Records that the latest answer, with status 2xx, cannot be the database's answer to `what`:
+ * returns LOST, because another program may have sent it. */
+enum status http_malformed_answer(struct http *http, const char *what, struct error *error);
 
-/* A header of the latest answer; NULL: it has none of that name. Valid until the next request. */
+/* Returns a header of the latest answer, valid until the next request; NULL: no such header. */
 const char *http_header(const struct http *http, const char *name);
 
-/* Records an error that an answer of 2xx holds, as database->explain reads it; returns what it
- * means. */
-enum status http_refuse(struct http *http, const char *body, size_t length, struct error *error);
+/* Records an error that the latest answer contains, as database->explain reads it; returns the
+ * error's status. */
+enum status http_record_error(struct http *http, const char *body, size_t length,
+                              struct error *error);
 
-/* A text, terminated at its length, as JSON, to be given back by json_decref. Whole numbers that
- * int64_t holds are such; numbers that are too large for it, or for a double, are strings. NULL: it
- * is none, *error says so, and the request is REJECTED. */
+/* Parses a text, terminated at its length, as JSON; the caller frees it with json_decref. Integers
+ * that fit int64_t are integers; numbers too large for int64_t or double become strings. NULL: the
+ * text is not JSON, *error says so, and the request is REJECTED. */
 json_t *http_parse(const char *text, size_t length, struct error *error);
 
-/* The kept body as JSON, in the same way. */
+/* Parses the kept body like http_parse. */
 json_t *http_json(const struct http *http, struct error *error);
 
-/* Counts the rows of a JSON array and hands them to answer->take, if there is one, until that has
- * enough, which sets *has_enough. A row is an array or an object of values, or one value. Whole
- * numbers are numbers, true and false 1 and 0, null NULL, other numbers and strings text; arrays
- * and objects as JSON. */
+/* Counts the rows of a JSON array and hands them to answer->take, which may be NULL, until take
+ * returns false, which sets *has_enough. A row is an array or object of values, or one value.
+ * Integers become integers, true and false 1 and 0, null NULL, other numbers and strings text;
+ * arrays and objects JSON text. */
 enum status http_take_rows(const json_t *rows, struct answer *answer, bool *has_enough,
                            struct error *error);
 
-/* As http_request.take with `rows`: takes one row, in the same way. */
+/* Implements http_request.take with `rows`: takes one row like http_take_rows. */
 struct http_reading {
     struct answer *answer;
     struct error *error;
@@ -169,90 +171,89 @@ struct http_reading {
 };
 bool http_take_row(void *reading, char *text, size_t length);
 
-/* Adds a value of a batch as JSON: NULL, numbers and booleans as such (not a number: null), JSON as
- * it is, bytes in base64, all others as strings; a timestamp in UTC, "2026-01-31 12:00:00.123456".
- */
+/* Adds a value of a batch as JSON: NULL, numbers and booleans as such (NaN and infinity as null),
+ * JSON unchanged, bytes in base64, all other types as strings; a timestamp in UTC, "2026-01-31
+ * 12:00:00.123456". */
 void http_add_json(struct buffer *buffer, const struct column *column,
                    const struct column_data *data, size_t row);
 
-/* Adds a string of JSON. */
+/* Adds a JSON string. */
 void http_add_string(struct buffer *buffer, const char *bytes, size_t length);
 
-/* Adds text with what has a meaning in a URL percent-encoded. */
+/* Adds text, percent-encoding the characters that are special in a URL. */
 void http_add_encoded(struct buffer *buffer, const char *text);
 
-/* Adds bytes in base64. */
 void http_add_base64(struct buffer *buffer, const void *bytes, size_t length);
 
-/* Finds the elements of an array in JSON that comes byte by byte: of a member of this name,
- * wherever it is. Begins zeroed but for the name. */
+/* Finds the elements of an array in JSON that arrives byte by byte: the array is the member `name`
+ * of any object. Initialised with zeros except for the name. */
 struct http_splitter {
     const char *name;
-    unsigned depth, array_depth; /* of brackets; of the array, 0: outside of it */
-    size_t matched;              /* of the string that is the latest: letters that are the name's */
+    unsigned depth, array_depth; /* bracket depth; depth of the array, 0: outside of it */
+    size_t matched; /* letters of the latest string that match the name; SIZE_MAX: none do */
     bool is_in_string, is_escaped, is_name, is_in_element;
 };
 enum http_place {
     HTTP_AROUND,
-    HTTP_BETWEEN, /* what stands between two elements */
+    HTTP_BETWEEN, /* between two elements */
     HTTP_ELEMENT,
 };
 enum http_place http_split(struct http_splitter *splitter, char byte);
 
-/* An answer of HTTP/1.0 or 1.1 on its way in. Begins zeroed; one that is through begins again with
- * http_answer_clear. What a server sends is not to be trusted: numbers are checked, its head is
- * bounded, and what is no answer is told as soon as that is known. */
+/* An answer of HTTP/1.0 or 1.1 that is being received. Initialised with zeros; http_answer_clear
+ * prepares it for the next answer. The server is not trusted: numbers are checked, the head is
+ * limited, and a malformed answer is reported as soon as possible. */
 struct http_answer {
-    struct buffer head;   /* status line and headers, and the empty line behind them; owned */
-    unsigned status;      /* 0: the head is not whole yet */
-    bool ends_connection; /* no other request can be sent behind this one */
-    const char *fault;    /* static; why it is no answer */
+    struct buffer head;   /* status line, headers and the empty line after them; owned */
+    unsigned status;      /* 0: the head is not complete yet */
+    bool ends_connection; /* no further request can be sent on this connection */
+    const char *fault;    /* static; why the answer is malformed */
 
-    /* Takes a part of the body, which may be written to; false = the rest is not wanted, and no
-     * more of it comes. */
+    /* Takes a part of the body, which it may write to; false = the rest is not wanted, and is not
+     * handed over. */
     bool (*take)(void *context, char *bytes, size_t length);
     void *context;
 
     enum http_phase {
         HTTP_HEAD,
-        HTTP_LENGTH,     /* a body of `left` more bytes */
-        HTTP_TO_END,     /* a body that the end of the connection ends */
-        HTTP_CHUNK_SIZE, /* chunks: a line with the length of the next one */
+        HTTP_LENGTH,     /* a body with `left` more bytes */
+        HTTP_TO_END,     /* a body that ends with the connection */
+        HTTP_CHUNK_SIZE, /* chunks: a line with the length of the next chunk */
         HTTP_CHUNK,
-        HTTP_CHUNK_END, /* the line break behind one */
-        HTTP_TRAILER,   /* lines behind the last chunk */
+        HTTP_CHUNK_END, /* the line break after a chunk */
+        HTTP_TRAILER,   /* lines after the last chunk */
         HTTP_WHOLE,
-        HTTP_CUT, /* take had enough, or there is a fault */
+        HTTP_CUT, /* take returned false, or there is a fault */
     } phase;
     uint64_t left;
-    unsigned line_bytes; /* of the line that is being read */
-    bool is_extension;   /* the rest of a chunk's line is passed over */
+    unsigned line_bytes; /* of the current line */
+    bool is_extension;   /* the rest of the chunk's line is skipped */
 };
 
-/* Takes the next bytes; returns how many of them are of this answer. */
+/* Reads the next bytes; returns how many of them belong to this answer. */
 size_t http_answer_read(struct http_answer *answer, char *bytes, size_t length);
 
-/* The connection has ended; false: the answer is not whole. */
+/* Notes that the connection has ended; false: the answer is incomplete. */
 bool http_answer_end(struct http_answer *answer);
 
-/* The value of a header, its length in *length; NULL: there is none of that name. */
+/* Returns a header's value and its length in *length; NULL: no such header. */
 const char *http_answer_header(const struct http_answer *answer, const char *name, size_t *length);
 
 void http_answer_clear(struct http_answer *answer);
 void http_answer_fini(struct http_answer *answer);
 
-/* Asks who listens, and reads the answer, however it is cut, until it is whole or its body longer
- * than 64 KiB. As adapter.recognise. */
+/* Implements adapter.recognise: reads the answer, however it is split, until it is complete or its
+ * body exceeds 64 KiB. */
 enum status http_recognise(const struct adapter *adapter, const char *host, uint16_t port,
                            unsigned timeout_ms, struct error *error);
 
-/* The library's name and version; as adapter.start and adapter.stop. */
+/* Implement adapter.client_version, adapter.start and adapter.stop. */
 void http_client_version(char *text, size_t size);
 enum status http_start(const char *client_lib, struct adapter_library **library,
                        struct error *error);
 void http_stop(struct adapter_library *library);
 
-/* What is alike in the struct adapter of these databases. */
+/* Members that struct adapter has in common for these databases. */
 #define HTTP_OPERATIONS                                                                            \
     .stack_bytes = HTTP_STACK_BYTES, .count_files = http_count_files, .start = http_start,         \
     .stop = http_stop, .client_version = http_client_version, .recognise = http_recognise,         \

@@ -6,7 +6,7 @@
 #include "append/client_socket.h"
 
 enum {
-    HEAD_MAX = 64 * 1024, /* of the status line with all headers; and of what follows the chunks */
+    HEAD_MAX = 64 * 1024, /* of the status line and all headers; also of the trailer */
     PROBE_BODY_MAX = 64 * 1024,
     CHUNK_DIGITS_MAX = 16, /* hexadecimal */
     CHUNK_LINE_MAX = 4096,
@@ -43,7 +43,7 @@ const char *http_answer_header(const struct http_answer *answer, const char *nam
     return NULL;
 }
 
-/* Whether a header has a word among its values: "keep-alive, Upgrade". */
+/* Returns true when a header contains a word: "keep-alive, Upgrade". */
 static bool has_word(const struct http_answer *answer, const char *name, const char *word)
 {
     size_t length = 0;
@@ -69,7 +69,7 @@ static bool read_length(const char *digits, size_t length, uint64_t *value)
     return length > 0;
 }
 
-/* The head is whole: what follows it? */
+/* Called when the head is complete: decides how the body ends. */
 static void begin_body(struct http_answer *answer)
 {
     const char *head = answer->head.bytes;
@@ -77,14 +77,14 @@ static void begin_body(struct http_answer *answer)
     size_t length = 0;
     if (answer->head.length < 14 || head[8] != ' ' || !read_length(head + 9, 3, &status) ||
         status < 100 || status > 599 || strchr(" \r\n", head[12]) == NULL) {
-        fail(answer, "its first line has no status");
+        fail(answer, "its first line has no HTTP status");
         return;
     }
     if (status == 101) {
-        fail(answer, "it changes to another protocol");
+        fail(answer, "it switches to another protocol");
         return;
     }
-    if (status < 200) { /* something is said before the answer itself */
+    if (status < 200) { /* an interim answer */
         buffer_clear(&answer->head);
         return;
     }
@@ -100,14 +100,14 @@ static void begin_body(struct http_answer *answer)
         answer->phase = HTTP_TO_END;
         answer->ends_connection = true;
     } else if (!read_length(given, length, &answer->left)) {
-        fail(answer, "its Content-Length is no number");
+        fail(answer, "its Content-Length is not a number");
     } else {
         answer->phase = answer->left > 0 ? HTTP_LENGTH : HTTP_WHOLE;
     }
 }
 
-/* Adds what is there of a line; a line break gets the '\r' that it lacks. False: there is a fault.
- */
+/* Adds a line or a part of one; adds the '\r' if the line break lacks it. False: the answer is
+ * malformed. */
 static bool add_to_head(struct http_answer *answer, const char *bytes, size_t length)
 {
     static const char magic[] = "HTTP/1.";
@@ -148,7 +148,7 @@ static size_t read_head(struct http_answer *answer, const char *bytes, size_t le
             answer->left = 0;
             begin_body(answer);
         } else if (end != NULL) {
-            answer->left = answer->head.length; /* here begins the next line */
+            answer->left = answer->head.length; /* the next line begins here */
         }
     }
     return used;
@@ -189,18 +189,18 @@ static void read_chunk_size(struct http_answer *answer, char byte)
                strchr(" \t\r;", byte) != NULL) {
         answer->is_extension = true;
     } else {
-        fail(answer, "a chunk's length is no number");
+        fail(answer, "a chunk's length is not a number");
     }
 }
 
-/* Lines behind the last chunk, up to an empty one. */
+/* Reads the lines after the last chunk, up to an empty line. */
 static void read_trailer(struct http_answer *answer, char byte)
 {
-    answer->left++; /* of all of them */
+    answer->left++; /* counts the bytes of the trailer */
     if (byte == '\n' && answer->line_bytes == 0) {
         answer->phase = HTTP_WHOLE;
     } else if (answer->left > HEAD_MAX) {
-        fail(answer, "what follows its chunks is longer than 64 KiB");
+        fail(answer, "its trailer is longer than 64 KiB");
     } else if (byte != '\r') {
         answer->line_bytes = byte == '\n' ? 0 : 1;
     }
@@ -235,7 +235,7 @@ size_t http_answer_read(struct http_answer *answer, char *bytes, size_t length)
             } else if (bytes[used] == '\r' && answer->line_bytes == 0) {
                 answer->line_bytes = 1;
             } else {
-                fail(answer, "a chunk is longer than it says");
+                fail(answer, "a chunk is longer than its stated length");
             }
             used++;
             break;
@@ -272,27 +272,27 @@ void http_answer_fini(struct http_answer *answer)
     buffer_fini(&answer->head);
 }
 
-/* Who listens, as it comes out bit by bit. */
-struct hearing {
+/* The state of recognising a server, whose answer arrives in parts. */
+struct probe_state {
     struct http_answer answer;
     struct buffer body;
     bool (*is_it)(unsigned status, const char *headers, const char *body);
 };
 
-static bool keep_for_hearing(void *context, char *bytes, size_t length)
+static bool keep_probe_body(void *context, char *bytes, size_t length)
 {
-    struct hearing *hearing = context;
-    if (hearing->body.length + length > PROBE_BODY_MAX) {
+    struct probe_state *probe_state = context;
+    if (probe_state->body.length + length > PROBE_BODY_MAX) {
         return false;
     }
-    buffer_add(&hearing->body, bytes, length);
+    buffer_add(&probe_state->body, bytes, length);
     return true;
 }
 
-static enum probe_answer hear(void *context, char *part, size_t length)
+static enum probe_answer parse_probe(void *context, char *part, size_t length)
 {
-    struct hearing *hearing = context;
-    struct http_answer *answer = &hearing->answer;
+    struct probe_state *probe_state = context;
+    struct http_answer *answer = &probe_state->answer;
     if (length == 0) {
         http_answer_end(answer);
     } else {
@@ -301,7 +301,8 @@ static enum probe_answer hear(void *context, char *part, size_t length)
     if (answer->phase != HTTP_WHOLE) {
         return answer->phase == HTTP_CUT ? PROBE_NO : PROBE_MORE;
     }
-    return hearing->is_it(answer->status, buffer_text(&answer->head), buffer_text(&hearing->body))
+    return probe_state->is_it(answer->status, buffer_text(&answer->head),
+                              buffer_text(&probe_state->body))
                ? PROBE_YES
                : PROBE_NO;
 }
@@ -317,20 +318,20 @@ enum status http_recognise(const struct adapter *adapter, const char *host, uint
         database->question, is_ipv6 ? "[" : "", host[0] == '/' ? "localhost" : host,
         is_ipv6 ? "]" : "", (unsigned)port);
     if ((size_t)length >= sizeof text) {
-        error_set(error, ERROR_UNSUPPORTED, 0, NULL, "the question to %.100s is too long", host);
+        error_set(error, ERROR_UNSUPPORTED, 0, NULL, "the host name %.100s is too long", host);
         return STATUS_REJECTED;
     }
-    struct hearing hearing = {.is_it = database->is_it};
-    hearing.answer.take = keep_for_hearing;
-    hearing.answer.context = &hearing;
+    struct probe_state probe_state = {.is_it = database->is_it};
+    probe_state.answer.take = keep_probe_body;
+    probe_state.answer.context = &probe_state;
     const struct probe probe = {.protocol = database->protocol,
                                 .socket_name = "http.sock",
                                 .question = text,
                                 .question_bytes = (size_t)length,
-                                .hear = hear,
-                                .context = &hearing};
+                                .hear = parse_probe,
+                                .context = &probe_state};
     const enum status status = probe_recognise(&probe, host, port, timeout_ms, error);
-    http_answer_fini(&hearing.answer);
-    buffer_fini(&hearing.body);
+    http_answer_fini(&probe_state.answer);
+    buffer_fini(&probe_state.body);
     return status;
 }

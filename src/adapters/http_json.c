@@ -12,15 +12,15 @@ enum {
     FRACTION_DIGITS = 6
 };
 
-/* One row that is handed out: its cells, and the texts that they need. */
-struct row_room {
+/* The cells of one row, and the texts that they point to. */
+struct row_buffer {
     struct cell *cells;
     char (*reals)[VALUE_TEXT_BYTES];
-    char **texts; /* owned, to be freed behind the row */
+    char **texts; /* owned, freed after each row */
     size_t count;
 };
 
-static bool grow(struct row_room *room, size_t count)
+static bool grow(struct row_buffer *room, size_t count)
 {
     if (count <= room->count) {
         return true;
@@ -47,8 +47,8 @@ static void set_text(struct cell *cell, const char *text, size_t length)
     cell->as.text = (struct text_value){text, (uint32_t)length};
 }
 
-/* False: out of memory. */
-static bool set_cell(struct row_room *room, size_t i, const json_t *value)
+/* Stores a value in cell i. False: out of memory. */
+static bool set_cell(struct row_buffer *room, size_t i, const json_t *value)
 {
     struct cell *const cell = &room->cells[i];
     *cell = (struct cell){.type = COLUMN_INT64};
@@ -88,49 +88,49 @@ static size_t width_of(const json_t *row)
                                 : 1;
 }
 
-static bool set_cells(struct row_room *room, json_t *row)
+static bool set_cells(struct row_buffer *room, json_t *row)
 {
     const size_t width = width_of(row);
-    if (!grow(room, width > 0 ? width : 1)) { /* of an empty row there is a cell, too */
+    if (!grow(room, width > 0 ? width : 1)) { /* an empty row also gets a cell */
         return false;
     }
-    bool is_good = true;
+    bool is_ok = true;
     if (json_is_object(row)) {
         size_t i = 0;
         const char *key;
         const json_t *value;
         json_object_foreach(row, key, value)
         {
-            is_good = is_good && set_cell(room, i, value);
+            is_ok = is_ok && set_cell(room, i, value);
             i++;
         }
     } else if (json_is_array(row)) {
-        for (size_t i = 0; is_good && i < json_array_size(row); i++) {
-            is_good = set_cell(room, i, json_array_get(row, i));
+        for (size_t i = 0; is_ok && i < json_array_size(row); i++) {
+            is_ok = set_cell(room, i, json_array_get(row, i));
         }
     } else {
-        is_good = set_cell(room, 0, row);
+        is_ok = set_cell(room, 0, row);
     }
-    return is_good;
+    return is_ok;
 }
 
-/* Counts a row, and hands it over where somebody takes it; false: no memory. */
-static bool take_row(struct row_room *room, json_t *row, struct answer *answer, bool *has_enough)
+/* Counts a row and hands it to answer->take, if set; false: out of memory. */
+static bool take_row(struct row_buffer *room, json_t *row, struct answer *answer, bool *has_enough)
 {
     answer->rows++;
     if (answer->take == NULL) {
         return true;
     }
-    const bool is_good = set_cells(room, row);
-    *has_enough = is_good && !answer->take(answer->context, room->cells, width_of(row));
+    const bool is_ok = set_cells(room, row);
+    *has_enough = is_ok && !answer->take(answer->context, room->cells, width_of(row));
     for (size_t i = 0; i < room->count; i++) {
         free(room->texts[i]);
         room->texts[i] = NULL;
     }
-    return is_good;
+    return is_ok;
 }
 
-static void free_room(struct row_room *room)
+static void free_room(struct row_buffer *room)
 {
     free(room->cells);
     free(room->reals);
@@ -140,23 +140,23 @@ static void free_room(struct row_room *room)
 enum status http_take_rows(const json_t *rows, struct answer *answer, bool *has_enough,
                            struct error *error)
 {
-    struct row_room room = {0};
-    bool is_good = true;
+    struct row_buffer room = {0};
+    bool is_ok = true;
     if (!json_is_array(rows)) {
-        error_set(error, ERROR_SERVER, 0, NULL, "the answer holds no array of rows");
+        error_set(error, ERROR_SERVER, 0, NULL, "the answer contains no array of rows");
         return STATUS_REJECTED;
     }
-    for (size_t i = 0; is_good && !*has_enough && i < json_array_size(rows); i++) {
-        is_good = take_row(&room, json_array_get(rows, i), answer, has_enough);
+    for (size_t i = 0; is_ok && !*has_enough && i < json_array_size(rows); i++) {
+        is_ok = take_row(&room, json_array_get(rows, i), answer, has_enough);
     }
     free_room(&room);
-    return is_good ? STATUS_OK : dialect_memory_error(error);
+    return is_ok ? STATUS_OK : dialect_memory_error(error);
 }
 
 bool http_take_row(void *reading, char *text, size_t length)
 {
     struct http_reading *const own = reading;
-    struct row_room room = {0};
+    struct row_buffer room = {0};
     json_t *const row = http_parse(text, length, own->error);
     if (row == NULL) {
         own->status = STATUS_REJECTED;
@@ -168,7 +168,7 @@ bool http_take_row(void *reading, char *text, size_t length)
     return own->status == STATUS_OK && !own->has_enough;
 }
 
-/* Of what looks like a number at the beginning of a text; 0: nothing does. */
+/* Returns the length of a number-like text at the beginning of `text`; 0: none. */
 static size_t number_length(const char *text)
 {
     static const char digits[] = "0123456789";
@@ -184,7 +184,7 @@ static size_t number_length(const char *text)
     return length;
 }
 
-/* False: so many bytes are no number, or one that jansson has room for. */
+/* Returns true when these bytes are a number too large for jansson. */
 static bool is_large_number(const char *text, size_t length)
 {
     json_error_t reason;
@@ -193,7 +193,7 @@ static bool is_large_number(const char *text, size_t length)
     return number == NULL && json_error_code(&reason) == json_error_numeric_overflow;
 }
 
-/* Adds JSON with those numbers quoted that jansson has no room for. */
+/* Adds JSON, quoting the numbers that are too large for jansson. */
 static void add_with_large(struct buffer *to, const char *text, size_t length)
 {
     for (size_t at = 0, end = 0; at < length; at = end) {
@@ -226,12 +226,12 @@ json_t *http_parse(const char *text, size_t length, struct error *error)
         buffer_fini(&quoted);
     }
     if (json == NULL) {
-        error_set(error, ERROR_SERVER, 0, NULL, "the answer is no JSON: %s", reason.text);
+        error_set(error, ERROR_SERVER, 0, NULL, "the answer is not JSON: %s", reason.text);
     }
     return json;
 }
 
-/* Of the elements themselves only their brackets and strings matter. */
+/* Within elements only brackets and strings matter. */
 enum http_place http_split(struct http_splitter *splitter, char byte)
 {
     const bool is_in_array = splitter->array_depth > 0;

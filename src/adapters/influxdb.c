@@ -303,7 +303,7 @@ static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, s
     enum status status = http_send(conn->http, &request, error);
     buffer_fini(&conn->lines.text);
     if (status == STATUS_OK && http_status(conn->http) != 204) {
-        status = http_mistrust(conn->http, "a write", error);
+        status = http_malformed_answer(conn->http, "a write", error);
     }
     if (status == STATUS_OK) {
         *accepted = rows;

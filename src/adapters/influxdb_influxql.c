@@ -68,7 +68,7 @@ static bool take_results(void *context, char *line, size_t length)
     if (reading->status == STATUS_OK && json == NULL) {
         reading->status = STATUS_REJECTED;
     } else if (reading->status == STATUS_OK && influxdb_error_of(json) != NULL) {
-        reading->status = http_refuse(reading->conn->http, line, length, reading->error);
+        reading->status = http_record_error(reading->conn->http, line, length, reading->error);
     }
     json_array_foreach(json_object_get(json, "results"), r, result)
     {

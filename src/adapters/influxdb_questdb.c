@@ -78,7 +78,7 @@ enum status questdb_ask(struct influxdb_reading *reading, const char *sql, bool 
     const char *const body = http_body(conn->http, &length);
     json_t *const json = http_json(conn->http, reading->error);
     if (influxdb_error_of(json) != NULL) {
-        status = http_refuse(conn->http, body, length, reading->error);
+        status = http_record_error(conn->http, body, length, reading->error);
     } else {
         reading->answer->rows += (uint64_t)json_integer_value(json_object_get(json, "updated"));
         status = json != NULL ? STATUS_OK : STATUS_REJECTED;

@@ -97,7 +97,7 @@ static enum status post(struct adapter_conn *conn, bool is_query, struct answer 
     if (json_object_get(json, "error") != NULL) {
         size_t length;
         const char *const body = http_body(conn->http, &length);
-        status = http_refuse(conn->http, body, length, error);
+        status = http_record_error(conn->http, body, length, error);
     } else if (is_query && json_is_array(rows)) {
         status = STATUS_OK; /* they have been taken */
     } else if (!is_query && json_is_integer(affected) && json_integer_value(affected) >= 0) {

@@ -95,7 +95,7 @@ class Appends(ArangodbCase):
                              ("replication_factor=11", "a number from 1 to 10"),
                              ("write_concern=x", "a number from 1 to 10"),
                              ("wait_for_sync=1", "it is true or false"),
-                             ("shard=1", "there is none of this name")):
+                             ("shard=1", "unknown parameter")):
             self.refused(1, 1, self.url_of(self.server, parameters="?" + wrong), code=2, pattern=words)
         text = self.refused(1, 1, self.url_of(self.server, parameters="?write_concern=3"), "--recreate=syslog_table",
                             code=4, pattern="bad parameter")

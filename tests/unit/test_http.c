@@ -586,9 +586,9 @@ TEST(test_wrong_parameters)
                                         "does nothing without tls=verify",
                                         "basic, bearer or header",
                                         "needs a token",
-                                        "hold what no header can",
+                                        "characters that a header cannot",
                                         "shards of the URL: it is a number",
-                                        "colour of the URL: there is none of this name",
+                                        "colour of the URL: unknown parameter",
                                         "wrongly encoded"};
     for (size_t i = 0; i < COUNT_OF(wrong); i++) {
         struct target target = wrong[i];
@@ -1180,7 +1180,7 @@ TEST(test_large_numbers)
     for (size_t i = 0; i < COUNT_OF(wrong); i++) {
         error_clear(&error);
         assert_null(http_parse(wrong[i], strlen(wrong[i]), &error));
-        assert_non_null(strstr(error.text, "the answer is no JSON: "));
+        assert_non_null(strstr(error.text, "the answer is not JSON: "));
     }
     buffer_fini(&text);
 }
