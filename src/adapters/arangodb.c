@@ -1,8 +1,8 @@
 /*
- * ArangoDB by its HTTP API, written from its documentation.
+ * ArangoDB over its HTTP API, written from its documentation.
  *
- * Appends: POST /_api/import with a document a line, or /_api/document with an array of them. The
- * server takes or refuses each document by itself; there are no transactions over requests.
+ * Appends: POST /_api/import with a document a line, or /_api/document with an array of documents.
+ * The server accepts or refuses each document by itself; transactions do not span requests.
  */
 #include "adapters/arangodb.h"
 
@@ -14,9 +14,9 @@
 #include "adapters/http.h"
 
 enum {
-    PIECE_BYTES = 16 << 20, /* of an append that go into one request; the server takes 1 GiB */
-    KEPT_BYTES = 16 << 10,  /* of memory for them, between appends */
-    SAMPLE_ROWS = 100,      /* documents that tell what columns a collection has */
+    PIECE_BYTES = 16 << 20, /* bytes of an append in one request; the server's limit is 1 GiB */
+    KEPT_BYTES = 16 << 10,  /* bytes of memory that are kept between appends */
+    SAMPLE_ROWS = 100,      /* documents that are read to find a collection's columns */
 };
 
 static const char *const methods[] = {"import", "document", NULL};
@@ -36,8 +36,7 @@ static bool set(struct adapter_conn *conn, const char *key, const char *value, s
         if (strcmp(key, numbers[i].key) == 0) {
             name = numbers[i].name;
             if (!units_parse_count(value, numbers[i].max, &number) || number == 0) {
-                error_set(error, ERROR_USAGE, 0, NULL, "it is a number from 1 to %u",
-                          numbers[i].max);
+                error_set(error, ERROR_USAGE, 0, NULL, "use a number from 1 to %u", numbers[i].max);
                 return false;
             }
             property = json_integer((json_int_t)number);
@@ -47,7 +46,7 @@ static bool set(struct adapter_conn *conn, const char *key, const char *value, s
         name = "waitForSync";
         conn->waits_for_sync = strcmp(value, "true") == 0;
         if (!conn->waits_for_sync && strcmp(value, "false") != 0) {
-            error_set(error, ERROR_USAGE, 0, NULL, "it is true or false");
+            error_set(error, ERROR_USAGE, 0, NULL, "use true or false");
             return false;
         }
         property = json_boolean(conn->waits_for_sync);
@@ -60,7 +59,7 @@ static bool is_named(const struct target *target)
     return target->database != NULL && target->database[0] != '\0';
 }
 
-/* Makes the database where it is missing; another session may do so at the same time. */
+/* Creates the database if it is missing; another session may create it at the same time. */
 static enum status find_database(struct adapter_conn *conn, const struct target *target,
                                  struct error *error)
 {
@@ -112,7 +111,7 @@ static void end(struct adapter_conn *conn)
     buffer_fini(&conn->body);
 }
 
-/* Without credentials the server may say no more than who refuses them. */
+/* Without credentials only the header of a 401 answer names ArangoDB. */
 static bool is_arangodb(unsigned status, const char *headers, const char *body)
 {
     return status == 401 ? strcasestr(headers, "ArangoDB") != NULL
@@ -158,16 +157,16 @@ static enum status append_open(struct adapter_conn *conn, const struct table *ta
     return http_begin_append(conn->http, error);
 }
 
-/* Of an import: {"created":9,"errors":1,"details":["at position 10: creating document failed with
- * error 'unique constraint violated', offending document: {...}"]}. */
+/* Reads the answer to an import: {"created":9,"errors":1,"details":["at position 10: creating
+ * document failed with error 'unique constraint violated', offending document: {...}"]}. */
 static enum status read_import(struct adapter_conn *conn, uint64_t *failed, struct error *error)
 {
     json_t *answer = http_json(conn->http, error);
     if (!json_is_integer(json_object_get(answer, "created"))) {
         error_set(error, ERROR_SERVER, 0, NULL,
-                  "the answer to an import does not say what it created");
+                  "the answer to an import does not contain the number of created documents");
         json_decref(answer);
-        return STATUS_LOST; /* the rows are there, or are not */
+        return STATUS_LOST; /* unknown whether the rows were stored */
     }
     const json_int_t created = json_integer_value(json_object_get(answer, "created"));
     const json_t *details = json_object_get(answer, "details");
@@ -175,7 +174,7 @@ static enum status read_import(struct adapter_conn *conn, uint64_t *failed, stru
     *failed = created >= 0 && (uint64_t)created < conn->rows ? conn->rows - (uint64_t)created : 0;
     if (*failed > 0) {
         /* the position and the document differ from row to row */
-        const char *text = words != NULL ? words : "the server did not say why";
+        const char *text = words != NULL ? words : "the server gave no reason";
         const char *colon = strncmp(text, "at position ", 12) == 0 ? strstr(text, ": ") : NULL;
         text = colon != NULL ? colon + 2 : text;
         const char *end = strstr(text, ", offending document");
@@ -188,7 +187,8 @@ static enum status read_import(struct adapter_conn *conn, uint64_t *failed, stru
     return *failed > 0 ? STATUS_REJECTED : STATUS_OK;
 }
 
-/* Of an array: the header x-arango-error-codes: 1210:3,1221:1, and the errors in the body. */
+/* Reads the answer to an array of documents: the header x-arango-error-codes: 1210:3,1221:1, and
+ * the errors in the body. */
 static enum status read_documents(struct adapter_conn *conn, uint64_t *failed, struct error *error)
 {
     const char *codes = http_header(conn->http, "x-arango-error-codes");
@@ -199,13 +199,13 @@ static enum status read_documents(struct adapter_conn *conn, uint64_t *failed, s
     while ((codes = strchr(codes, ':')) != NULL) {
         *failed += strtoull(++codes, NULL, 10);
     }
-    /* at least one failed */
+    /* at least one document failed */
     *failed = *failed == 0 || *failed > conn->rows ? conn->rows : *failed;
     const char *body = http_body(conn->http, &length);
     return http_record_error(conn->http, body, length, error);
 }
 
-/* Sends what the body holds. */
+/* Sends the rows in the body. */
 static enum status send_rows(struct adapter_conn *conn, struct error *error)
 {
     uint64_t failed = 0, kept = 0;
@@ -241,8 +241,8 @@ static void free_large_body(struct adapter_conn *conn)
     }
 }
 
-/* A request ends with a batch, unless rows are large: of a batch whose first part was refused the
- * other part is not sent. */
+/* A request ends with a batch, unless its rows are large: if the first part of a batch is refused,
+ * the rest is not sent. */
 static enum status append_rows(struct adapter_conn *conn, const struct batch *batch, uint64_t *kept,
                                struct error *error)
 {
@@ -283,7 +283,7 @@ static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, s
     return status;
 }
 
-/* A collection has no columns of its own. */
+/* Describes a collection by its documents, as it declares no columns. */
 static enum status describe(const struct adapter *adapter, struct adapter_conn *conn,
                             const char *table_name, struct table *table, struct error *error)
 {
@@ -339,8 +339,7 @@ static void inspect(const struct adapter *adapter, struct adapter_conn *conn,
         .rows = "FOR d IN `$0` FILTER d.`$1` == $4"
                 " RETURN [NOT_NULL(d.`$2`, -1), NOT_NULL(d.`$3`, -1)]",
     };
-#define NO_SQL                                                                                     \
-    "ArangoDB has no SQL: it needs a text of its own, {arangodb = ...}, in AQL or a request"
+#define NO_SQL "ArangoDB has no SQL: give {arangodb = ...} with AQL or a request"
     static const struct lack lacks[] = {{"select", NO_SQL},
                                         {"insert into", NO_SQL},
                                         {"delete from", NO_SQL},

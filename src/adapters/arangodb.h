@@ -1,11 +1,13 @@
 /*
- * The parts of the adapter for ArangoDB: arangodb.c connects and appends, arangodb_statement.c runs
- * statements, arangodb_words.c has what both say to the server and hear from it.
+ * The parts of the ArangoDB adapter: arangodb.c connects and appends, arangodb_statement.c runs
+ * statements, arangodb_words.c has the requests and answers that both use.
  *
- * It has no SQL. A statement is AQL, or a request in words, which also makes and drops things:
- * METHOD PATH [JSON] on one line, the path relative to the database:
+ * ArangoDB has no SQL. A statement is AQL or a plain request, which can also create and drop
+ * collections: METHOD PATH [JSON] on one line, with the path relative to the database:
+ *
  *     POST /_api/collection {"name": "c"}
- * In both, a ? outside quotes is the next parameter, and ?2 the second one.
+ *
+ * In both, a ? outside quotes is the next parameter, and ?2 is the second parameter.
  */
 #ifndef ADAPTERS_ARANGODB_H
 #define ADAPTERS_ARANGODB_H
@@ -26,37 +28,37 @@ enum {
     ARANGODB_NO_DATABASE = 1228,
 };
 
-/* As http_database.explain. */
+/* Implements http_database.explain. */
 void arangodb_explain(unsigned status, const char *body, size_t length,
                       struct dialect_failure *failure, struct dialect_meaning *meaning,
                       char text[ERROR_TEXT_BYTES]);
 
 struct adapter_conn {
     struct http *http;
-    struct buffer root, path; /* "/_db/NAME"; of the request under way */
-    json_t *properties;       /* of collections that are made, from the URL */
+    struct buffer root, path; /* "/_db/NAME"; of the current request */
+    json_t *properties;       /* of collections to create, from the URL */
     bool waits_for_sync, sends_array, has_made_database;
     const char *database; /* the target's */
 
-    /* The open append. What was stored stays, whatever follows. */
+    /* The open append. Stored documents stay, whatever happens later. */
     const struct table *table;
-    struct buffer labels; /* what stands before the values of a row; each ends with '\0' */
+    struct buffer labels; /* the text before each value of a row, each with its '\0' */
     struct buffer body;
-    uint64_t rows, accepted; /* in the body; of those that were sent */
+    uint64_t rows, accepted; /* in the body; of the rows sent before */
 };
 
-/* Begins conn->path with a path of the database. */
+/* Starts conn->path with a path of the database. */
 void arangodb_begin_path(struct adapter_conn *conn, const char *path);
 
 /* Sends a request to conn->path; `body` may be NULL. */
 enum status arangodb_send(struct adapter_conn *conn, const char *method, const struct buffer *body,
                           struct error *error);
 
-/* Posts the body of AQL to `path`; *page is the answer, to be given back by json_decref. */
+/* Posts the body, an AQL request, to `path`; *page is the answer, which the caller frees with
+ * json_decref. */
 enum status arangodb_ask(struct adapter_conn *conn, const char *path, const struct buffer *body,
                          json_t **page, struct error *error);
 
-/* Operations of the adapter. */
 enum status arangodb_execute(struct adapter_conn *conn, const char *sql, struct error *error);
 enum status arangodb_run(struct adapter_conn *conn, const struct statement *statement,
                          const struct batch *parameters, struct answer *answer,
@@ -64,13 +66,13 @@ enum status arangodb_run(struct adapter_conn *conn, const struct statement *stat
 enum status arangodb_prepare(struct adapter_conn *conn, const struct statement *statement,
                              struct adapter_prepared **prepared, struct error *error);
 
-/* Adds columns to the table of a collection, which has none: those of append's own table, or what
- * its documents, an array, have. */
+/* Adds columns to the table of a collection, which declares no columns: the columns of append's own
+ * table, or the members of its documents, a JSON array. */
 enum status arangodb_guess_columns(struct table *table, const json_t *documents,
                                    struct error *error);
 
-/* The column that is written as a document's _key: the only one that is a key and text; NULL: there
- * is none. */
+/* Returns the column that is stored as a document's _key: the only unique text column; NULL: no
+ * such column. */
 const struct column *arangodb_find_key(const struct table *table);
 
 #endif

@@ -13,20 +13,20 @@ enum {
     PAGE_NUMBERS = 20000,
 };
 
-/* A request in words; all point into its text. */
+/* A plain request; the pointers point into its text. */
 struct request {
     char method[8];
-    const char *path, *path_end, *body, *end; /* body == end: it has none */
+    const char *path, *path_end, *body, *end; /* body == end: no body */
 };
 
-/* What a parameter becomes. */
+/* How a parameter is replaced. */
 enum place {
-    PLACE_QUERY, /* @p1: its value is sent beside the AQL */
+    PLACE_QUERY, /* @p1: its value is sent apart from the AQL */
     PLACE_PATH,  /* the value, encoded */
     PLACE_BODY,  /* the value as JSON */
 };
 
-/* Reads the line at `text`, behind blanks; false: no request begins there. */
+/* Reads the request at `text`, after blanks; false: the text is not a request. */
 static bool read_request(const char *text, struct request *request)
 {
     static const char *const methods[] = {"GET", "POST", "PUT", "PATCH", "DELETE"};
@@ -61,8 +61,8 @@ static void add_encoded(struct buffer *out, const struct column *column,
     buffer_fini(&value);
 }
 
-/* Adds the text up to `end` with its parameters put in; *next is the number of the next ?, from 1.
- * Returns the highest number of a parameter. */
+/* Adds the text up to `end` with its parameters replaced; *next is the number of the next ?,
+ * counted from 1. Returns the highest parameter number. */
 static size_t fill_in(struct buffer *out, const char *text, const char *end, enum place place,
                       const struct batch *parameters, size_t *next)
 {
@@ -116,8 +116,8 @@ static void write_query(struct buffer *out, const char *query, const struct batc
     buffer_fini(&numbered);
 }
 
-/* Sends a request in words, with its parameters where it has some. */
-static enum status send_words(struct adapter_conn *conn, const struct request *request,
+/* Sends a plain request; `parameters` may be NULL. */
+static enum status send_plain(struct adapter_conn *conn, const struct request *request,
                               const struct batch *parameters, struct error *error)
 {
     const size_t count = parameters != NULL ? parameters->table->column_count : 0;
@@ -126,7 +126,7 @@ static enum status send_words(struct adapter_conn *conn, const struct request *r
     struct buffer body = {0};
     enum status status = STATUS_FATAL;
     arangodb_begin_path(conn, "");
-    if (parameters == NULL) { /* a ? is the path's own */
+    if (parameters == NULL) { /* a ? belongs to the path */
         buffer_add(&conn->path, request->path, (size_t)(request->path_end - request->path));
         buffer_add(&body, request->body, length);
     } else {
@@ -137,8 +137,8 @@ static enum status send_words(struct adapter_conn *conn, const struct request *r
         highest = others > highest ? others : highest;
     }
     if (highest > count) {
-        error_set(error, ERROR_USAGE, 0, NULL, "the request has ?%zu, and there are %zu values",
-                  highest, count);
+        error_set(error, ERROR_USAGE, 0, NULL, "the request uses ?%zu but has %zu values", highest,
+                  count);
     } else {
         status = arangodb_send(conn, request->method, length > 0 ? &body : NULL, error);
     }
@@ -146,20 +146,20 @@ static enum status send_words(struct adapter_conn *conn, const struct request *r
     return status;
 }
 
-/* A collection that is made gets what the URL says, unless the statement says something else. */
-static enum status make_collection(struct adapter_conn *conn, struct request request,
-                                   struct error *error)
+/* Creates a collection with the URL's properties, unless the statement sets them. */
+static enum status create_collection(struct adapter_conn *conn, struct request request,
+                                     struct error *error)
 {
     json_t *wanted = json_loadb(request.body, (size_t)(request.end - request.body), 0, NULL);
     char *text = NULL;
     if (wanted != NULL && json_object_update_missing(wanted, conn->properties) == 0) {
         text = json_dumps(wanted, JSON_COMPACT);
     }
-    if (text != NULL) { /* otherwise the server says what is wrong */
+    if (text != NULL) { /* otherwise the server reports the error */
         request.body = text;
         request.end = text + strlen(text);
     }
-    const enum status status = send_words(conn, &request, NULL, error);
+    const enum status status = send_plain(conn, &request, NULL, error);
     free(text);
     json_decref(wanted);
     return status;
@@ -181,8 +181,8 @@ enum status arangodb_execute(struct adapter_conn *conn, const char *sql, struct 
         const size_t length = strcspn(request.path, "? \t\r\n");
         const bool makes = strcmp(request.method, "POST") == 0 && length == sizeof collection - 1 &&
                            strncmp(request.path, collection, length) == 0;
-        status =
-            makes ? make_collection(conn, request, error) : send_words(conn, &request, NULL, error);
+        status = makes ? create_collection(conn, request, error)
+                       : send_plain(conn, &request, NULL, error);
         if (status != STATUS_OK && strcmp(request.method, "DELETE") == 0 &&
             error->native_code == ARANGODB_NO_COLLECTION) {
             error_clear(error);
@@ -224,13 +224,13 @@ static enum status run_query(struct adapter_conn *conn, const struct buffer *bod
     return status;
 }
 
-/* A request that succeeds has one row, its answer; one for a document that is not there has none.
- */
-static enum status run_words(struct adapter_conn *conn, const struct request *request,
+/* Runs a plain request. A successful request returns one row, its answer; a request for a missing
+ * document returns no row. */
+static enum status run_plain(struct adapter_conn *conn, const struct request *request,
                              const struct batch *parameters, struct answer *answer,
                              struct error *error)
 {
-    enum status status = send_words(conn, request, parameters, error);
+    enum status status = send_plain(conn, request, parameters, error);
     if (status != STATUS_OK && error->native_code == ARANGODB_NO_DOCUMENT) {
         error_clear(error);
         return STATUS_OK;
@@ -255,7 +255,7 @@ enum status arangodb_run(struct adapter_conn *conn, const struct statement *stat
     struct buffer body = {0};
     answer->rows = 0;
     if (read_request(statement->sql, &request)) {
-        return run_words(conn, &request, parameters, answer, error);
+        return run_plain(conn, &request, parameters, answer, error);
     }
     write_query(&body, statement->sql, parameters,
                 statement->reads_numbers ? PAGE_NUMBERS : PAGE_ROWS);
@@ -264,7 +264,8 @@ enum status arangodb_run(struct adapter_conn *conn, const struct statement *stat
     return status;
 }
 
-/* Nothing is kept on the server: it reads the query, and says whether it could run it. */
+/* Only checks the statement: the server keeps nothing, but reports whether it could run the
+ * query. */
 enum status arangodb_prepare(struct adapter_conn *conn, const struct statement *statement,
                              struct adapter_prepared **prepared, struct error *error)
 {

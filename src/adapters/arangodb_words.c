@@ -22,8 +22,8 @@ void arangodb_explain(unsigned status, const char *body, size_t length,
         {ARANGODB_NO_DATABASE, {STATUS_FATAL, ERROR_NOT_FOUND, NULL}},
         {1429, {STATUS_REJECTED, ERROR_READ_ONLY, NULL}}, /* too few copies for writeConcern */
         {1457, {STATUS_LOST, ERROR_TIMEOUT, NULL}},       /* a server of the cluster is late */
-        {1465, {STATUS_LOST, ERROR_CONNECTION, NULL}},    /* between servers, in the middle of it */
-        {1496, {STATUS_REJECTED, ERROR_BUSY, NULL}}, /* another server leads the shard by now */
+        {1465, {STATUS_LOST, ERROR_CONNECTION, NULL}},    /* between servers, during the request */
+        {1496, {STATUS_REJECTED, ERROR_BUSY, NULL}},      /* another server leads the shard now */
         {21003, {STATUS_REJECTED, ERROR_BUSY, NULL}},
     };
     json_t *answer = json_loadb(body, length, 0, NULL);
@@ -35,7 +35,7 @@ void arangodb_explain(unsigned status, const char *body, size_t length,
             *meaning = known[i].meaning;
         }
     }
-    if (number > 1500 && number < 1600) { /* of AQL */
+    if (number > 1500 && number < 1600) { /* AQL errors */
         *meaning = (struct dialect_meaning){STATUS_REJECTED, ERROR_USAGE, NULL};
     }
     if (words != NULL) {
@@ -95,7 +95,7 @@ const struct column *arangodb_find_key(const struct table *table)
     return found == 1 ? key : NULL;
 }
 
-/* The columns of syslog_table, as its documents have them. */
+/* The columns of syslog_table in its documents. */
 static const struct {
     const char *name;
     enum column_type type;
@@ -124,14 +124,22 @@ static enum status add_column(struct table *table, const char *name, enum column
 
 static enum column_type type_of(const json_t *value)
 {
-    return json_is_integer(value)   ? COLUMN_INT64
-           : json_is_real(value)    ? COLUMN_FLOAT64
-           : json_is_boolean(value) ? COLUMN_BOOL
-           : json_is_string(value)  ? COLUMN_TEXT
-                                    : COLUMN_JSON;
+    switch (json_typeof(value)) {
+    case JSON_INTEGER:
+        return COLUMN_INT64;
+    case JSON_REAL:
+        return COLUMN_FLOAT64;
+    case JSON_TRUE:
+    case JSON_FALSE:
+        return COLUMN_BOOL;
+    case JSON_STRING:
+        return COLUMN_TEXT;
+    default:
+        return COLUMN_JSON;
+    }
 }
 
-/* What a further document says of a column: the longest text, and a type that holds both. */
+/* Adapts a column to a further document: the longest text, and a type that holds both values. */
 static void widen(struct column *column, const json_t *value)
 {
     const enum column_type type = type_of(value);
@@ -166,7 +174,7 @@ enum status arangodb_guess_columns(struct table *table, const json_t *documents,
             for (size_t c = 0; c < table->column_count; c++) {
                 found = strcmp(table->columns[c].name, name) == 0 ? &table->columns[c] : found;
             }
-            /* _key, _id and _rev are the server's */
+            /* _key, _id and _rev belong to the server */
             if (status != STATUS_OK || name[0] == '_' || json_is_null(value)) {
                 continue;
             }

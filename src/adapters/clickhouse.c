@@ -1,8 +1,8 @@
 /*
- * ClickHouse, by HTTP. An append is one INSERT, whose body is collected first: RowBinary, or
- * TabSeparated or JSONEachRow by --method. Queries are sent as text with their parameters in it,
- * and are answered in TabSeparated. A parameter of the URL that is not http.h's is a setting of the
- * server's, for every request: "?async_insert=1".
+ * ClickHouse over HTTP. An append is one INSERT with all rows in its body: RowBinary, or
+ * TabSeparated or JSONEachRow with --method. Queries are sent as text with their parameters as
+ * literals, and answered in TabSeparated. A parameter of the URL that http.h does not know is a
+ * server setting for every request: "?async_insert=1".
  */
 #include <ctype.h>
 #include <inttypes.h>
@@ -24,14 +24,14 @@ struct adapter_conn {
     char user[128], database[128];
     enum clickhouse_method method;
 
-    const struct table *table; /* of insert_path and of the append that is open */
+    const struct table *table; /* of insert_path and the open append */
     struct buffer insert_path;
     struct buffer body;
     uint64_t rows; /* in body */
 };
 
-/* "Code: 60, e.displayText() = DB::Exception: words, e.what() = DB::Exception", later ones "Code:
- * 60. DB::Exception: words. (UNKNOWN_TABLE) (version 22.3)". */
+/* Reads "Code: 60, e.displayText() = DB::Exception: words, e.what() = DB::Exception" or, from later
+ * versions, "Code: 60. DB::Exception: words. (UNKNOWN_TABLE) (version 22.3)". */
 static void explain(unsigned status, const char *body, size_t length,
                     struct dialect_failure *failure, struct dialect_meaning *meaning,
                     char text[ERROR_TEXT_BYTES])
@@ -49,14 +49,15 @@ static void explain(unsigned status, const char *body, size_t length,
     }
 }
 
-/* A parameter of the URL is a setting for every request. */
+/* Adds a parameter of the URL as a setting of every request. */
 static bool set(struct adapter_conn *conn, const char *key, const char *value, struct error *error)
 {
     static const char *const own[] = {"query",    "database",       "user",
                                       "password", "default_format", "session_id"};
     for (size_t i = 0; i < COUNT_OF(own); i++) {
         if (strcmp(own[i], key) == 0) {
-            error_set(error, ERROR_USAGE, 0, NULL, "'%s' is no setting of ClickHouse", key);
+            error_set(error, ERROR_USAGE, 0, NULL, "'%s' cannot be set as a ClickHouse setting",
+                      key);
             return false;
         }
     }
@@ -67,8 +68,8 @@ static bool set(struct adapter_conn *conn, const char *key, const char *value, s
     return true;
 }
 
-/* Rows that a statement wrote: those of its text, or as many as the server says. Old servers do
- * not. */
+/* Returns the rows that a statement wrote: the rows in its text, or the number that the server
+ * reports. Old servers do not report it. */
 static uint64_t count_written(const struct adapter_conn *conn, const char *sql)
 {
     static const char member[] = "\"written_rows\":\"";
@@ -78,14 +79,14 @@ static uint64_t count_written(const struct adapter_conn *conn, const char *sql)
     return rows > 0 || written == NULL ? rows : strtoull(written + strlen(member), NULL, 10);
 }
 
-/* What a 2xx answer to an INSERT is: ClickHouse acknowledges rows by 200 and an empty body. An
- * exception's code may come in a header. `length`: bytes of the body, or its lines. */
+/* Checks a 2xx answer to an INSERT: ClickHouse acknowledges rows with 200 and an empty body, and
+ * may send an exception's code in a header. `length`: bytes or lines of the body. */
 static enum status check_insert(struct adapter_conn *conn, uint64_t length, struct error *error)
 {
     const char *const code = http_header(conn->http, "X-ClickHouse-Exception-Code");
     if (code != NULL) {
         char text[80];
-        snprintf(text, sizeof text, "Code: %.20s%s no words", code, CLICKHOUSE_EXCEPTION);
+        snprintf(text, sizeof text, "Code: %.20s%s (no message)", code, CLICKHOUSE_EXCEPTION);
         return http_record_error(conn->http, text, strlen(text), error);
     }
     return http_status(conn->http) == 200 && length == 0
@@ -93,7 +94,7 @@ static enum status check_insert(struct adapter_conn *conn, uint64_t length, stru
                : http_malformed_answer(conn->http, "an INSERT", error);
 }
 
-/* Runs one statement, and adds to the answer's rows. */
+/* Runs one statement and adds its rows to the answer. */
 static enum status run_one(struct adapter_conn *conn, const struct buffer *sql,
                            struct answer *answer, uint64_t *written, struct error *error)
 {
@@ -122,7 +123,7 @@ static enum status run_one(struct adapter_conn *conn, const struct buffer *sql,
     return status;
 }
 
-/* Runs every statement of a text, with values in place of its ?. */
+/* Runs every statement of a text, replacing each ? by its value. */
 static enum status run(struct adapter_conn *conn, const struct statement *statement,
                        const struct batch *parameters, struct answer *answer, struct error *error)
 {
@@ -140,7 +141,7 @@ static enum status run(struct adapter_conn *conn, const struct statement *statem
              at = mark + 1) {
             buffer_add(&sql, at, (size_t)(mark - at));
             if (parameters == NULL || used == parameters->table->column_count) {
-                buffer_add_text(&sql, "?"); /* the server says what is wrong with it */
+                buffer_add_text(&sql, "?"); /* the server reports the error */
             } else {
                 clickhouse_add_literal(&sql, &parameters->table->columns[used],
                                        &parameters->columns[used], is_insert);
@@ -158,7 +159,7 @@ static enum status run(struct adapter_conn *conn, const struct statement *statem
     return status;
 }
 
-/* Nothing is kept on the server. */
+/* Only checks the number of parameters: the server keeps no prepared statements. */
 static enum status prepare(struct adapter_conn *conn, const struct statement *statement,
                            struct adapter_prepared **prepared, struct error *error)
 {
@@ -184,8 +185,8 @@ static bool take_identity(void *context, const struct cell *cells, size_t count)
     return true;
 }
 
-/* The server answers its ping to everybody: a query tells whether user, password, database and
- * settings are right. */
+/* Queries the server, because its ping needs no credentials: this checks user, password, database
+ * and settings. */
 static enum status greet(struct adapter_conn *conn, const struct target *target,
                          struct error *error)
 {
@@ -195,7 +196,7 @@ static enum status greet(struct adapter_conn *conn, const struct target *target,
     const enum status status = run(conn, &identity, NULL, &answer, error);
     if (status == STATUS_OK && conn->version[0] == '\0') {
         error_set(error, ERROR_SERVER, 0, NULL,
-                  "the server gives no version as ClickHouse does: is the port its HTTP port?");
+                  "the server gives no version as ClickHouse does: is this its HTTP port?");
         return STATUS_FATAL;
     }
     return status;
@@ -225,7 +226,7 @@ static void end(struct adapter_conn *conn)
     buffer_fini(&conn->body);
 }
 
-/* Only ClickHouse answers, or refuses, a query with headers of this name. */
+/* Only ClickHouse sends headers with this name, also with errors. */
 static bool is_clickhouse(unsigned status, const char *headers, const char *body)
 {
     (void)status;
@@ -257,11 +258,11 @@ static void inspect(const struct adapter *adapter, struct adapter_conn *conn,
     snprintf(info->user, sizeof info->user, "%s", conn->user);
     snprintf(info->database, sizeof info->database, "%s", conn->database);
     info->method = methods[conn->method];
-    info->not_in_names = "\\"; /* which would be an escape */
+    info->not_in_names = "\\"; /* a backslash would escape */
     info->lacks = dialect_clickhouse_lacks(conn->version);
 }
 
-/* An idle connection that the server has ended is replaced here: no row is in doubt yet. */
+/* Reconnects if the server has ended the idle connection: no row is in doubt yet. */
 static enum status append_open(struct adapter_conn *conn, const struct table *table,
                                struct error *error)
 {
@@ -269,10 +270,11 @@ static enum status append_open(struct adapter_conn *conn, const struct table *ta
         const struct column *column = &table->columns[i];
         if (conn->method == CLICKHOUSE_ROWBINARY && !column->is_generated &&
             column->native_type == 0) {
-            error_set(error, ERROR_UNSUPPORTED, 0, NULL,
-                      "column '%.60s' of table '%.60s' has no form in RowBinary here: use --method "
-                      "tsv or json",
-                      column->name, table->name);
+            error_set(
+                error, ERROR_UNSUPPORTED, 0, NULL,
+                "column '%.60s' of table '%.60s' has an unknown RowBinary encoding: use --method "
+                "tsv or json",
+                column->name, table->name);
             return STATUS_FATAL;
         }
     }
@@ -308,14 +310,16 @@ static enum status append_rows(struct adapter_conn *conn, const struct batch *ba
     if (unfit == NULL) {
         dialect_memory_error(error);
     } else {
-        error_set(error, ERROR_DATA, 0, NULL, "column '%.80s' of type %.60s cannot hold a value",
-                  unfit->name, unfit->type_name);
+        error_set(error, ERROR_DATA, 0, NULL,
+                  "column '%.80s' of type %.60s cannot hold a generated value", unfit->name,
+                  unfit->type_name);
     }
     buffer_fini(&conn->body);
     return unfit == NULL ? STATUS_FATAL : STATUS_REJECTED;
 }
 
-/* The server stores all rows of a body of up to max_insert_block_size (1,048,576) rows, or none. */
+/* The server stores all rows of a body with up to max_insert_block_size (1,048,576) rows, or
+ * none. */
 static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, struct error *error)
 {
     const struct http_request request = {.method = "POST",

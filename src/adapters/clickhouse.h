@@ -1,4 +1,4 @@
-/* ClickHouse's values, as they are written for it. */
+/* Writing values for ClickHouse and reading its answers. */
 #ifndef ADAPTERS_CLICKHOUSE_H
 #define ADAPTERS_CLICKHOUSE_H
 
@@ -10,38 +10,38 @@
 #include "append/row.h"
 #include "base/text.h"
 
-/* How an append is sent. */
+/* The format of an append. */
 enum clickhouse_method {
     CLICKHOUSE_ROWBINARY,
     CLICKHOUSE_TSV,
     CLICKHOUSE_JSON,
 };
 
-/* Adds the rows of a batch. Not NULL: this column cannot hold its value, and what was added is of
- * no use. */
+/* Adds the rows of a batch. Returns the column that cannot hold its value, or NULL; after a failure
+ * the content of `out` is useless. */
 const struct column *clickhouse_add_rows(struct buffer *out, const struct batch *batch,
                                          enum clickhouse_method method);
 
-/* Adds the one value of a column as it stands in SQL, in an INSERT or elsewhere. */
+/* Adds the first value of a column as a SQL literal; `is_inserted`: the literal is in an INSERT. */
 void clickhouse_add_literal(struct buffer *sql, const struct column *column,
                             const struct column_data *data, bool is_inserted);
 
-/* In the text of an error, before its words. */
+/* Precedes the message in an error's text. */
 #define CLICKHOUSE_EXCEPTION "DB::Exception: "
 
-/* An answer that is being read, in TabSeparated. The cells are for the caller to free. */
+/* State of reading an answer in TabSeparated. The caller frees `cells`. */
 struct clickhouse_reading {
     struct answer *answer;
     struct cell *cells;
     size_t room;
-    bool has_failed;                      /* no memory */
-    char exception[2 * ERROR_TEXT_BYTES]; /* "": none came */
+    bool has_failed;                      /* out of memory */
+    char exception[2 * ERROR_TEXT_BYTES]; /* error text within the answer; "": no error */
 };
 
-/* As http_request.take, for one of these: hands a row to the answer. */
+/* Implements http_request.take for a struct clickhouse_reading: hands a row to the answer. */
 bool clickhouse_take_line(void *reading, char *line, size_t length);
 
-/* Rows in the text of an INSERT ... VALUES; 0: it is another statement. */
+/* Counts the rows in the text of an INSERT ... VALUES; 0: another statement. */
 uint64_t clickhouse_count_values(const char *sql);
 
 #endif

@@ -1,5 +1,5 @@
-/* How values are written for ClickHouse, in RowBinary, TabSeparated, JSONEachRow and SQL, and how
- * its answers are read. */
+/* Values in RowBinary, TabSeparated, JSONEachRow and SQL, and the reading of ClickHouse's
+ * answers. */
 #include "adapters/clickhouse.h"
 
 #include <ctype.h>
@@ -16,13 +16,13 @@
 enum {
     FRACTION_DIGITS = 6,
     NS_DIGITS = 9,
-    LENGTH_BYTES = 5, /* of a length in front of a text, at most */
+    LENGTH_BYTES = 5, /* most bytes of the length before a text */
     SPARE_BYTES = 8,  /* a narrow number is written as a wide one */
 };
 
 #define NS_PER_S INT64_C(1000000000)
 
-/* The number that a value is, where it is one in RowBinary. */
+/* Returns a value's number in RowBinary, for types that are numbers there. */
 static int64_t whole_value(const struct column *column, union column_values values, size_t row)
 {
     int64_t unit = 1;
@@ -38,7 +38,7 @@ static int64_t whole_value(const struct column *column, union column_values valu
         return (int64_t)values.ip4[row][0] << 24 | values.ip4[row][1] << 16 |
                values.ip4[row][2] << 8 | values.ip4[row][3];
     case COLUMN_TIMESTAMP:
-        if (column->scale == 0) { /* the compiler knows how to divide by a constant */
+        if (column->scale == 0) { /* the compiler divides by a constant faster */
             return values.int64[row] / NS_PER_S - (values.int64[row] % NS_PER_S < 0 ? 1 : 0);
         }
         for (unsigned digits = column->scale; digits < NS_DIGITS; digits++) {
@@ -50,8 +50,8 @@ static int64_t whole_value(const struct column *column, union column_values valu
     }
 }
 
-/* The text that a value has in TabSeparated, not escaped. Moments are seconds since 1970: what is
- * written out is read in the server's time zone. */
+/* Returns a value's text in TabSeparated, unescaped. Timestamps are seconds since 1970, because the
+ * server would read calendar fields in its own time zone. */
 static struct text_value text_of(const struct column *column, union column_values values,
                                  size_t row, char out[VALUE_TEXT_BYTES])
 {
@@ -62,7 +62,7 @@ static struct text_value text_of(const struct column *column, union column_value
     case COLUMN_BYTES:
     case COLUMN_JSON:
         return values.text[row];
-    case COLUMN_FLOAT64: /* of fewer digits old servers may read the number next to it */
+    case COLUMN_FLOAT64: /* with fewer digits old servers may read a neighbouring number */
         length = snprintf(out, VALUE_TEXT_BYTES, "%.17g", values.float64[row]);
         break;
     case COLUMN_TIMESTAMP: {
@@ -70,7 +70,7 @@ static struct text_value text_of(const struct column *column, union column_value
         const int64_t whole = whole_value(&seconds, values, row);
         length = snprintf(out, VALUE_TEXT_BYTES, "%010" PRId64 ".%09" PRId64, whole,
                           values.int64[row] - whole * NS_PER_S);
-        /* a parameter's column has no type of the server's */
+        /* a parameter has no server type */
         length -= column->native_type == 0 || column->scale == 0 ? NS_DIGITS + 1
                                                                  : NS_DIGITS - column->scale;
         break;
@@ -93,7 +93,7 @@ static struct text_value text_of(const struct column *column, union column_value
     return (struct text_value){out, (uint32_t)length};
 }
 
-/* Whether the text of such a value is no number. */
+/* Returns true when a value's text is not a number. */
 static bool is_quoted(const struct column *column)
 {
     const enum column_type type = column->type;
@@ -101,7 +101,7 @@ static bool is_quoted(const struct column *column)
              (type == COLUMN_IP4 && column->native_type >> 24 != CLICKHOUSE_IP4));
 }
 
-/* Escapes text as between quotes; `quote` 0: as in TabSeparated. */
+/* Escapes text for use between `quote` characters; `quote` 0: for TabSeparated. */
 static void add_escaped(struct buffer *out, struct text_value text, char quote)
 {
     uint32_t from = 0;
@@ -128,11 +128,12 @@ static void add_quoted(struct buffer *out, struct text_value text, char quote)
     buffer_add(out, &quote, 1);
 }
 
-/* Writes a value in RowBinary, and perhaps SPARE_BYTES more. NULL: the column cannot hold it. */
+/* Writes a value in RowBinary, and up to SPARE_BYTES more. NULL: the column cannot hold the
+ * value. */
 static char *put_binary(char *out, const struct column *column, union column_values values,
                         size_t row)
 {
-    /* what is there as it is in a batch, but for the order of bytes */
+    /* types with the same encoding in a batch, except for the byte order */
     static const uint32_t alike[COLUMN_TYPE_COUNT] = {
         [COLUMN_BOOL] = CLICKHOUSE_NATIVE(CLICKHOUSE_UINT, 1),
         [COLUMN_INT16] = CLICKHOUSE_NATIVE(CLICKHOUSE_INT, 2),
@@ -225,7 +226,7 @@ static bool is_null(const struct column_data *data, size_t row)
     return data->is_null != NULL && data->is_null[row];
 }
 
-/* The most bytes that a batch takes in RowBinary. */
+/* Returns the most bytes that a batch needs in RowBinary. */
 static size_t room_of(const struct batch *batch)
 {
     size_t room = SPARE_BYTES;
@@ -244,7 +245,7 @@ static size_t room_of(const struct batch *batch)
     return room;
 }
 
-/* As clickhouse_add_rows. */
+/* Implements clickhouse_add_rows for RowBinary. */
 static const struct column *add_binary_rows(struct buffer *out, const struct batch *batch)
 {
     char *at = buffer_reserve(out, room_of(batch));
@@ -281,13 +282,16 @@ void clickhouse_add_literal(struct buffer *sql, const struct column *column,
         return;
     }
     const struct text_value text = text_of(column, data->values, 0, scratch);
-    /* a number with a point compares with none of them, and old servers insert nothing else */
+    /* a decimal does not compare with a literal with a point, but old servers insert nothing
+     * else */
     const bool is_decimal = column->type == COLUMN_DECIMAL && column->scale > 0 && !is_inserted;
-    const char *const function = column->type == COLUMN_DATE        ? "toDate("
-                                 : column->type == COLUMN_TIMESTAMP ? "toDateTime("
-                                 : is_decimal                       ? "cast("
-                                                                    : " ";
-    buffer_add_text(sql, function); /* " ": -1 behind a minus is a comment */
+    const char *function = " ";
+    if (is_decimal) {
+        function = "cast(";
+    } else if (column->type == COLUMN_DATE || column->type == COLUMN_TIMESTAMP) {
+        function = column->type == COLUMN_DATE ? "toDate(" : "toDateTime(";
+    }
+    buffer_add_text(sql, function); /* the blank: a minus followed by -1 would begin a comment */
     if (is_decimal || (is_quoted(column) && column->type != COLUMN_TIMESTAMP)) {
         add_quoted(sql, text, '\'');
     } else {
@@ -366,8 +370,8 @@ static void unescape(char *text, struct text_value *value)
     *value = (struct text_value){text, (uint32_t)(out - text)};
 }
 
-/* "Code: 395, e.displayText() = DB::Exception: ..." of older servers, "Code: 395. DB::Exception:
- * ..." of newer ones. A row of several columns has a tab. */
+/* Recognises "Code: 395, e.displayText() = DB::Exception: ..." of older servers and "Code: 395.
+ * DB::Exception: ..." of newer servers. A tab means a row with several columns instead. */
 static bool is_exception(const char *line)
 {
     static const char before[] = "Code: ";
@@ -386,7 +390,7 @@ bool clickhouse_take_line(void *context, char *line, size_t length)
 {
     struct clickhouse_reading *reading = context;
     size_t count = 0;
-    /* after 200 was sent, an error is the last line */
+    /* after the status 200, an error is sent as the last line */
     if (is_exception(line)) {
         snprintf(reading->exception, sizeof reading->exception, "%s", line);
     }

@@ -1,11 +1,11 @@
 /*
- * InfluxDB 1.x, and QuestDB, which takes the same writes: an append is one POST /write with a line
- * for each row, collected in append_rows and sent in append_close.
+ * InfluxDB 1.x, and QuestDB, which accepts the same writes. An append is a POST /write with a line
+ * per row, collected in append_rows and sent in append_close.
  *
- * InfluxDB tells rows apart by measurement, tags and time, and a row that equals another one in
- * these takes its place without a word. So the run (n1) and the session (n2) are tags, and the time
- * of a row is that of its column `time` plus its number (n3) in nanoseconds. It keeps those rows of
- * a write that it can, and says how many it dropped. QuestDB keeps all of a write or nothing.
+ * InfluxDB identifies a row by measurement, tags and time; a row with the same identity silently
+ * replaces the older row. So the run (n1) and the session (n2) are tags, and a row's time is its
+ * column `time` plus its number (n3) in nanoseconds. InfluxDB keeps the valid rows of a write and
+ * reports how many it dropped. QuestDB keeps all rows of a write or none.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,10 +14,6 @@
 
 #include "adapters/influxdb.h"
 #include "base/ask.h"
-
-/*
- * Errors.
- */
 
 static void explain(unsigned status, const char *body, size_t length,
                     struct dialect_failure *failure, struct dialect_meaning *meaning,
@@ -50,10 +46,10 @@ static void explain(unsigned status, const char *body, size_t length,
     if (words != NULL) {
         snprintf(text, ERROR_TEXT_BYTES, "%s%s", words,
                  status == 401   ? ": wrong user or password"
-                 : status == 413 ? ": above the server's max-body-size: make --batch smaller"
+                 : status == 413 ? ": above the server's max-body-size: use a smaller --batch"
                                  : "");
         failure->text = text;
-        /* a dropped row has its reason in front, whatever limit that names */
+        /* a dropped row's reason precedes "partial write", and may name a limit */
         const bool is_partial = strncmp(words, "partial write", 13) == 0;
         for (size_t i = 0; i < COUNT_OF(meanings) && status != 401 && status != 403; i++) {
             const char *known = is_partial ? "partial write" : meanings[i].words;
@@ -66,8 +62,8 @@ static void explain(unsigned status, const char *body, size_t length,
     json_decref(json);
 }
 
-/* Rows of a write that were not kept, by the words of its answer: those that were dropped, and
- * lines that could not be read, each of which has its own line there. `rows`: all of them. */
+/* Returns how many of the `rows` of a write were not kept, from the answer's message: dropped rows,
+ * and unreadable lines, each of which has its own line in the message. */
 static uint64_t rows_refused(const struct http *http, uint64_t rows)
 {
     size_t length;
@@ -91,10 +87,6 @@ static uint64_t rows_refused(const struct http *http, uint64_t rows)
     return refused < rows ? refused : rows;
 }
 
-/*
- * Statements.
- */
-
 static enum status run(struct adapter_conn *conn, const struct statement *statement,
                        const struct batch *parameters, struct answer *answer, struct error *error)
 {
@@ -116,7 +108,7 @@ static enum status run(struct adapter_conn *conn, const struct statement *statem
     } else if (status == STATUS_OK) {
         reading.takes_largest = strncasecmp(sql.bytes, count_all, strlen(count_all)) == 0;
         status = influxdb_ask(&reading, sql.bytes);
-        /* of what is not there InfluxDB counts nothing, rather than 0 */
+        /* InfluxDB returns no row, instead of 0, for the count of an unknown measurement */
         if (status == STATUS_OK && answer->rows == 0 &&
             strncasecmp(sql.bytes, count, strlen(count)) == 0) {
             const struct cell none = {.type = COLUMN_INT64};
@@ -137,10 +129,6 @@ static enum status execute(struct adapter_conn *conn, const char *sql, struct er
     return run(conn, &statement, NULL, &answer, error);
 }
 
-/*
- * Connections.
- */
-
 struct search {
     const char *name;
     bool is_found;
@@ -155,8 +143,8 @@ static bool take_name(void *context, const struct cell *cells, size_t count)
     return !search->is_found;
 }
 
-/* Makes the database, if it is missing. It is asked for first: to make one takes an administrator.
- */
+/* Creates the database if it is missing. Looks for it first, because creating requires an
+ * administrator. */
 static enum status find_database(struct adapter_conn *conn, bool makes_nothing, struct error *error)
 {
     const struct statement statement = {.sql = influxdb_words.nothing};
@@ -175,7 +163,7 @@ static enum status find_database(struct adapter_conn *conn, bool makes_nothing, 
     return status == STATUS_REJECTED ? STATUS_FATAL : status;
 }
 
-/* By the headers of the ping's answer: which database it is. */
+/* Detects the database from the headers of the ping's answer. */
 static enum status greet(struct adapter_conn *conn, const struct target *target,
                          struct error *error)
 {
@@ -269,10 +257,6 @@ static enum status server_limits(const struct adapter *adapter, struct adapter_c
                             : influxdb_limits(conn, limits, error);
 }
 
-/*
- * Appends.
- */
-
 static enum status append_open(struct adapter_conn *conn, const struct table *table,
                                struct error *error)
 {
@@ -314,7 +298,7 @@ static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, s
     return status;
 }
 
-/* InfluxDB 1.x, and QuestDB by the same protocol. */
+/* InfluxDB 1.x, and QuestDB with the same protocol. */
 const struct adapter adapter_influxdb = {
     .name = "influxdb",
     .summary = "InfluxDB 1.x, QuestDB: line protocol",

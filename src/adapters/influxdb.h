@@ -1,12 +1,12 @@
 /*
- * What the files of InfluxDB and QuestDB share. A connection belongs to one session's thread.
+ * Common to InfluxDB and QuestDB. A connection belongs to one session's thread.
  */
 #ifndef ADAPTERS_INFLUXDB_H
 #define ADAPTERS_INFLUXDB_H
 
 #include "adapters/http.h"
 
-/* column.native_type: where a value stands in a line. */
+/* column.native_type: the place of a column's values in a line. */
 enum influxdb_place {
     INFLUXDB_FIELD,
     INFLUXDB_TAG,
@@ -16,24 +16,24 @@ enum influxdb_place {
 /* Rows in the line protocol: "table,tag=x field=1i,other="text" time". */
 struct influxdb_lines {
     bool is_questdb;
-    const struct table *table;   /* for which the rest was made; NULL: none is */
-    struct buffer names;         /* of the table and its columns, in their order in a line, each
-                                    behind its length; owned */
-    const struct column *serial; /* n3, where it makes the time unique; NULL: nothing does */
+    const struct table *table; /* the table of `names`; NULL: none */
+    struct buffer names; /* of the table and its columns in their order in a line, each preceded by
+                            its length; owned */
+    const struct column *serial; /* n3, if it makes the time unique; NULL: no such column */
     struct buffer text;          /* owned */
-    uint64_t rows;               /* in it */
+    uint64_t rows;               /* in text */
 };
 
-/* Begins with rows of a table. A name that the protocol cannot write: FATAL. */
+/* Starts an append to a table. FATAL when the protocol cannot write a name. */
 enum status influxdb_lines_begin(struct influxdb_lines *lines, const struct table *table,
                                  struct error *error);
 
-/* Adds rows. A tag's value that the protocol cannot write: REJECTED. */
+/* Adds rows. REJECTED when the protocol cannot write a tag's value. */
 enum status influxdb_lines_add(struct influxdb_lines *lines, const struct batch *batch,
                                struct error *error);
 void influxdb_lines_fini(struct influxdb_lines *lines);
 
-/* Writes a statement with its parameters as literals: of SQL, or of InfluxQL. */
+/* Writes a statement with its parameters as literals of SQL or InfluxQL. */
 enum status influxdb_write_literals(struct buffer *sql, const struct statement *statement,
                                     const struct batch *parameters, bool is_sql,
                                     struct error *error);
@@ -45,28 +45,30 @@ struct adapter_conn {
     bool has_made_database;
     char database[128];
     struct buffer write_path, query_path; /* owned */
-    bool has_row_number; /* the measurement that was described last has a field n3 */
+    bool has_row_number;                  /* the measurement described last has a field n3 */
     struct influxdb_lines lines;
 };
 
-/* An answer on its way to those who asked. */
+/* State of reading an answer. */
 struct influxdb_reading {
     struct adapter_conn *conn;
     struct answer *answer;
-    void (*take_series)(void *context, const json_t *series); /* InfluxDB's; may be NULL */
+    /* InfluxDB: called for each series; may be NULL */
+    void (*take_series)(void *context, const json_t *series);
     void *context;
-    bool takes_largest; /* of a row of counts */
-    bool has_header;    /* of CSV: it has been read */
+    bool takes_largest; /* keep only the largest count of a row */
+    bool has_header;    /* the header line of the CSV has been read */
     bool has_enough;
     enum status status;
     struct error *error;
 };
 
-/* The words of an answer with an error, which belong to `json`; NULL: it has none. */
+/* Returns the message of an error answer, borrowed from `json`; NULL: not an error. */
 const char *influxdb_error_of(const json_t *json);
 
-/* InfluxDB: asks any number of statements, whose rows come one after the other; as in struct
- * adapter; and its words, for measurements with a field n3 and for others. */
+/* InfluxDB: runs any number of statements, whose rows are returned one after the other; the
+ * operations of struct adapter; and the SQL templates for measurements with and without a field
+ * n3. */
 enum status influxdb_ask(struct influxdb_reading *reading, const char *sql);
 enum status influxdb_describe(struct adapter_conn *conn, const char *table_name,
                               struct table *table, struct error *error);
@@ -75,7 +77,7 @@ enum status influxdb_limits(struct adapter_conn *conn, struct server_limits *lim
 extern const struct words influxdb_words, influxdb_other_words;
 extern const struct lack influxdb_lacks[];
 
-/* QuestDB: asks one statement; columns of a table; limits; and its words. */
+/* QuestDB: runs one statement; the operations of struct adapter; and the SQL templates. */
 enum status questdb_ask(struct influxdb_reading *reading, const char *sql, bool reads_numbers);
 enum status questdb_describe(struct adapter_conn *conn, const char *table_name, struct table *table,
                              struct error *error);

@@ -1,5 +1,5 @@
 /*
- * InfluxDB: InfluxQL by POST /query, whose answer is JSON, in parts of a line each.
+ * InfluxDB: InfluxQL by POST /query, which answers in JSON: one line for each part of the answer.
  */
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +15,8 @@ const struct words influxdb_words = {
     .rows = "select $2, $3 from $0 where $1 = '$4'",
 };
 
-/* Of a measurement without a field n3: the largest count is that of a field which all rows have. */
+/* For measurements without a field n3: the largest count is the count of a field that all rows
+ * have. */
 const struct words influxdb_other_words = {
     .count = "select count(*) from $0",
     .nothing = "show databases",
@@ -23,18 +24,17 @@ const struct words influxdb_other_words = {
 };
 
 const struct lack influxdb_lacks[] = {
-    {"create table", "InfluxDB has no CREATE TABLE: a measurement comes into being with its first "
-                     "row, which has to be written before"},
+    {"create table", "InfluxDB has no CREATE TABLE: a measurement is created by its first "
+                     "row, which must be written beforehand"},
     {"create index", "InfluxDB has no CREATE INDEX"},
-    {"insert", "InfluxQL has no INSERT: a dataset's append writes rows"},
-    {"update", "InfluxQL has no UPDATE: a row takes the place of one with the same tags and time"},
+    {"insert", "InfluxQL has no INSERT: write rows with a dataset's append"},
+    {"update", "InfluxQL has no UPDATE: a row replaces the row with the same tags and time"},
     {0}};
 
-/* The words of an answer with an error, which belong to `json`; NULL: it has none. */
 const char *influxdb_error_of(const json_t *json)
 {
     const json_t *words = json_object_get(json, "error");
-    words = words != NULL ? words : json_object_get(json, "message"); /* QuestDB's of a write */
+    words = words != NULL ? words : json_object_get(json, "message"); /* QuestDB's, of a write */
     size_t index;
     const json_t *result;
     json_array_foreach(json_object_get(json, "results"), index, result)
@@ -44,8 +44,8 @@ const char *influxdb_error_of(const json_t *json)
     return json_string_value(words);
 }
 
-/* Leaves of a row what was asked for: the time is in each answer, whether it was or not, and so is
- * the key in that of SHOW TAG VALUES. */
+/* Removes the values that were not requested: the time, which every answer contains, and the key in
+ * SHOW TAG VALUES. With takes_largest, keeps only the largest count. */
 static void strip_row(const struct influxdb_reading *reading, json_t *row, bool has_extra)
 {
     if (has_extra) {
@@ -58,7 +58,7 @@ static void strip_row(const struct influxdb_reading *reading, json_t *row, bool 
     }
 }
 
-/* A line is one JSON text, and a part of the answer. */
+/* Reads a line, which is a JSON text and a part of the answer. */
 static bool take_results(void *context, char *line, size_t length)
 {
     struct influxdb_reading *reading = context;
@@ -96,7 +96,6 @@ static bool take_results(void *context, char *line, size_t length)
     return reading->status == STATUS_OK && !reading->has_enough;
 }
 
-/* Asks InfluxDB: any number of statements, whose rows come one after the other. */
 enum status influxdb_ask(struct influxdb_reading *reading, const char *sql)
 {
     struct adapter_conn *const conn = reading->conn;
@@ -118,8 +117,8 @@ enum status influxdb_ask(struct influxdb_reading *reading, const char *sql)
     return reading->status == STATUS_OK ? status : reading->status;
 }
 
-/* The columns of syslog_table, and what those of these names are in other measurements: InfluxDB
- * itself knows four types, and tags, which are text. */
+/* The columns of syslog_table; also the types of columns with these names in other measurements:
+ * InfluxDB itself knows only four types, and tags, which are text. */
 static const struct column known[] = {
     {.name = "time", .type_name = "timestamp", .type = COLUMN_TIMESTAMP},
     {.name = "n1", .type_name = "tag", .type = COLUMN_INT16},
@@ -133,7 +132,7 @@ static const struct column known[] = {
     {.name = "ip6", .type_name = "string", .type = COLUMN_IP6},
 };
 
-struct describing {
+struct description {
     struct table *table;
     bool has_row_number;
     enum status status;
@@ -151,11 +150,11 @@ static enum status add_known(struct table *table, size_t number, struct error *e
     return table_add_column(table, &column, error);
 }
 
-/* A row of SHOW FIELD KEYS, name and type, or of SHOW TAG KEYS. */
+/* Reads a row of SHOW FIELD KEYS (name and type) or SHOW TAG KEYS. */
 static bool take_key(void *context, const struct cell *cells, size_t count)
 {
-    struct describing *describing = context;
-    struct table *table = describing->table;
+    struct description *description = context;
+    struct table *table = description->table;
     struct column column = {.is_nullable = true, .type_name = "tag", .type = COLUMN_TEXT};
     if (count == 1 && table->column_count == 0) {
         return true; /* tags outlive their measurement for a moment */
@@ -164,16 +163,16 @@ static bool take_key(void *context, const struct cell *cells, size_t count)
     ask_text(&cells[0], column.name, sizeof column.name);
     if (count > 1) {
         ask_text(&cells[1], column.type_name, sizeof column.type_name);
-        column.type = strcmp(column.type_name, "integer") == 0 ? COLUMN_INT64
-                      : strcmp(column.type_name, "float") == 0 ? COLUMN_FLOAT64
-                                                               : dialect_type_of(column.type_name);
+        const bool is_float = strcmp(column.type_name, "float") == 0;
+        column.type = is_float ? COLUMN_FLOAT64 : dialect_type_of(column.type_name);
+        column.type = strcmp(column.type_name, "integer") == 0 ? COLUMN_INT64 : column.type;
     }
     if (table->column_count == 0) {
-        describing->status = add_known(table, 0, describing->error);
+        description->status = add_known(table, 0, description->error);
     }
     for (size_t i = 0; i < table->column_count; i++) {
         if (strcmp(table->columns[i].name, column.name) == 0) {
-            return true; /* its type has changed with the shard: the first one counts */
+            return true; /* the type has changed between shards: the first type counts */
         }
     }
     for (size_t i = 0; i < COUNT_OF(known); i++) {
@@ -183,20 +182,20 @@ static bool take_key(void *context, const struct cell *cells, size_t count)
             column.size = known[i].size;
         }
     }
-    describing->has_row_number |= column.type == COLUMN_INT64 && strcmp(column.name, "n3") == 0;
-    if (describing->status == STATUS_OK) {
-        describing->status = table_add_column(table, &column, describing->error);
+    description->has_row_number |= column.type == COLUMN_INT64 && strcmp(column.name, "n3") == 0;
+    if (description->status == STATUS_OK) {
+        description->status = table_add_column(table, &column, description->error);
     }
-    return describing->status == STATUS_OK;
+    return description->status == STATUS_OK;
 }
 
-/* A measurement comes into being with its first row; before, the default one is as if it were
- * there. */
+/* A measurement is created by its first row; until then the default table is described as if it
+ * existed. */
 enum status influxdb_describe(struct adapter_conn *conn, const char *table_name,
                               struct table *table, struct error *error)
 {
-    struct describing describing = {table, false, STATUS_OK, error};
-    struct answer answer = {.take = take_key, .context = &describing};
+    struct description description = {table, false, STATUS_OK, error};
+    struct answer answer = {.take = take_key, .context = &description};
     struct influxdb_reading reading = {.conn = conn, .answer = &answer, .error = error};
     struct buffer sql = {0};
     enum status status = table_init(table, table_name, error);
@@ -207,7 +206,7 @@ enum status influxdb_describe(struct adapter_conn *conn, const char *table_name,
         buffer_add_identifier(&sql, table_name, '"');
         status = buffer_failed(&sql) ? dialect_memory_error(error)
                                      : influxdb_ask(&reading, buffer_text(&sql));
-        status = status == STATUS_OK ? describing.status : status;
+        status = status == STATUS_OK ? description.status : status;
     }
     buffer_fini(&sql);
     const bool is_missing = status == STATUS_OK && table->column_count == 0;
@@ -217,18 +216,18 @@ enum status influxdb_describe(struct adapter_conn *conn, const char *table_name,
     }
     if (is_missing && !is_default) {
         error_set(error, ERROR_NOT_FOUND, 0, NULL,
-                  "no measurement \"%.120s\": it comes into being with its first row", table_name);
+                  "no measurement \"%.120s\": its first row creates it", table_name);
         status = STATUS_REJECTED;
     }
     table->is_missing = is_default;
-    conn->has_row_number = is_default || describing.has_row_number;
+    conn->has_row_number = is_default || description.has_row_number;
     if (status != STATUS_OK) {
         table_fini(table);
     }
     return status;
 }
 
-/* SHOW DIAGNOSTICS has a series for each part of the configuration, with one row. */
+/* Reads a series of SHOW DIAGNOSTICS: a part of the configuration, with one row. */
 static void take_diagnostics(void *context, const json_t *series)
 {
     int64_t *const allowed = context;
@@ -262,7 +261,7 @@ enum status influxdb_limits(struct adapter_conn *conn, struct server_limits *lim
     struct session_limit *limit =
         allowed > 0 ? dialect_add_limit(limits, "max-connection-limit", allowed, 1) : NULL;
     if (limit != NULL) {
-        snprintf(limit->note, sizeof limit->note, "the server does not tell how many are open");
+        snprintf(limit->note, sizeof limit->note, "the server does not report how many are open");
         snprintf(limit->fix, sizeof limit->fix, "max-connection-limit = N in [http] of its file");
     }
     return STATUS_OK;

@@ -1,5 +1,5 @@
 /*
- * Rows in InfluxDB's line protocol, and values as literals of its language and of SQL.
+ * Rows in InfluxDB's line protocol, and values as literals of InfluxQL and SQL.
  */
 #include <math.h>
 #include <string.h>
@@ -14,20 +14,20 @@ enum {
     SPARE_BYTES = 4 /* quotes, a letter, a separator */
 };
 
-/* What is added to a time stays below this: 11 days. Numbers of rows are no larger. */
+/* Limit of what is added to a time: 11 days. Row numbers are smaller. */
 #define SERIAL_MAX INT64_C(1000000000000000)
 
-/* In the order in which they stand in a line. */
+/* In their order in a line. */
 static const enum influxdb_place places[] = {INFLUXDB_TAG, INFLUXDB_FIELD, INFLUXDB_TIME};
 
-/* In which a value is written. */
+/* The language that a value is written in. */
 enum language {
     LINE,
     INFLUXQL,
     SQL
 };
 
-/* Whether one of eight bytes is that one. */
+/* Returns true when one of the eight bytes is `wanted`. */
 static bool holds(uint64_t bytes, char wanted)
 {
     const uint64_t ones = UINT64_MAX / UINT8_MAX;
@@ -35,7 +35,8 @@ static bool holds(uint64_t bytes, char wanted)
     return ((zero - ones) & ~zero & ones << 7) != 0;
 }
 
-/* Writes text in quotes. Inside they are doubled, or have a backslash as it has itself. */
+/* Writes text in quotes. Quotes inside are doubled in SQL; otherwise quotes and backslashes are
+ * escaped with a backslash. */
 static char *put_quoted(char *out, struct text_value text, enum language language)
 {
     const char quote = language == LINE ? '"' : '\'';
@@ -66,9 +67,9 @@ static char *put_quoted(char *out, struct text_value text, enum language languag
     return out;
 }
 
-/* Writes a name or a tag's value to a line, where what is special has a backslash. *is_good becomes
- * false where nothing can make a backslash or a line break mean itself. */
-static char *put_escaped(char *out, struct text_value text, bool is_measurement, bool *is_good)
+/* Writes a name or a tag's value to a line, escaping special characters with a backslash.
+ * *is_writable becomes false for a backslash or a line break, which cannot be escaped. */
+static char *put_escaped(char *out, struct text_value text, bool is_measurement, bool *is_writable)
 {
     for (uint32_t i = 0; i < text.length; i++) {
         const char c = text.bytes[i];
@@ -76,7 +77,7 @@ static char *put_escaped(char *out, struct text_value text, bool is_measurement,
             *out++ = '\\';
         }
         *out++ = c;
-        *is_good = *is_good && c != '\\' && c != '\n';
+        *is_writable = *is_writable && c != '\\' && c != '\n';
     }
     return out;
 }
@@ -88,7 +89,7 @@ static bool is_null(const struct column *column, const struct column_data *data,
            (column->type == COLUMN_FLOAT64 && !isfinite(data->values.float64[row]));
 }
 
-/* The most bytes that a value takes. */
+/* Returns the most bytes that a value needs. */
 static size_t room_of(const struct column *column, const struct column_data *data, size_t row)
 {
     return column_kinds[column->type].is == COLUMN_IS_TEXT && !is_null(column, data, row)
@@ -96,7 +97,7 @@ static size_t room_of(const struct column *column, const struct column_data *dat
                : VALUE_TEXT_BYTES + SPARE_BYTES;
 }
 
-/* Writes a value that is not NULL: numbers and booleans as such, all others in quotes. */
+/* Writes a value that is not NULL: numbers and booleans as such, all other types in quotes. */
 static char *put_value(char *out, const struct column *column, union column_values values,
                        size_t row, enum language language)
 {
@@ -127,9 +128,9 @@ static char *put_value(char *out, const struct column *column, union column_valu
     return out;
 }
 
-/* A value of another type than text is its text. */
+/* Writes a tag's value; values of other types than text are converted to text. */
 static char *put_tag(char *out, const struct column *column, union column_values values, size_t row,
-                     bool *is_good)
+                     bool *is_writable)
 {
     char scratch[VALUE_TEXT_BYTES];
     const struct text_value text =
@@ -137,23 +138,23 @@ static char *put_tag(char *out, const struct column *column, union column_values
             ? values.text[row]
             : (struct text_value){scratch,
                                   (uint32_t)value_text_write(scratch, column, values, row, 0)};
-    return put_escaped(out, text, false, is_good);
+    return put_escaped(out, text, false, is_writable);
 }
 
-/* Adds a name and what stands behind it. */
-static void add_name(struct buffer *names, const char *name, const char *behind, bool *is_good)
+/* Adds a name and the text that follows it. */
+static void add_name(struct buffer *names, const char *name, const char *suffix, bool *is_writable)
 {
     char text[2 * ROW_NAME_BYTES];
     const struct text_value value = {name, (uint32_t)strlen(name)};
-    const bool is_measurement = behind[0] == '\0';
-    const char *const end = put_escaped(text, value, is_measurement, is_good);
-    const uint16_t length = (uint16_t)((size_t)(end - text) + strlen(behind));
+    const bool is_measurement = suffix[0] == '\0';
+    const char *const end = put_escaped(text, value, is_measurement, is_writable);
+    const uint16_t length = (uint16_t)((size_t)(end - text) + strlen(suffix));
     buffer_add(names, &length, sizeof length);
     buffer_add(names, text, (size_t)(end - text));
-    buffer_add_text(names, behind);
+    buffer_add_text(names, suffix);
 }
 
-/* Writes a name and goes on to the next one. */
+/* Writes a name and advances *name to the next one. */
 static char *put_name(char *out, const char **name)
 {
     uint16_t length;
@@ -174,13 +175,13 @@ enum status influxdb_lines_begin(struct influxdb_lines *lines, const struct tabl
     lines->table = NULL;
     lines->serial = NULL;
     buffer_clear(&lines->names);
-    bool is_good = true;
-    add_name(&lines->names, table->name, "", &is_good);
+    bool is_writable = true;
+    add_name(&lines->names, table->name, "", &is_writable);
     for (size_t place = 0; place < COUNT_OF(places); place++) {
         for (size_t i = 0; i < table->column_count; i++) {
             const struct column *column = &table->columns[i];
             if (column->native_type == places[place]) {
-                add_name(&lines->names, column->name, "=", &is_good);
+                add_name(&lines->names, column->name, "=", &is_writable);
             }
             if (!lines->is_questdb && column->type == COLUMN_INT64 &&
                 strcmp(column->name, "n3") == 0) {
@@ -188,20 +189,21 @@ enum status influxdb_lines_begin(struct influxdb_lines *lines, const struct tabl
             }
         }
     }
-    if (!is_good) {
-        error_set(error, ERROR_UNSUPPORTED, 0, NULL,
-                  "table '%.100s': the line protocol has no names with backslashes or line breaks",
-                  table->name);
+    if (!is_writable) {
+        error_set(
+            error, ERROR_UNSUPPORTED, 0, NULL,
+            "table '%.100s': in the line protocol, names cannot contain backslashes or line breaks",
+            table->name);
         return STATUS_FATAL;
     }
     lines->table = buffer_failed(&lines->names) ? NULL : table;
     return lines->table == NULL ? dialect_memory_error(error) : STATUS_OK;
 }
 
-/* Writes one row. Two of a session that have the same time differ by their numbers. *is_good
+/* Writes one row. Rows of a session with the same time differ by their numbers. *is_writable
  * becomes false for a tag that cannot be written. */
 static char *put_row(char *out, const struct influxdb_lines *lines, const struct batch *batch,
-                     size_t row, bool *is_good)
+                     size_t row, bool *is_writable)
 {
     const char *name = lines->names.bytes;
     int64_t serial = 0;
@@ -222,13 +224,13 @@ static char *put_row(char *out, const struct influxdb_lines *lines, const struct
             }
             serial = column == lines->serial ? data->values.int64[row] % SERIAL_MAX : serial;
             if (places[p] == INFLUXDB_TAG) {
-                end = put_tag(value, column, data->values, row, is_good);
+                end = put_tag(value, column, data->values, row, is_writable);
             } else if (places[p] == INFLUXDB_FIELD) {
                 end = put_value(value, column, data->values, row, LINE);
             } else {
                 out += 1 + value_text_integer(out + 1, data->values.int64[row] + serial);
             }
-            if (end > value) { /* an empty tag is none */
+            if (end > value) { /* an empty tag is left out */
                 out = end;
                 separator = ',';
             }
@@ -242,8 +244,8 @@ enum status influxdb_lines_add(struct influxdb_lines *lines, const struct batch 
                                struct error *error)
 {
     const struct table *table = lines->table;
-    bool is_good = true;
-    for (size_t row = 0; row < batch->row_count && is_good; row++) {
+    bool is_writable = true;
+    for (size_t row = 0; row < batch->row_count && is_writable; row++) {
         size_t room = lines->names.length;
         for (size_t i = 0; i < table->column_count; i++) {
             room += room_of(&table->columns[i], &batch->columns[i], row);
@@ -252,12 +254,11 @@ enum status influxdb_lines_add(struct influxdb_lines *lines, const struct batch 
         if (out == NULL) {
             return dialect_memory_error(error);
         }
-        buffer_end(&lines->text, put_row(out, lines, batch, row, &is_good));
+        buffer_end(&lines->text, put_row(out, lines, batch, row, &is_writable));
     }
-    if (!is_good) {
+    if (!is_writable) {
         error_set(error, ERROR_DATA, 0, NULL,
-                  "table '%.100s': a tag has no way to hold a backslash or a line break",
-                  table->name);
+                  "table '%.100s': a tag cannot contain a backslash or a line break", table->name);
         return STATUS_REJECTED;
     }
     lines->rows += batch->row_count;
@@ -270,7 +271,6 @@ void influxdb_lines_fini(struct influxdb_lines *lines)
     buffer_fini(&lines->text);
 }
 
-/* Writes the statement with its parameters as literals. */
 enum status influxdb_write_literals(struct buffer *sql, const struct statement *statement,
                                     const struct batch *parameters, bool is_sql,
                                     struct error *error)
@@ -301,8 +301,9 @@ enum status influxdb_write_literals(struct buffer *sql, const struct statement *
         }
     }
     if (marks != count) {
-        error_set(error, ERROR_USAGE, 0, NULL, "%zu parameters and the values of %zu: \"%.150s\"",
-                  marks, count, statement->sql);
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "the statement has %zu parameters but %zu values: \"%.150s\"", marks, count,
+                  statement->sql);
         return STATUS_FATAL;
     }
     return buffer_failed(sql) ? dialect_memory_error(error) : STATUS_OK;

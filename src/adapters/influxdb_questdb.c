@@ -1,5 +1,5 @@
 /*
- * QuestDB: SQL by GET /exec, whose answer is JSON, or /exp, which sends rows as CSV.
+ * QuestDB: SQL by GET /exec, which answers in JSON, or GET /exp, which answers in CSV.
  */
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@ enum {
     CELLS_MAX = 16
 };
 
-/* A table takes rows into a log first, and shows them when it has applied that. */
+/* A table stores rows in a log first and shows them after it has applied the log. */
 const struct words questdb_words = {
     .count = "select count(*) from $0",
     .nothing = "select 1",
@@ -27,7 +27,7 @@ const struct lack questdb_lacks[] = {{"delete", "QuestDB has no DELETE: it drops
                                      {"create temporary", "QuestDB has no temporary tables"},
                                      {0}};
 
-/* A line of CSV of whole numbers; one that is none is text, nothing is NULL. */
+/* Parses one CSV line. Cells that are not integers become text; empty cells are NULL. */
 static bool take_csv(void *context, char *line, size_t length)
 {
     struct influxdb_reading *reading = context;
@@ -54,7 +54,7 @@ static bool take_csv(void *context, char *line, size_t length)
     return !reading->has_enough;
 }
 
-/* Asks QuestDB one statement: by /exp numbers come a row at a time, but it knows SELECT alone. */
+/* Runs one statement. /exp sends integers row by row, but supports only SELECT. */
 enum status questdb_ask(struct influxdb_reading *reading, const char *sql, bool reads_numbers)
 {
     struct adapter_conn *const conn = reading->conn;
@@ -87,7 +87,7 @@ enum status questdb_ask(struct influxdb_reading *reading, const char *sql, bool 
     return status;
 }
 
-/* The cells of SHOW COLUMNS that matter. */
+/* The cells of SHOW COLUMNS that are used. */
 enum {
     FIELD_NAME,
     FIELD_TYPE,
@@ -95,7 +95,7 @@ enum {
     FIELD_COUNT
 };
 
-struct describing {
+struct description {
     struct table *table;
     enum status status;
     struct error *error;
@@ -108,9 +108,9 @@ static bool take_column(void *context, const struct cell *cells, size_t count)
         enum column_type type;
     } types[] = {{"DATE", COLUMN_TIMESTAMP},
                  {"SYMBOL", COLUMN_TEXT},
-                 {"BINARY", COLUMN_UNSUPPORTED}, /* no line can hold it */
+                 {"BINARY", COLUMN_UNSUPPORTED}, /* a line cannot hold it */
                  {"CHAR", COLUMN_UNSUPPORTED}};
-    struct describing *describing = context;
+    struct description *description = context;
     struct column column = {.is_nullable = true};
     if (count < FIELD_COUNT) {
         return false;
@@ -122,21 +122,21 @@ static bool take_column(void *context, const struct cell *cells, size_t count)
         column.type = strcmp(column.type_name, types[i].name) == 0 ? types[i].type : column.type;
     }
     if (column.type == COLUMN_TEXT && strcmp(column.name, "ip6") == 0) {
-        column.type = COLUMN_IP6; /* of which QuestDB has no type: see syslog_table */
+        column.type = COLUMN_IP6; /* QuestDB has no type for IPv6: see syslog_table */
     }
     if (ask_number(&cells[FIELD_IS_DESIGNATED]) != 0) {
         column.native_type = INFLUXDB_TIME;
         column.is_nullable = false;
     }
-    describing->status = table_add_column(describing->table, &column, describing->error);
-    return describing->status == STATUS_OK;
+    description->status = table_add_column(description->table, &column, description->error);
+    return description->status == STATUS_OK;
 }
 
 enum status questdb_describe(struct adapter_conn *conn, const char *table_name, struct table *table,
                              struct error *error)
 {
-    struct describing describing = {table, STATUS_OK, error};
-    struct answer answer = {.take = take_column, .context = &describing};
+    struct description description = {table, STATUS_OK, error};
+    struct answer answer = {.take = take_column, .context = &description};
     struct influxdb_reading reading = {.conn = conn, .answer = &answer, .error = error};
     struct buffer sql = {0};
     enum status status = table_init(table, table_name, error);
@@ -146,7 +146,7 @@ enum status questdb_describe(struct adapter_conn *conn, const char *table_name, 
         status = buffer_failed(&sql) ? dialect_memory_error(error)
                                      : questdb_ask(&reading, buffer_text(&sql), false);
     }
-    status = status == STATUS_OK ? describing.status : status;
+    status = status == STATUS_OK ? description.status : status;
     buffer_fini(&sql);
     if (status != STATUS_OK) {
         table_fini(table);
@@ -156,7 +156,7 @@ enum status questdb_describe(struct adapter_conn *conn, const char *table_name, 
 
 static bool take_setting(void *context, const struct cell *cells, size_t count)
 {
-    int64_t *const numbers = context; /* of sessions; 0: not known */
+    int64_t *const numbers = context; /* of sessions; 0: unknown */
     *numbers = count > 0 ? ask_number(&cells[0]) : 0;
     return true;
 }
@@ -194,7 +194,7 @@ enum status questdb_limits(struct adapter_conn *conn, struct server_limits *limi
             ? dialect_add_limit(limits, "http.net.connection.limit", allowed, 1)
             : NULL;
     if (limit != NULL) {
-        snprintf(limit->note, sizeof limit->note, "the server does not tell how many are open");
+        snprintf(limit->note, sizeof limit->note, "the server does not report how many are open");
         snprintf(limit->fix, sizeof limit->fix, "http.net.connection.limit = N+1 in server.conf");
     }
     return status;

@@ -1,9 +1,10 @@
 /*
- * SingleStore by its Data API: SQL in JSON over HTTP; rows are the arguments of INSERTs.
+ * SingleStore over its Data API: SQL in JSON over HTTP; rows are the arguments of INSERTs.
  *
  * Each request is a transaction; there are no others. An append that does not fit into the 1 MB of
- * a body is several. The server is taken to read numbers as doubles: those that these do not hold
- * are strings. Bytes are base64, which the server decodes.
+ * a body is sent as several requests. The server is assumed to read numbers as doubles: numbers
+ * that a double cannot hold are sent as strings. Bytes are sent as base64, which the server
+ * decodes.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,19 +16,19 @@
 #include "base/ask.h"
 
 enum {
-    BODY_MAX = 1000 * 1000, /* the smaller of what "1 MB" can mean */
-    DEFAULT_PORT = 8080,    /* the vendor's examples have it; no port is fixed */
+    BODY_MAX = 1000 * 1000, /* the smaller meaning of "1 MB" */
+    DEFAULT_PORT = 8080,    /* used in the vendor's examples; no port is fixed */
 };
 
 /* A connection belongs to one session's thread. */
 struct adapter_conn {
     struct http *http;
-    struct buffer between;     /* within a body: behind the arguments, up to the SQL */
-    struct buffer body;        /* of the request to come, as far as its arguments */
-    struct buffer sql;         /* of the same */
+    struct buffer between;     /* the part of a body between the arguments and the SQL */
+    struct buffer body;        /* of the next request, up to its arguments */
+    struct buffer sql;         /* of the next request */
     const struct table *table; /* of the open append */
     size_t rows;               /* in the request */
-    size_t spare;              /* bytes that its SQL may be longer in JSON, and what closes it */
+    size_t spare;              /* bytes that the SQL may grow in JSON, and the closing bracket */
     uint64_t kept;             /* rows that the server acknowledged */
 };
 
@@ -67,7 +68,7 @@ static void begin_request(struct adapter_conn *conn)
     buffer_add_text(&conn->body, "{\"args\":[");
 }
 
-/* Sends the request. An answer of 200 that makes no sense leaves in doubt what became of it. */
+/* Sends the request. After a malformed 200 answer its outcome is in doubt. */
 static enum status post(struct adapter_conn *conn, bool is_query, struct answer *answer,
                         struct error *error)
 {
@@ -99,12 +100,12 @@ static enum status post(struct adapter_conn *conn, bool is_query, struct answer 
         const char *const body = http_body(conn->http, &length);
         status = http_record_error(conn->http, body, length, error);
     } else if (is_query && json_is_array(rows)) {
-        status = STATUS_OK; /* they have been taken */
+        status = STATUS_OK; /* the rows were already handed over */
     } else if (!is_query && json_is_integer(affected) && json_integer_value(affected) >= 0) {
         answer->rows += (uint64_t)json_integer_value(affected);
     } else {
-        error_set(error, ERROR_SERVER, 0, NULL, "the answer has no %s",
-                  is_query ? "rows of a result" : "number of rows affected");
+        error_set(error, ERROR_SERVER, 0, NULL, "the answer contains no %s",
+                  is_query ? "rows" : "number of affected rows");
         status = STATUS_LOST;
     }
     json_decref(json);
@@ -162,7 +163,8 @@ static enum status execute(struct adapter_conn *conn, const char *sql, struct er
     return run(conn, &(struct statement){.sql = sql}, NULL, &(struct answer){.take = NULL}, error);
 }
 
-/* Reads "Error 1146: Table ..." or {"error":{"code":1146,"message":"Table ..."}}. */
+/* Reads "Error 1146: Table ..." or {"error":{"code":1146,"message":"Table ..."}}; returns the
+ * number. */
 static int read_error(const char *body, size_t length, char *text, size_t size)
 {
     json_t *const json = json_loadb(body, length, 0, NULL);
@@ -197,11 +199,11 @@ static void explain(unsigned status, const char *body, size_t length,
         const size_t used = strlen(text);
         snprintf(text + used, ERROR_TEXT_BYTES - used, "%s%s", used > 0 ? ": " : "",
                  status == 401 ? "user or password is wrong (--password-file FILE, APPEND_PASSWORD)"
-                               : "no Data API of SingleStore (/api/v2) is here");
+                               : "the server has no SingleStore Data API (/api/v2)");
     }
 }
 
-/* A ping needs no credentials and names no database. */
+/* The ping needs no credentials and does not name the database. */
 static enum status greet(struct adapter_conn *conn, const struct target *to, struct error *error)
 {
     (void)to;
@@ -253,7 +255,7 @@ static void begin_insert(struct adapter_conn *conn)
     buffer_add_text(&conn->sql, "insert into ");
     ask_write_target(&conn->sql, conn->table, '`');
     buffer_add_text(&conn->sql, " values ");
-    conn->spare = 8 + 5 * conn->sql.length; /* of a name's character JSON makes up to 6 */
+    conn->spare = 8 + 5 * conn->sql.length; /* JSON makes up to 6 bytes of a name's character */
 }
 
 static enum status append_open(struct adapter_conn *conn, const struct table *table,
@@ -276,7 +278,7 @@ static enum status send_rows(struct adapter_conn *conn, struct error *error)
     return status;
 }
 
-/* Adds a row to the request; when there is no room for it, those before it are sent first. */
+/* Adds a row to the request; if the row does not fit, the rows before it are sent first. */
 static enum status add_row(struct adapter_conn *conn, const struct batch *batch, size_t row,
                            struct error *error)
 {
@@ -300,8 +302,8 @@ static enum status add_row(struct adapter_conn *conn, const struct batch *batch,
     }
     if (conn->rows == 0) {
         error_set(error, ERROR_DATA, 0, NULL,
-                  "a row is larger than the 1 MB that the Data API takes in a request: make the "
-                  "columns of the table smaller");
+                  "a row exceeds the Data API's limit of 1 MB per request: make the "
+                  "table's columns smaller");
         return STATUS_REJECTED;
     }
     conn->body.length = body_bytes;

@@ -91,10 +91,10 @@ class Appends(ArangodbCase):
         self.assertEqual(self.collection().properties, {
             "name": "syslog_table", "numberOfShards": 6, "replicationFactor": 3, "writeConcern": 2,
             "waitForSync": True})
-        for wrong, words in (("shards=0", "shards of the URL: it is a number from 1 to 1000"),
+        for wrong, words in (("shards=0", "shards of the URL: use a number from 1 to 1000"),
                              ("replication_factor=11", "a number from 1 to 10"),
                              ("write_concern=x", "a number from 1 to 10"),
-                             ("wait_for_sync=1", "it is true or false"),
+                             ("wait_for_sync=1", "use true or false"),
                              ("shard=1", "unknown parameter")):
             self.refused(1, 1, self.url_of(self.server, parameters="?" + wrong), code=2, pattern=words)
         text = self.refused(1, 1, self.url_of(self.server, parameters="?write_concern=3"), "--recreate=syslog_table",

@@ -100,7 +100,7 @@ class Appends(InfluxdbCase):
 class Measurements(InfluxdbCase):
     def test_one_that_is_missing(self):
         self.refused(1, 1, self.url, "--table", "nope", code=4,
-                     pattern='no measurement "nope": it comes into being with its first row')
+                     pattern='no measurement "nope": its first row creates it')
 
     def test_a_users_own(self):
         self.write('my\\ ta\\,ble,k\\ x=a f\\,1=1.5,b=true,s="x",i=1i 1')
@@ -222,7 +222,7 @@ class Limits(InfluxdbCase):
     def test_a_body_that_is_too_large(self):
         _, run = self.run_append(1, 1000, self.url, "--batch", 500, code=1)
         self.assertEqual(run.rows["rejected"], 1000)
-        cause = self.cause(run, "above the server's max-body-size: make --batch smaller")
+        cause = self.cause(run, "above the server's max-body-size: use a smaller --batch")
         self.assertEqual((cause["kind"], cause["native_code"]), ("data", 413))
         self.run_append(1, 1000, self.url, "--batch", 50)
 

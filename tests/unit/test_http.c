@@ -587,7 +587,7 @@ TEST(test_wrong_parameters)
                                         "basic, bearer or header",
                                         "needs a token",
                                         "characters that a header cannot",
-                                        "shards of the URL: it is a number",
+                                        "shards of the URL: use a number",
                                         "colour of the URL: unknown parameter",
                                         "wrongly encoded"};
     for (size_t i = 0; i < COUNT_OF(wrong); i++) {
