@@ -1,10 +1,10 @@
 /*
  * Machbase through its client library, which is loaded at run time.
  *
- * Appends: SQLAppendOpen, SQLAppendDataV2 a row, SQLAppendClose. The library collects rows into
- * packets. The server answers only for rows that it refuses, and counts at the end; what was sent
- * before stays, whatever comes: there are no transactions. Every append has a statement of its own:
- * one that was used before sends rows that the server cannot read.
+ * Appends: SQLAppendOpen, SQLAppendDataV2 for each row, SQLAppendClose. The library collects rows
+ * into packets. The server reports only the rows that it refuses, and counts rows at the end. Rows
+ * that were sent stay, whatever happens later: there are no transactions. Every append uses a new
+ * statement: a reused statement sends rows that the server cannot read.
  */
 #include "adapters/machbase.h"
 
@@ -46,15 +46,15 @@ _Static_assert(offsetof(struct machbase_time, parts) == 8 &&
                    offsetof(struct machbase_time, format) == 72,
                "a time");
 
-/* Of an environment, a connection, a statement. */
+/* A handle of an environment, a connection or a statement. */
 typedef void *handle;
 
-/* Told of a row that the server refuses, by the call that reads the server's answer. */
+/* Called for a row that the server refuses, from within the call that reads the server's answer. */
 typedef void (*on_error_function)(handle statement, int code, void *message, long length, void *row,
                                   long row_length);
 
-/* The library's functions, by their names in it. Texts are writable there, and not written to. Of a
- * result 16 bits are defined, not the rest of the register. */
+/* The library's functions, by their names in it. They declare strings writable but do not write to
+ * them. Only 16 bits of a result are defined, not the rest of the register. */
 #define FUNCTIONS(FUNCTION)                                                                        \
     FUNCTION(SQLAllocEnv, handle *environment)                                                     \
     FUNCTION(SQLAllocConnect, handle environment, handle *connection)                              \
@@ -88,19 +88,19 @@ struct functions {
     FUNCTIONS(FUNCTION_POINTER)
 };
 
-/* Results and arguments of the library's. */
+/* The library's results and arguments. */
 enum {
     DONE = 0,
     DONE_WITH_INFO = 1,
     END_OF_ROWS = 100,
-    TERMINATED = -3, /* the length of a text */
+    TERMINATED = -3, /* the length of a terminated string */
     DROP = 1,        /* frees a statement */
     NO_PROMPT = 0,
-    AS_TEXT = 1,    /* how a column is wanted */
+    AS_TEXT = 1,    /* type of a bound column */
     NULL_DATA = -1, /* indicator of a column */
 };
 
-/* The server's numbers of errors, and one of the library's own. */
+/* The server's error numbers, and one number of the library. */
 enum {
     NO_SUCH_TABLE = 2025,
     NO_SUCH_COLUMN = 2030,
@@ -111,27 +111,26 @@ enum {
 
 enum {
     PATH_BYTES = 512,
-    CELL_BYTES = 256,  /* at least, of a column of a result */
-    CHECK_EVERY = 100, /* rows after which the library looks whether the server has refused some */
+    CELL_BYTES = 256,  /* smallest buffer of a result column */
+    CHECK_EVERY = 100, /* rows after which the library checks whether the server has refused rows */
     HELLO_BYTES = 9,
     VARCHAR_BYTES_MAX = 32767,
-    VARIABLE_BYTES_MAX = 64 * 1024 * 1024, /* the library cuts what is longer */
+    VARIABLE_BYTES_MAX = 64 * 1024 * 1024, /* the library truncates longer values */
 };
 
 /* Read-only, shared by all threads. */
 struct adapter_library {
     struct functions call;
     void *handle;
-    char path[PATH_BYTES]; /* of the file, as it was found */
+    char path[PATH_BYTES]; /* of the file that was found */
 };
 
-/* The open append. */
 struct append {
-    handle statement;     /* NULL: none is open */
+    handle statement;     /* NULL: no append is open */
     uint64_t rows;        /* handed over */
-    uint64_t sent;        /* of these, taken by the library */
-    uint64_t other_codes; /* rows refused with another code than the first */
-    struct error failure; /* of the first row that was refused, on this side or by the server */
+    uint64_t sent;        /* rows that the library took */
+    uint64_t other_codes; /* rows refused with another code than the first row */
+    struct error failure; /* of the first row that was refused, by append or by the server */
 };
 
 struct adapter_conn {
@@ -143,18 +142,19 @@ struct adapter_conn {
     bool has_no_delay; /* TCP_NODELAY is set */
     struct client_socket socket;
     struct append append;
-    size_t slot_count;           /* columns of a row as the server has them */
-    union machbase_value *slots; /* owned: one row */
-    uint16_t *columns;           /* owned: for each slot its column of the table, or their number */
-    const char *text;            /* the connection string, while it connects */
+    size_t row_value_count;           /* columns of a row as the server has them */
+    union machbase_value *row_values; /* owned: one row */
+    uint16_t *columns; /* owned: for each value its column in the table; the table's column count =
+                          no column */
+    const char *text;  /* the connection string while connecting */
     char host[256];
     uint16_t port;
     char user[128];
 };
 
-/* A writable static, one a thread: the library tells of a refused row by its statement only, in the
- * thread whose call found it. */
-static _Thread_local struct append *watched;
+/* A writable static, one per thread: the library identifies a refused row only by its statement, in
+ * the thread whose call found the refusal. */
+static _Thread_local struct append *callback_append;
 
 static const char limit_name[] = "MAX_SESSION_COUNT";
 
@@ -165,7 +165,7 @@ static enum status refuse(struct error *error, const char *text)
     return STATUS_FATAL;
 }
 
-/* Of a server's installation, and of the vendor's Python package. */
+/* File names in a server's installation and in the vendor's Python package. */
 static const char *const file_names[] = {
     "libmachbasecli_dll.so",
 #if defined(__aarch64__)
@@ -181,7 +181,7 @@ static mode_t kind_of(const char *path)
     return stat(path, &about) == 0 ? about.st_mode & S_IFMT : 0;
 }
 
-/* Loads the library that was given, or that is where it is looked for. *path is the file. */
+/* Loads the given library, or searches for it. *path is the file. */
 static void *load(const char *given, char path[PATH_BYTES], struct error *error)
 {
     const char *home = getenv("MACHBASE_HOME");
@@ -189,44 +189,47 @@ static void *load(const char *given, char path[PATH_BYTES], struct error *error)
     const bool is_somewhere = given != NULL || (home != NULL && home[0] != '\0');
     bool is_found = false;
     for (size_t i = 0; is_somewhere && !is_found && i < COUNT_OF(file_names); i++) {
-        /* a name without a folder the loader would search for */
-        const int length =
-            given == NULL ? snprintf(path, PATH_BYTES, "%s/lib/%s", home, file_names[i])
-            : is_folder   ? snprintf(path, PATH_BYTES, "%s/%s", given, file_names[i])
-                        : snprintf(path, PATH_BYTES, "%s%s", strchr(given, '/') ? "" : "./", given);
+        int length;
+        if (given == NULL) {
+            length = snprintf(path, PATH_BYTES, "%s/lib/%s", home, file_names[i]);
+        } else if (is_folder) {
+            length = snprintf(path, PATH_BYTES, "%s/%s", given, file_names[i]);
+        } else { /* the loader would search for a name without a folder */
+            length = snprintf(path, PATH_BYTES, "%s%s", strchr(given, '/') ? "" : "./", given);
+        }
         is_found = length < PATH_BYTES && kind_of(path) == S_IFREG;
     }
     if (is_folder && !is_found) {
-        error_set(error, ERROR_USAGE, 0, NULL, "--client-lib %s: neither %s nor %s is there", given,
-                  file_names[0], file_names[1]);
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "--client-lib %s: the folder contains neither %s nor %s", given, file_names[0],
+                  file_names[1]);
         return NULL;
     }
     if (given != NULL && !is_found) {
         error_set(error, ERROR_USAGE, 0, NULL,
-                  "--client-lib %s: no such file; give %s, or the folder that it is in", given,
-                  file_names[0]);
+                  "--client-lib %s: no such file; give %s or its folder", given, file_names[0]);
         return NULL;
     }
     for (size_t i = 0; i < (is_found ? 1 : COUNT_OF(file_names)); i++) {
         if (!is_found) {
             snprintf(path, PATH_BYTES, "%s", file_names[i]); /* LD_LIBRARY_PATH, ldconfig */
         }
-        /* it stays mapped: threads that used it may still have something of it to run at their end
-         */
+        /* it stays mapped: threads that used it may still run its functions at their end */
         void *loaded = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
         const char *why = loaded == NULL ? dlerror() : NULL;
         if (loaded != NULL) {
             error_clear(error);
             return loaded;
         }
-        /* of a bare name that is not there it says this name first, of all else another one */
+        /* the message begins with the bare name if no such file was found, and with another name
+         * otherwise */
         if (is_found || (why != NULL && strncmp(why, path, strlen(path)) != 0)) {
             error_set(error, ERROR_USAGE, 0, NULL, "the client library cannot be loaded: %s",
                       why != NULL ? why : path);
         }
     }
     error_set(error, ERROR_USAGE, 0, NULL,
-              "Machbase's client library is not found: neither %s nor %s is in "
+              "Machbase's client library was not found: neither %s nor %s is in "
               "$MACHBASE_HOME/lib or the loader's path; give --client-lib FILE",
               file_names[0], file_names[1]);
     return NULL;
@@ -259,8 +262,8 @@ static enum status start(const char *client_lib, struct adapter_library **librar
         void *address = dlsym(made->handle, symbols[i].name);
         if (address == NULL) {
             error_set(error, ERROR_USAGE, 0, NULL,
-                      "%s is not Machbase's client library, or an old one: it has no %s",
-                      made->path, symbols[i].name);
+                      "%s is not Machbase's client library, or too old: it has no %s", made->path,
+                      symbols[i].name);
             stop(made);
             return STATUS_FATAL;
         }
@@ -286,7 +289,7 @@ static void client_version(char *text, size_t size)
 
 void machbase_set_type(struct column *column, int type, unsigned long size)
 {
-    /* numbers without a sign are decimals that fit */
+    /* unsigned numbers are decimals that fit */
     static const struct {
         int type;
         enum column_type column;
@@ -323,8 +326,8 @@ void machbase_set_type(struct column *column, int type, unsigned long size)
         snprintf(column->type_name, sizeof column->type_name, "%s", types[i].name);
         if (types[i].has_size) {
             column->size = size > UINT32_MAX ? UINT32_MAX : (uint32_t)size;
-            /* The library cuts what is longer than the size, and of some types writes beyond it: a
-             * column that has none cannot be written. */
+            /* The library truncates values longer than the size, and for some types writes beyond
+             * it: a column without a size cannot be written. */
             column->type = size > 0 ? column->type : COLUMN_UNSUPPORTED;
         }
         if (type == MACHBASE_VARCHAR || (types[i].has_size && size == 0)) {
@@ -333,8 +336,8 @@ void machbase_set_type(struct column *column, int type, unsigned long size)
     }
 }
 
-/* The library is little-endian, so these are right for narrower values, too. Of addresses and all
- * that has a length, NULL is 0. */
+/* The library is little-endian, so these values are right for narrower types as well. For addresses
+ * and variable-length types, NULL is 0. */
 void machbase_encode_null(const struct column *column, union machbase_value *value)
 {
     static const union machbase_value nulls[COLUMN_TYPE_COUNT] = {
@@ -376,7 +379,7 @@ bool machbase_encode(const struct column *column, union column_values values, si
         return true;
     case COLUMN_TIMESTAMP:
         value->time.ns = values.int64[row];
-        return value->time.ns < -4 || value->time.ns > -2; /* no code of the library */
+        return value->time.ns < -4 || value->time.ns > -2; /* not a code of the library */
     case COLUMN_IP4:
         value->address.length = 4;
         memcpy(value->address.bytes, values.ip4[row], sizeof values.ip4[row]);
@@ -388,7 +391,7 @@ bool machbase_encode(const struct column *column, union column_values values, si
     case COLUMN_TEXT:
     case COLUMN_BYTES:
     case COLUMN_JSON:
-        /* what would be cut is not sent; a column's size is one of bytes */
+        /* a value that would be truncated is not sent; a column's size is in bytes */
         value->variable.length = values.text[row].length;
         value->variable.data = values.text[row].bytes;
         return value->variable.length <= column->size &&
@@ -399,7 +402,8 @@ bool machbase_encode(const struct column *column, union column_values values, si
     }
 }
 
-/* The library splits its text at these, quotes or not. */
+/* Checks a value for the characters at which the library splits its connection string, quoted or
+ * not. */
 static bool is_plain(const char *value)
 {
     return value[0] != '\0' && strpbrk(value, ";= \t\r\n") == NULL;
@@ -414,7 +418,7 @@ enum status machbase_place_read(struct machbase_place *place, const struct targe
         number > 0 && number <= UINT16_MAX ? (uint16_t)number : adapter_machbase.default_port;
     const char *query = target->query;
     struct url_parameter parameter;
-    bool is_good = true;
+    bool is_valid = true;
     *place = (struct machbase_place){
         .host = target->host != NULL ? target->host : "127.0.0.1",
         .port = target->port != 0 ? target->port : default_port,
@@ -422,19 +426,19 @@ enum status machbase_place_read(struct machbase_place *place, const struct targe
         .password = target->password != NULL ? target->password : "MANAGER",
     };
     if (target->schema != NULL || target->database != NULL) {
-        return refuse(error, "machbase has one database, and takes neither its name nor a schema: "
+        return refuse(error, "Machbase has a single database, without a name or schemas: "
                              "write machbase://user@host:port");
     }
     if (place->host[0] == '/') {
-        return refuse(error, "machbase is reached by TCP: give a host and a port");
+        return refuse(error, "Machbase uses TCP only: give a host and a port");
     }
     if (target->host == NULL && target->url != NULL && strchr(target->url, ',') != NULL &&
         strchr(target->url, '?') == NULL) {
-        return refuse(error, "machbase takes one host, and others as "
+        return refuse(error, "give Machbase one host, and further servers as "
                              "?alternative_servers=HOST:PORT,HOST:PORT");
     }
-    while (url_query_next(&query, &parameter, &is_good)) {
-        if (!is_good) {
+    while (url_query_next(&query, &parameter, &is_valid)) {
+        if (!is_valid) {
             return refuse(error, "a URL parameter is too long or badly encoded");
         }
         if (strcmp(parameter.key, "alternative_servers") == 0) {
@@ -444,25 +448,25 @@ enum status machbase_place_read(struct machbase_place *place, const struct targe
             place->has_delay = parameter.value[0] == '0';
         } else {
             error_set(error, ERROR_USAGE, 0, NULL,
-                      "machbase has no URL parameter %.60s=%.60s: there are "
-                      "alternative_servers=HOST:PORT,HOST:PORT and nodelay=0|1",
+                      "unknown URL parameter %.60s=%.60s; use "
+                      "alternative_servers=HOST:PORT,HOST:PORT or nodelay=0|1",
                       parameter.key, parameter.value);
             return STATUS_FATAL;
         }
     }
     if (!is_plain(place->user) || !is_plain(place->password)) {
-        return refuse(error, "Machbase's client library takes no user and no password that is "
-                             "empty or has a blank, ';' or '=' in it");
+        return refuse(error, "user and password for Machbase must not be empty or contain a blank, "
+                             "';' or '='");
     }
     if (place->alternatives[0] != '\0' && !is_plain(place->alternatives)) {
-        return refuse(error, "alternative_servers has to be HOST:PORT,HOST:PORT");
+        return refuse(error, "alternative_servers must be HOST:PORT,HOST:PORT");
     }
     return STATUS_OK;
 }
 
-/* Every key is given, because of some the library has other defaults with other versions; DSN,
- * which it takes for a host in its manual, it passes over. COMPRESS stays off: rows that it
- * compresses cannot be read. */
+/* Writes every key, because some defaults differ between the library's versions. The library
+ * ignores DSN, although its manual documents it as the host. COMPRESS stays off: rows that the
+ * library compresses cannot be read. */
 void machbase_string_build(struct buffer *text, const struct machbase_place *place,
                            const char *address, unsigned timeout_s)
 {
@@ -484,7 +488,7 @@ struct record {
     char message[512];
 };
 
-/* The library gives the same record again and again, so it is asked once. */
+/* Reads the error record once, as the library returns the same record repeatedly. */
 static void read_record(struct adapter_conn *conn, handle statement, struct record *record)
 {
     *record = (struct record){.code = 0};
@@ -504,8 +508,8 @@ static enum status report(struct error *error, enum status status, enum error_ki
     return status;
 }
 
-/* What a call came to; `statement` NULL: one on the connection. A statement after which nothing is
- * heard of the server gets many different records. */
+/* Returns the status of a call and records its error; `statement` NULL: a call on the connection.
+ * After the server has become silent, a statement may have many different records. */
 static enum status check(struct adapter_conn *conn, handle statement, short result,
                          struct error *error)
 {
@@ -525,12 +529,12 @@ static enum status check(struct adapter_conn *conn, handle statement, short resu
                : report(error, STATUS_REJECTED, ERROR_SERVER, &record);
 }
 
-/* The library's own time limit covers but the first packet of TCP: a server that is silent after it
- * is waited for without an end. */
-static enum status connect_by(void *context, struct error *error)
+/* Calls SQLDriverConnect. The library's own time limit covers only the first TCP packet: afterwards
+ * it waits forever for a silent server. */
+static enum status driver_connect(void *context, struct error *error)
 {
-    static const char *const words_for_full[] = {"too many", "exceed", "maximum number of sessions",
-                                                 "session limit", "max_session"};
+    static const char *const full_messages[] = {"too many", "exceed", "maximum number of sessions",
+                                                "session limit", "max_session"};
     struct adapter_conn *const conn = context;
     struct record record;
     conn->is_connected = succeeded(conn->call->SQLDriverConnect(
@@ -545,15 +549,15 @@ static enum status connect_by(void *context, struct error *error)
     if (strcmp(record.state, "01S00") == 0) {
         return report(error, STATUS_FATAL, ERROR_USAGE, &record);
     }
-    for (size_t i = 0; i < COUNT_OF(words_for_full); i++) {
-        if (strcasestr(record.message, words_for_full[i]) != NULL) {
+    for (size_t i = 0; i < COUNT_OF(full_messages); i++) {
+        if (strcasestr(record.message, full_messages[i]) != NULL) {
             report(error, STATUS_LOST, ERROR_LIMIT, &record);
             error->limit = limit_name;
             return STATUS_LOST;
         }
     }
     if (record.state[0] == '\0' && record.code != 0) {
-        return report(error, STATUS_LOST, ERROR_SERVER, &record); /* the server's own words */
+        return report(error, STATUS_LOST, ERROR_SERVER, &record); /* the server's own message */
     }
     error_set(error, strncmp(record.state, "08S", 3) == 0 ? ERROR_CONNECTION : ERROR_UNREACHABLE,
               record.code, record.state, "%.100s:%u: %s", conn->host, (unsigned)conn->port,
@@ -574,7 +578,7 @@ static enum status connect_to(struct adapter_conn *conn, const struct target *ta
     if (status != STATUS_OK) {
         return status;
     }
-    /* the library takes IPv4 only, and resolves names by a function that threads must not share */
+    /* the library supports only IPv4, and resolves names with a function that is not thread-safe */
     const int code = getaddrinfo(place.host, NULL, &wanted, &found);
     if (code != 0) {
         error_set(error, ERROR_UNREACHABLE, 0, NULL, "host '%.100s' does not resolve to IPv4: %s",
@@ -595,7 +599,7 @@ static enum status connect_to(struct adapter_conn *conn, const struct target *ta
     conn->text = buffer_text(&text);
     status = buffer_failed(&text)
                  ? dialect_memory_error(error)
-                 : client_socket_connect(&conn->socket, target, connect_by, conn, error);
+                 : client_socket_connect(&conn->socket, target, driver_connect, conn, error);
     buffer_fini(&text);
     conn->has_no_delay = !place.has_delay && client_socket_set_no_delay(&conn->socket);
     return status;
@@ -607,11 +611,12 @@ static void close_connection(struct adapter_conn *conn)
         return;
     }
     if (conn->append.statement != NULL) {
-        /* rows that are still on this side stay there */
+        /* rows that were not sent yet are dropped */
         client_socket_shut(&conn->socket, SHUT_RDWR);
         conn->call->SQLFreeStmt(conn->append.statement, DROP);
     }
-    client_socket_shut(&conn->socket, SHUT_RD); /* the library waits for an answer to good-bye */
+    /* the library waits for an answer to its farewell */
+    client_socket_shut(&conn->socket, SHUT_RD);
     if (conn->is_connected) {
         conn->call->SQLDisconnect(conn->connection);
     }
@@ -621,7 +626,7 @@ static void close_connection(struct adapter_conn *conn)
     if (conn->environment != NULL) {
         conn->call->SQLFreeEnv(conn->environment);
     }
-    free(conn->slots);
+    free(conn->row_values);
     free(conn->columns);
     free(conn);
 }
@@ -669,11 +674,11 @@ static void inspect(const struct adapter *adapter, struct adapter_conn *conn,
                                 : "its socket has no TCP_NODELAY: packets may wait for 40 ms");
 }
 
-/* One column of the current row of a result. */
+/* One column of a result's current row. */
 struct bound {
     char *text;         /* owned */
-    unsigned long size; /* of text: room for the longest value that is read, for one byte that
-                           shows a longer one, and for a NUL */
+    unsigned long size; /* of text: the longest value that is read, one byte that reveals a longer
+                           value, and a NUL */
     long length;        /* or NULL_DATA */
 };
 
@@ -702,7 +707,7 @@ static bool write_value(struct buffer *text, const struct column *column,
         buffer_add_format(text, "%.*g", DBL_DECIMAL_DIG, values.float64[0]);
         return true;
     case COLUMN_TIMESTAMP:
-        /* as text it would be read in the time zone of the library */
+        /* text would be read in the library's time zone */
         buffer_add_format(text, "FROM_TIMESTAMP(%" PRId64 ")", values.int64[0]);
         return true;
     case COLUMN_TEXT:
@@ -768,7 +773,8 @@ static enum status make_statement(struct adapter_conn *conn, handle *statement, 
     return check(conn, NULL, result, error);
 }
 
-/* With room for all that the column can have, but for text and clob, which can be larger. */
+/* Binds a column, with room for every possible value except of text and clob columns, which can be
+ * larger. */
 static enum status bind_column(struct adapter_conn *conn, handle statement, size_t number,
                                struct bound *bound, struct error *error)
 {
@@ -789,18 +795,19 @@ static enum status bind_column(struct adapter_conn *conn, handle statement, size
     return check(conn, statement, result, error);
 }
 
-/* The cells of the row that was fetched. REJECTED: one of them is too long; the library cuts what
- * has no room, mostly without a word. */
+/* Fills the cells from the fetched row. REJECTED: a value is too long; the library truncates values
+ * that do not fit, mostly without reporting it. */
 static enum status take_cells(const struct bound *bound, size_t columns, struct cell *cells,
                               struct error *error)
 {
     for (size_t i = 0; i < columns; i++) {
         const size_t length = strnlen(bound[i].text, bound[i].size);
         if (length + 1 >= bound[i].size) {
-            error_set(error, ERROR_UNSUPPORTED, 0, NULL,
-                      "column %zu of the result has a value longer than %zu bytes, which append "
-                      "does not read of Machbase: select a part of it",
-                      i + 1, length - 1);
+            error_set(
+                error, ERROR_UNSUPPORTED, 0, NULL,
+                "column %zu of the result has a value longer than %zu bytes, the most that append "
+                "reads from Machbase: select a part of it",
+                i + 1, length - 1);
             return STATUS_REJECTED;
         }
         cells[i] = (struct cell){.type = COLUMN_TEXT,
@@ -810,7 +817,7 @@ static enum status take_cells(const struct bound *bound, size_t columns, struct 
     return STATUS_OK;
 }
 
-/* Runs one statement; `answer` NULL: one that returns nothing. */
+/* Runs one statement; `answer` NULL: the statement returns no rows. */
 static enum status run_one(struct adapter_conn *conn, const char *sql, struct answer *answer,
                            struct error *error)
 {
@@ -869,7 +876,8 @@ static enum status run_one(struct adapter_conn *conn, const char *sql, struct an
     return status;
 }
 
-/* Behind a word at the beginning of a text; NULL: it begins with another one. */
+/* Returns the text after its first word and the blanks, if the first word is `word`; otherwise
+ * NULL. */
 static const char *skip_word(const char *text, const char *word)
 {
     static const char blanks[] = " \t\r\n";
@@ -891,7 +899,7 @@ static enum status run_script(struct adapter_conn *conn, const char *sql, struct
         const char *one = buffer_text(&script.statement);
         const char *const table =
             skip_word(skip_word(skip_word(skip_word(one, "drop"), "table"), "if"), "exists");
-        if (table != NULL) { /* which Machbase has not */
+        if (table != NULL) { /* Machbase does not support IF EXISTS */
             buffer_clear(&drop);
             buffer_add_format(&drop, "drop table %s", table);
             one = buffer_text(&drop);
@@ -914,8 +922,8 @@ static enum status execute(struct adapter_conn *conn, const char *sql, struct er
     return run_script(conn, sql, NULL, error);
 }
 
-/* Values are written into the text: what the library sends of bound ones could not be looked at
- * without a server. */
+/* Writes the values into the text: how the library sends bound values could not be tested without a
+ * server. */
 static enum status run(struct adapter_conn *conn, const struct statement *statement,
                        const struct batch *parameters, struct answer *answer, struct error *error)
 {
@@ -927,7 +935,8 @@ static enum status run(struct adapter_conn *conn, const struct statement *statem
     enum status status = STATUS_OK;
     if (!machbase_write_values(&sql, statement->sql, parameters)) {
         error_set(error, ERROR_UNSUPPORTED, 0, NULL,
-                  "not as many values as ?, or one of bytes, which Machbase's SQL cannot write: "
+                  "the numbers of ? and values differ, or a value is bytes, which Machbase's SQL "
+                  "cannot write: "
                   "\"%.100s\"",
                   statement->sql);
         status = STATUS_FATAL;
@@ -939,8 +948,8 @@ static enum status run(struct adapter_conn *conn, const struct statement *statem
     return status;
 }
 
-/* The first failure is kept, and how many came with another code. */
-static void note_failure(struct append *append, bool is_first, int code)
+/* Counts the failures with another code than the first failure, which is kept. */
+static void count_failure(struct append *append, bool is_first, int code)
 {
     append->other_codes += !is_first && code != append->failure.native_code ? 1 : 0;
 }
@@ -956,14 +965,14 @@ static void on_error(handle statement, int code, void *message, long length, voi
 {
     const int bytes = shown_length(row, row_length, 60);
     const int words = shown_length(message, length, 150);
-    if (watched == NULL || watched->statement != statement) {
+    if (callback_append == NULL || callback_append->statement != statement) {
         return;
     }
     const bool is_first = error_set(
-        &watched->failure, ERROR_DATA, code, NULL, "%.*s%s%.*s", words > 0 ? words : INT_MAX,
-        words > 0 ? (const char *)message : "refused without a reason", bytes > 0 ? "; row: " : "",
-        bytes, row != NULL ? (const char *)row : "");
-    note_failure(watched, is_first, code);
+        &callback_append->failure, ERROR_DATA, code, NULL, "%.*s%s%.*s",
+        words > 0 ? words : INT_MAX, words > 0 ? (const char *)message : "refused without a reason",
+        bytes > 0 ? "; row: " : "", bytes, row != NULL ? (const char *)row : "");
+    count_failure(callback_append, is_first, code);
 }
 
 static enum status begin_append(struct adapter_conn *conn, const char *table_name,
@@ -976,7 +985,7 @@ static enum status begin_append(struct adapter_conn *conn, const char *table_nam
     status = check(conn, *statement, conn->call->SQLAppendOpen(*statement, table_name, CHECK_EVERY),
                    error);
     if (status == STATUS_OK) {
-        conn->call->SQLAppendSetErrorCallback(*statement, on_error); /* opening forgets it */
+        conn->call->SQLAppendSetErrorCallback(*statement, on_error); /* opening resets it */
         return STATUS_OK;
     }
     conn->call->SQLFreeStmt(*statement, DROP);
@@ -984,8 +993,8 @@ static enum status begin_append(struct adapter_conn *conn, const char *table_nam
     return status;
 }
 
-/* The table as an append has it, without the first column: the time of arrival, which the server or
- * the library fills. */
+/* Reads the table's columns from an append, except the first column, the arrival time, which the
+ * server or the library fills. */
 static enum status read_table(struct adapter_conn *conn, handle statement, const char *name,
                               struct table *table, struct error *error)
 {
@@ -995,7 +1004,7 @@ static enum status read_table(struct adapter_conn *conn, handle statement, const
         status = check(conn, statement, conn->call->SQLNumResultCols(statement, &count), error);
     }
     for (int i = 2; status == STATUS_OK && i <= count; i++) {
-        struct column column = {.is_nullable = true}; /* the library does not say */
+        struct column column = {.is_nullable = true}; /* the library does not report it */
         short type = 0;
         unsigned long size = 0;
         status = check(conn, statement,
@@ -1015,8 +1024,8 @@ static enum status read_table(struct adapter_conn *conn, handle statement, const
     return status;
 }
 
-/* Which column goes where: a row has as many places as the server says now, and a column that was
- * added since the table was described is NULL. */
+/* Maps the columns to the places of a row: a row has as many places as the server has columns now,
+ * and a column added since the table was described is NULL. */
 static enum status map_columns(struct adapter_conn *conn, const struct table *table,
                                struct error *error)
 {
@@ -1026,22 +1035,23 @@ static enum status map_columns(struct adapter_conn *conn, const struct table *ta
     if (status != STATUS_OK) {
         return status;
     }
-    if (conn->slots == NULL || now.column_count != conn->slot_count) {
-        free(conn->slots);
+    if (conn->row_values == NULL || now.column_count != conn->row_value_count) {
+        free(conn->row_values);
         free(conn->columns);
-        conn->slots = calloc(now.column_count + 1, sizeof *conn->slots);
+        conn->row_values = calloc(now.column_count + 1, sizeof *conn->row_values);
         conn->columns = calloc(now.column_count + 1, sizeof *conn->columns);
-        conn->slot_count = now.column_count;
+        conn->row_value_count = now.column_count;
     }
-    if (conn->slots == NULL || conn->columns == NULL) {
-        conn->slot_count = 0;
+    if (conn->row_values == NULL || conn->columns == NULL) {
+        conn->row_value_count = 0;
         status = dialect_memory_error(error);
     }
-    for (size_t i = 0; i < conn->slot_count; i++) {
+    for (size_t i = 0; i < conn->row_value_count; i++) {
         conn->columns[i] = (uint16_t)table->column_count;
-        machbase_encode_null(&now.columns[i], &conn->slots[i]);
+        machbase_encode_null(&now.columns[i], &conn->row_values[i]);
         for (size_t tried = 0; tried < table->column_count; tried++) {
-            const size_t place = (i + tried) % table->column_count; /* most often it is the same */
+            /* most often at the same place */
+            const size_t place = (i + tried) % table->column_count;
             if (strcasecmp(table->columns[place].name, now.columns[i].name) == 0) {
                 conn->columns[i] = (uint16_t)place;
                 found += table->columns[place].native_type == now.columns[i].native_type ? 1 : 0;
@@ -1051,7 +1061,7 @@ static enum status map_columns(struct adapter_conn *conn, const struct table *ta
     }
     if (status == STATUS_OK && (now.column_count == 0 || found < table->column_count)) {
         error_set(error, ERROR_NOT_FOUND, 0, NULL,
-                  "table '%.100s' is not what it was: a column is gone or has another type",
+                  "table '%.100s' has changed: a column was removed or has another type",
                   table->name);
         status = STATUS_FATAL;
     }
@@ -1059,19 +1069,18 @@ static enum status map_columns(struct adapter_conn *conn, const struct table *ta
     return status;
 }
 
-/* Ends the append without asking the server about it. */
-static void abandon(struct adapter_conn *conn)
+/* Ends the append without contacting the server. */
+static void drop_append(struct adapter_conn *conn)
 {
     conn->call->SQLFreeStmt(conn->append.statement, DROP);
     conn->append.statement = NULL;
 }
 
-/* The server may wait for rows or for the end of the append; nothing can follow on this connection.
- */
-static enum status lose(struct adapter_conn *conn)
+/* Gives the connection up: the server may wait for rows or for the end of the append. */
+static enum status lose_connection(struct adapter_conn *conn)
 {
     client_socket_shut(&conn->socket, SHUT_RDWR);
-    abandon(conn);
+    drop_append(conn);
     return STATUS_LOST;
 }
 
@@ -1086,20 +1095,20 @@ static enum status append_open(struct adapter_conn *conn, const struct table *ta
     }
     status = map_columns(conn, table, error);
     if (status == STATUS_LOST) {
-        return lose(conn);
+        return lose_connection(conn);
     }
     if (status != STATUS_OK) {
         conn->call->SQLAppendClose(append->statement, &(long){0}, &(long){0});
-        abandon(conn);
+        drop_append(conn);
     }
     return status;
 }
 
-/* Sets every place of the row. False: it has a value that cannot be sent as it is. */
+/* Sets every value of the row. False: a value cannot be sent unchanged. */
 static bool encode_row(struct adapter_conn *conn, const struct batch *batch, size_t row)
 {
     const struct table *table = batch->table;
-    for (size_t i = 0; i < conn->slot_count; i++) {
+    for (size_t i = 0; i < conn->row_value_count; i++) {
         const size_t place = conn->columns[i];
         if (place == table->column_count) {
             continue;
@@ -1107,14 +1116,14 @@ static bool encode_row(struct adapter_conn *conn, const struct batch *batch, siz
         const struct column *column = &table->columns[place];
         const struct column_data *data = &batch->columns[place];
         if (data->is_null != NULL && data->is_null[row] != 0) {
-            machbase_encode_null(column, &conn->slots[i]);
-        } else if (!machbase_encode(column, data->values, row, &conn->slots[i])) {
-            const bool is_first =
-                error_set(&conn->append.failure, ERROR_DATA, 0, NULL,
-                          "column %.60s %.60s cannot hold the value: it is too long, below 0, or a "
-                          "code of the client library; the row was not sent",
-                          column->name, column->type_name);
-            note_failure(&conn->append, is_first, 0);
+            machbase_encode_null(column, &conn->row_values[i]);
+        } else if (!machbase_encode(column, data->values, row, &conn->row_values[i])) {
+            const bool is_first = error_set(
+                &conn->append.failure, ERROR_DATA, 0, NULL,
+                "column %.60s %.60s cannot hold the value: it is too long, negative, or a "
+                "code of the client library; the row was not sent",
+                column->name, column->type_name);
+            count_failure(&conn->append, is_first, 0);
             return false;
         }
     }
@@ -1127,59 +1136,60 @@ static enum status append_rows(struct adapter_conn *conn, const struct batch *ba
     (void)kept;
     struct append *append = &conn->append;
     enum status status = STATUS_OK;
-    watched = append;
+    callback_append = append;
     for (size_t row = 0; status != STATUS_LOST && row < batch->row_count; row++) {
         append->rows++;
         if (!encode_row(conn, batch, row)) {
             continue;
         }
-        const short result = conn->call->SQLAppendDataV2(append->statement, conn->slots);
+        const short result = conn->call->SQLAppendDataV2(append->statement, conn->row_values);
         append->sent += succeeded(result) ? 1 : 0;
         if (result == DONE_WITH_INFO) {
-            error_set(error, ERROR_DATA, 0, "01004", "the client library cut a value of the row");
+            error_set(error, ERROR_DATA, 0, "01004",
+                      "the client library truncated a value of the row");
         } else if (result != DONE) {
             status = check(conn, append->statement, result, error);
         }
         if (result != DONE && status != STATUS_LOST) {
             const bool is_first = !error_is_set(&append->failure);
             append->failure = is_first ? *error : append->failure;
-            note_failure(append, is_first, error->native_code);
+            count_failure(append, is_first, error->native_code);
             error_clear(error);
         }
     }
-    watched = NULL;
-    return status == STATUS_LOST ? lose(conn) : STATUS_OK;
+    callback_append = NULL;
+    return status == STATUS_LOST ? lose_connection(conn) : STATUS_OK;
 }
 
 static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, struct error *error)
 {
     struct append *append = &conn->append;
     const struct error *first = &append->failure;
-    long successes = -1; /* left alone when there is no answer */
+    long successes = -1; /* unchanged when the server gives no answer */
     long failures = -1;
     *accepted = 0;
-    watched = append;
+    callback_append = append;
     const short result = conn->call->SQLAppendClose(append->statement, &successes, &failures);
-    watched = NULL;
+    callback_append = NULL;
     if (!succeeded(result) || successes < 0 || failures < 0) {
         struct error reason = {0};
         check(conn, append->statement, result, &reason);
         error_set(error, ERROR_CONNECTION, reason.native_code,
                   reason.sqlstate[0] != '\0' ? reason.sqlstate : "08S01",
-                  "no counts at the end of an append: %.150s",
+                  "the append ended without the server's row counts: %.150s",
                   reason.text[0] != '\0' ? reason.text : "the client library gives no reason");
-        return lose(conn);
+        return lose_connection(conn);
     }
     const uint64_t kept = (uint64_t)successes;
     *accepted = kept < append->sent ? kept : append->sent;
     if (kept + (uint64_t)failures != append->sent) {
         error_set(error, ERROR_SERVER, 0, NULL,
-                  "the server counted %ld rows kept and %ld refused of an append of %" PRIu64
-                  ": what became of the others is not known",
+                  "the server counted %ld kept and %ld refused rows in an append of %" PRIu64
+                  ": the other rows are in doubt",
                   successes, failures, append->sent);
-        return lose(conn);
+        return lose_connection(conn);
     }
-    abandon(conn);
+    drop_append(conn);
     if (error_is_set(first)) {
         char others[60] = "";
         if (append->other_codes > 0) {
@@ -1203,7 +1213,7 @@ static enum status describe(const struct adapter *adapter, struct adapter_conn *
                             const char *table_name, struct table *table, struct error *error)
 {
     (void)adapter;
-    /* names are not quoted, and one with other characters could be read as something else */
+    /* names are not quoted, and a name with other characters could be read as something else */
     static const char letters[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$.";
     const bool is_name = table_name[0] != '\0' && strspn(table_name, letters) == strlen(table_name);
@@ -1251,7 +1261,8 @@ static enum status server_limits(const struct adapter *adapter, struct adapter_c
         "select value from v$property where name = 'MAX_SESSION_COUNT'",
         "select count(*) from v$session where closed = 0",
     };
-    char facts[COUNT_OF(questions)][FACT_BYTES] = {""}; /* an answer that is none leaves "" */
+    /* stays "" when the server gives no answer */
+    char facts[COUNT_OF(questions)][FACT_BYTES] = {""};
     int64_t most = 0;
     int64_t now = 0;
     memset(limits, 0, sizeof *limits);
@@ -1292,9 +1303,10 @@ const struct adapter adapter_machbase = {
     .summary = "Machbase: append (vendor's library)",
     .flags = ADAPTER_ONE_DATABASE | ADAPTER_LOADS | ADAPTER_WATCHED,
     .default_port = 5656,
-    .identifier_quote = '\0', /* quoted, a name keeps its case, and tables have upper-case names */
+    /* a quoted name would keep its case, but tables have upper-case names */
+    .identifier_quote = '\0',
     .stack_bytes = (size_t)256 * 1024,
-    .files_per_session = 2, /* a socket, and while the library waits at it, its epoll instance */
+    .files_per_session = 2, /* a socket, and the library's epoll instance while it waits */
     .start = start,
     .stop = stop,
     .client_version = client_version,

@@ -1,4 +1,4 @@
-/* Machbase through its client library: the append protocol, and queries by prepared statements. */
+/* Machbase through its client library: the append protocol, and queries. */
 #ifndef ADAPTERS_MACHBASE_H
 #define ADAPTERS_MACHBASE_H
 
@@ -13,28 +13,29 @@
 
 extern const struct adapter adapter_machbase;
 
-/* Whether these bytes are Machbase's answer to its clients' first word. */
+/* Checks whether these bytes are Machbase's answer to a client's greeting. */
 enum probe_answer machbase_judge(const unsigned char *bytes, size_t length);
 
-/* A target as this adapter takes it. Texts are borrowed from the target, or in `alternatives`. */
+/* The target in this adapter's form. Strings are borrowed from the target, or in `alternatives`. */
 struct machbase_place {
     const char *host;
     uint16_t port;
     const char *user;
     const char *password;
-    bool has_delay;          /* ?nodelay=0: small packets may wait for the ones before them */
+    bool has_delay;          /* ?nodelay=0: small packets may wait for earlier packets */
     char alternatives[1024]; /* host:port,host:port; "" = none */
 };
 
-/* Reads the target; FATAL: something of it that Machbase or its library cannot do. */
+/* Reads the target; FATAL: Machbase or its library does not support a part of it. */
 enum status machbase_place_read(struct machbase_place *place, const struct target *target,
                                 struct error *error);
 
-/* Writes the connection string; `address` is the host's IPv4 address in numbers. */
+/* Writes the connection string; `address` is the host's numeric IPv4 address. */
 void machbase_string_build(struct buffer *text, const struct machbase_place *place,
                            const char *address, unsigned timeout_s);
 
-/* Types of columns. Here and below: after the vendor's documented interface for 64-bit Linux. */
+/* Column types. This and the following follow the vendor's documented interface for 64-bit
+ * Linux. */
 enum machbase_type {
     MACHBASE_INT32 = 4,
     MACHBASE_INT16 = 5,
@@ -44,7 +45,7 @@ enum machbase_type {
     MACHBASE_VARCHAR = 12,
     MACHBASE_DATETIME = 93,
     MACHBASE_INT64 = -5,
-    MACHBASE_BINARY = -2, /* and clob, blob */
+    MACHBASE_BINARY = -2, /* also clob and blob */
     MACHBASE_TEXT = 2100,
     MACHBASE_JSON = 2101,
     MACHBASE_IP4 = 2104,
@@ -55,7 +56,7 @@ enum machbase_type {
 };
 
 struct machbase_address {
-    uint8_t length; /* 4, 6; 0 = NULL */
+    uint8_t length; /* 4 or 6; 0 = NULL */
     uint8_t bytes[16];
     char *text;
 };
@@ -66,14 +67,14 @@ struct machbase_variable {
 };
 
 struct machbase_time {
-    int64_t ns; /* since 1970 UTC; -1 = NULL; -2 to -4: it is in one of the others, or now */
+    int64_t ns; /* since 1970 UTC; -1 = NULL; -2 to -4: the time is in another member, or now */
     struct tm parts;
     char *text;
     char *format;
 };
 
-/* One column of a row to append. The library writes into it: all that it reads is set again for
- * every row. */
+/* One column of a row to append. The library writes to it: all members that the library reads are
+ * set again for every row. */
 union machbase_value {
     int16_t int16;
     uint16_t uint16;
@@ -88,23 +89,23 @@ union machbase_value {
     struct machbase_time time;
 };
 
-/* Sets the type, the size and the name of the type of a column; `type` as SQLDescribeCol has it. */
+/* Sets a column's type, size and type name; `type` is a type of SQLDescribeCol. */
 void machbase_set_type(struct column *column, int type, unsigned long size);
 
-/* Makes *value the NULL of the column's type. */
+/* Sets *value to the NULL of the column's type. */
 void machbase_encode_null(const struct column *column, union machbase_value *value);
 
-/* Makes *value the row's value; texts and bytes are borrowed. A value that is the type's own mark
- * for NULL is NULL, and so is an empty text. False: the library would store another one than this.
- */
+/* Sets *value to the row's value; texts and bytes stay borrowed. A value equal to the type's NULL
+ * marker is stored as NULL, as is an empty text. False: the library would store another value. */
 bool machbase_encode(const struct column *column, union column_values values, size_t row,
                      union machbase_value *value);
 
-/* Writes `sql` with the values of a row of one in place of its ?. False: there are not as many, or
- * one has a type that cannot be written. */
+/* Writes `sql`, replacing each ? by a value of a one-row batch. False: the numbers of ? and values
+ * differ, or a value's type cannot be written. */
 bool machbase_write_values(struct buffer *text, const char *sql, const struct batch *values);
 
-/* See connection_info. A log table has no key, and no number of its own. */
+/* Implements connection_info.declare_column. A log table has no key and does not number its
+ * rows. */
 bool machbase_declare_column(const struct column *column, bool is_numbered, char *text,
                              size_t size);
 

@@ -1,12 +1,13 @@
 /*
- * Any database through ODBC: one prepared INSERT, executed with arrays of parameters.
+ * Any database through ODBC: a prepared INSERT, executed with arrays of parameters.
  *
- * Every connection has an environment of its own: one for all would be a writable static, and
- * unixODBC loads a driver once whatever their number. Appends and transactions are made without
- * autocommit: what begins with the first statement is ended by end_work, so nothing of it is kept
- * unless all of it is. append_open costs nothing; the transaction begins with the first rows.
- * Autocommit is on for statements of a slot outside a transaction, which the server would otherwise
- * be asked to commit one by one. It is changed when it has to be: drivers tell the server.
+ * Every connection has its own environment: a shared environment would be a writable static, and
+ * unixODBC loads a driver only once anyway. Appends and transactions run without autocommit: the
+ * transaction that begins with the first statement is ended by end_work, so that either all of it
+ * is kept or nothing. append_open costs nothing; the transaction begins with the first rows.
+ * Autocommit is on for statements with a slot outside a transaction, which the server would
+ * otherwise have to be told to commit each time. Autocommit is changed only when needed, because
+ * drivers send the change to the server.
  */
 #include "adapters/odbc.h"
 
@@ -34,52 +35,52 @@ enum {
     ANSWER_BYTES = 32,
     COMPLETED_BYTES = 2048,
     ALIGNMENT = 16,
-    LONG_CHARACTERS = 4000, /* longer texts are of the LONG types, by custom of most databases */
+    LONG_CHARACTERS = 4000, /* longer texts have the LONG types in most databases */
     FRACTION_DIGITS = 6,
     SYNCHRONOUS_FULL = 2, /* SQLite's */
-    FOUND_ROWS = 2,       /* in MySQL's OPTION */
-    MYSQL_STALE = 2057,   /* a result has more or less columns than when it was prepared */
-    MYSQL_NUMBERS = 1000, /* where they begin: other drivers' are below */
+    FOUND_ROWS = 2,       /* a bit of MySQL's OPTION */
+    MYSQL_STALE = 2057,   /* a result has other columns than when it was prepared */
+    MYSQL_NUMBERS = 1000, /* lowest number; other drivers use smaller numbers */
 
-    /* Some servers take no more parameters in one statement (2,100), and each costs the driver
-     * memory as long as the statement lives. */
+    /* Some servers allow no more parameters in a statement (2,100), and each parameter costs the
+     * driver memory as long as the statement lives. */
     PARAMETERS_MAX = 2000,
 
     /* unixODBC's threading levels (DriverManager/__handles.c, thread_protect): 0 locks nothing, 1
-     * each statement, 2 each connection, 3 everything of every driver at that level. Without an
-     * entry it is 0 since version 2.3.10, and 3 before. */
+     * each statement, 2 each connection, 3 all drivers with this level. Without an entry the level
+     * is 0 since version 2.3.10, and 3 before. */
     THREADING_SERIAL = 3,
 };
 
 enum method {
-    METHOD_ARRAY,  /* one INSERT of one row, executed with an array of parameters */
-    METHOD_INSERT, /* one INSERT of many rows, each value a parameter */
-    METHOD_ROW,    /* one INSERT of one row, executed for each */
+    METHOD_ARRAY,  /* an INSERT of one row, executed with an array of parameters */
+    METHOD_INSERT, /* an INSERT of many rows, each value a parameter */
+    METHOD_ROW,    /* an INSERT of one row, executed for each row */
 };
 
 static const char *const methods[] = {"array", "insert", "row", NULL};
 
-/* What struct column.native_type holds. */
+/* The content of struct column.native_type. */
 enum {
-    DIGITS_MASK = 15, /* digits behind the second */
+    DIGITS_MASK = 15, /* fraction digits of a second */
 
     /* Dates and timestamps are sent as text: SQLite's driver would cut them to milliseconds, and
-     * MariaDB's (3.1) loses 40 bytes of memory for each in an array. */
+     * MariaDB's driver (3.1) leaks 40 bytes for each of them in an array. */
     TIMES_AS_TEXT = 16,
 
-    AS_BYTES = 32,  /* addresses and UUIDs are sent as their bytes, and not as text */
-    DESCRIBED = 64, /* else it is a column that a script declared, and nothing is known of it */
+    AS_BYTES = 32,  /* addresses and UUIDs are sent as bytes, not as text */
+    DESCRIBED = 64, /* otherwise a script declared the column, and nothing is known about it */
 };
 
 /* A statement that is kept prepared. */
 struct adapter_prepared {
-    SQLHSTMT handle;               /* NULL: none is */
-    struct adapter_prepared *next; /* among those that were dropped */
+    SQLHSTMT handle;               /* NULL: not prepared */
+    struct adapter_prepared *next; /* in the list of dropped statements */
 };
 
 struct insert {
     SQLHSTMT statement;        /* NULL: not prepared */
-    const struct table *table; /* for which it was prepared */
+    const struct table *table; /* the table it was prepared for */
     size_t rows;               /* in its VALUES */
 };
 
@@ -89,27 +90,27 @@ struct adapter_conn {
     bool is_append_open;
     bool is_in_transaction; /* between begin and its end */
     bool is_autocommit;
-    SQLULEN isolation;       /* in use, once it was changed; 0 = it was not */
-    SQLULEN first_isolation; /* before that */
+    SQLULEN isolation;       /* in use; 0 = never changed */
+    SQLULEN first_isolation; /* before the first change */
     atomic_bool is_interrupted;
     struct client_socket socket;
     enum method method;
-    const struct dialect *dialect; /* of the database, where it is known */
-    char database_name[32];        /* lower case, where it is not */
+    const struct dialect *dialect; /* of the database; NULL: unknown database */
+    char database_name[32];        /* lower case; used without a dialect */
     char driver[80];
     char user[64];
     char quote;
     uint16_t port;
     char *host;                       /* owned; may be NULL */
-    struct buffer note;               /* what there is to say about the connection */
-    const char *schema;               /* that the target names, or NULL; borrowed from it */
-    const struct table *append_to;    /* of the open append */
-    const struct server_facts *facts; /* the target's, or what describe learns; may be NULL */
+    struct buffer note;               /* for connection_info.note */
+    const char *schema;               /* of the target, or NULL; borrowed */
+    const struct table *append_table; /* table of the open append */
+    const struct server_facts *facts; /* the target's, or `learned`; may be NULL */
     struct server_facts *learned;     /* owned; may be NULL */
-    bool has_rows;                    /* the open append was handed some */
+    bool has_rows;                    /* rows were handed to the open append */
     uint64_t inserted_rows;           /* in the open append */
     struct insert inserts[PREPARED_MAX];
-    unsigned next_insert;             /* the one to be replaced */
+    unsigned next_insert;             /* index of the next insert to replace */
     struct adapter_prepared *dropped; /* owned */
 };
 
@@ -148,16 +149,16 @@ const char *odbc_string_fault(const char *text)
     struct url_pair pair;
     bool has_place = strchr(text, '=') == NULL;
     while (url_pair_next(&text, &pair)) {
-        /* without its end a value would swallow the password that is put behind it */
+        /* a value that is not closed would swallow the password added after it */
         if (!pair.is_closed) {
-            return "a { has no }";
+            return "a { is not closed by a }";
         }
         has_place = has_place || !url_pair_is(&pair, no_place);
     }
     return has_place ? NULL : "it names no DSN, Server or Database";
 }
 
-/* Braces only where nothing else will do: some drivers take them for a part of the value. */
+/* Adds braces only where necessary: some drivers take them as a part of the value. */
 static void add_pair(struct buffer *text, const char *key, const char *value)
 {
     const size_t length = strlen(value);
@@ -189,7 +190,7 @@ static void find_setting(const char *text, const char *const *keys, char *value,
     }
 }
 
-/* Whether one of these is a part of the driver's name or file. */
+/* Returns true when one of `names` is a part of the driver's name or file. */
 static bool is_driver(const char *text, const char *const *names)
 {
     char driver[256];
@@ -200,8 +201,8 @@ static bool is_driver(const char *text, const char *const *names)
     return *names != NULL;
 }
 
-/* MariaDB's and MySQL's drivers count the rows that an UPDATE changed, unless they are asked to
- * count those that it found, by a bit of an option. "": it is another driver. */
+/* MariaDB's and MySQL's drivers count the rows that an UPDATE changed; a bit of an option makes
+ * them count the rows that it matched. Writes the option's value; "": another driver. */
 static void write_option(const char *text, char *value, size_t size)
 {
     static const char *const names[] = {"mariadb", "maodbc", "mysql", "myodbc", NULL};
@@ -213,9 +214,10 @@ static void write_option(const char *text, char *value, size_t size)
     }
 }
 
-/* What follows 7.4 tells psqlODBC what to do after an error in a transaction. Its own choice is a
- * savepoint for each statement, and to go back to it: that costs, and keeps the locks of a deadlock
- * that the server has ended. 0: nothing, for the transaction is rolled back. */
+/* Returns the protocol option for psqlODBC, whose suffix says what happens after an error in a
+ * transaction. The driver's default is to roll back to a savepoint before each statement, which
+ * costs time and keeps the locks of a deadlock that the server has ended. Suffix 0: nothing,
+ * because append rolls the transaction back. */
 static const char *find_protocol(const char *text)
 {
     static const char *const names[] = {"postgres", "psqlodbc", NULL};
@@ -224,7 +226,8 @@ static const char *find_protocol(const char *text)
     return given[0] == '\0' && is_driver(text, names) ? "7.4-0" : NULL;
 }
 
-/* Of repeated keys some drivers take the first, others the last: the text's own are left out. */
+/* Some drivers use the first of repeated keys, others the last: keys that append sets are removed
+ * from the string. */
 void odbc_string_build(struct buffer *text, const struct target *target)
 {
     char option[32];
@@ -261,7 +264,7 @@ void odbc_string_build(struct buffer *text, const struct target *target)
     }
 }
 
-/* An attribute's number as ODBC passes it: in the bits of a pointer. */
+/* Passes an attribute's number as ODBC requires: in the bits of a pointer. */
 static SQLPOINTER number_argument(uintptr_t number)
 {
     const union {
@@ -271,7 +274,7 @@ static SQLPOINTER number_argument(uintptr_t number)
     return value.argument;
 }
 
-/* For arguments that ODBC declares writable and does not write to. */
+/* Casts arguments that ODBC declares writable but does not write to. */
 static void *borrow(const void *bytes)
 {
     const union {
@@ -281,15 +284,15 @@ static void *borrow(const void *bytes)
     return borrowed.argument;
 }
 
-/* All that SQLite's driver says when a file cannot be opened. */
+/* The only message of SQLite's driver when a file cannot be opened. */
 #define SQLITE_FAILURE "[SQLite]connect failed"
 
-/* Drivers put most of what happens while connecting under one SQLSTATE, and only the text tells. */
+/* Drivers report most connect failures under one SQLSTATE; only the message distinguishes them. */
 static const struct connect_meaning {
     enum status status;
     enum error_kind kind;
-    int number;           /* errno of what this machine lacks, by libpq's and Connector/C's words */
-    const char *words[6]; /* ended by NULL */
+    int number; /* errno of this machine's shortage, by libpq's and Connector/C's messages */
+    const char *words[6]; /* ends with NULL */
 } connect_meanings[] = {
     {STATUS_LOST, ERROR_SYSTEM, ENFILE, {"Too many open files in system"}},
     {STATUS_LOST, ERROR_SYSTEM, EMFILE, {"Too many open files", "TCP/IP socket (24)"}},
@@ -307,9 +310,9 @@ static const struct connect_meaning {
     {STATUS_FATAL, ERROR_NOT_FOUND, 0, {"database \"", SQLITE_FAILURE}},
 };
 
-/* SQLSTATEs of ODBC's own; those of the standard mean what they mean to PostgreSQL. */
+/* ODBC's own SQLSTATEs; the standard's SQLSTATEs have the same meaning as for PostgreSQL. */
 static const struct {
-    struct dialect_meaning meaning; /* of a call; nothing is REJECTED by a connect */
+    struct dialect_meaning meaning; /* of a call; a connect is never REJECTED */
     const char *states[4];          /* five characters, or the beginning of a class */
 } state_meanings[] = {
     {{STATUS_FATAL, ERROR_USAGE, NULL}, {"01S00", "IM0"}}, /* 01S00: invalid attribute */
@@ -321,7 +324,8 @@ static const struct {
     {{STATUS_FATAL, ERROR_MEMORY, NULL}, {"HY001"}},
 };
 
-/* What numbers of databases without a dialect mean beyond their SQLSTATEs. */
+/* The meaning of error numbers of databases without a dialect, where their SQLSTATEs are too
+ * general. */
 static const struct {
     const char *database;
     SQLINTEGER number;
@@ -338,17 +342,17 @@ static const struct {
     {"oracle", 8177, ERROR_SERIALIZATION},
 };
 
-/* What the records of one failed call say together. */
+/* The content of a failed call's diagnostic records. */
 struct diagnosis {
     char sqlstate[ERROR_SQLSTATE_BYTES];
     SQLINTEGER native;
     char text[SQL_MAX_MESSAGE_LENGTH + 1];
-    unsigned refused_rows; /* that have an error record of their own */
+    unsigned refused_rows; /* rows with their own error record */
 };
 
-/* Only the number of several rows is asked for: of a single one drivers may have none. The first
- * error counts; a warning (the driver manager gives the reason for IM003 as one) is taken
- * where there is nothing else. */
+/* Reads the diagnostic records. Row numbers are read only if there are several records, because for
+ * a single record some drivers do not set it. The first error counts; a warning counts only without
+ * an error (the driver manager reports the reason for IM003 as a warning). */
 static struct dialect_failure read_diagnosis(SQLSMALLINT type, SQLHANDLE handle,
                                              struct diagnosis *diagnosis)
 {
@@ -388,8 +392,8 @@ static struct dialect_failure read_diagnosis(SQLSMALLINT type, SQLHANDLE handle,
                                     .text = diagnosis->text};
 }
 
-/* Leaves the first line, without the names of driver and manager in front and without what was
- * being done behind it. */
+/* Returns the first line without the names of driver and manager before it and without the
+ * operation after it. */
 static const char *strip(char *text)
 {
     while (*text == '[' && strchr(text, ']') != NULL) {
@@ -403,10 +407,10 @@ static const char *strip(char *text)
     return length > 0 ? text : "the driver gives no reason";
 }
 
-/* What is left when a dialect does not say more. `database` is the name of one without a dialect,
- * in lower case. */
-static struct dialect_meaning explain_state(const struct dialect_failure *failure,
-                                            const char *database)
+/* Classifies a failure that no dialect classifies. `database` is the lower-case name of a database
+ * without a dialect, or "". */
+static struct dialect_meaning classify_state(const struct dialect_failure *failure,
+                                             const char *database)
 {
     struct dialect_meaning meaning = {STATUS_REJECTED, ERROR_SERVER, NULL};
     for (size_t i = 0; i < COUNT_OF(number_meanings); i++) {
@@ -427,7 +431,7 @@ static struct dialect_meaning explain_state(const struct dialect_failure *failur
     return meaning;
 }
 
-static bool holds_one(const char *text, const char *const *words)
+static bool contains_any(const char *text, const char *const *words)
 {
     while (*words != NULL && strstr(text, *words) == NULL) {
         words++;
@@ -442,20 +446,19 @@ static enum status connect_error(SQLHDBC connection, struct error *error)
     const struct dialect_failure failure = read_diagnosis(SQL_HANDLE_DBC, connection, &diagnosis);
     if (strcmp(failure.sqlstate, "IM002") == 0) {
         error_set(error, ERROR_USAGE, 0, failure.sqlstate,
-                  "no such data source and no driver given: odbcinst -q -s and odbcinst -q -d list "
-                  "what there is; or give Driver={NAME};Server=...");
+                  "no such data source, and no driver given: list them with odbcinst -q -s and "
+                  "odbcinst -q -d, or give Driver={NAME};Server=...");
         return STATUS_FATAL;
     }
     if (strncmp(failure.sqlstate, "IM00", 4) == 0 ||
         strstr(failure.text, "Can't open lib") != NULL) {
         error_set(error, ERROR_USAGE, 0, failure.sqlstate,
-                  "%.150s: odbcinst -q -d lists the drivers that are registered",
-                  strip(diagnosis.text));
+                  "%.150s: list the registered drivers with odbcinst -q -d", strip(diagnosis.text));
         return STATUS_FATAL;
     }
     const struct connect_meaning *words = connect_meanings;
     const struct connect_meaning *const end = words + COUNT_OF(connect_meanings);
-    while (words < end && !holds_one(failure.text, words->words)) {
+    while (words < end && !contains_any(failure.text, words->words)) {
         words++;
     }
     if (words < end && words->number != 0) {
@@ -463,7 +466,7 @@ static enum status connect_error(SQLHDBC connection, struct error *error)
                   (int)strcspn(failure.text, "\r\n"), failure.text);
         return STATUS_LOST;
     }
-    /* before a connection is open nobody knows whose number and words these are */
+    /* before a connection is open, the database that numbers and messages belong to is unknown */
     struct dialect_meaning meaning = {0};
     const bool is_mysql = failure.number >= MYSQL_NUMBERS;
     const struct dialect *const dialect = is_mysql ? &dialect_mysql : &dialect_postgresql;
@@ -471,7 +474,7 @@ static enum status connect_error(SQLHDBC connection, struct error *error)
     if (!is_explained || meaning.kind != ERROR_LIMIT) {
         meaning = words < end ? (struct dialect_meaning){words->status, words->kind, NULL}
                   : is_mysql && is_explained ? meaning
-                                             : explain_state(&failure, "");
+                                             : classify_state(&failure, "");
     }
     const char *const text =
         strstr(failure.text, SQLITE_FAILURE) != NULL
@@ -483,7 +486,7 @@ static enum status connect_error(SQLHDBC connection, struct error *error)
     return meaning.status == STATUS_REJECTED ? STATUS_LOST : meaning.status;
 }
 
-/* Records why a call on `statement`, or on the connection when it is NULL, failed. */
+/* Records why a call failed: a call on `statement` or, if it is NULL, on the connection. */
 static enum status call_error(struct adapter_conn *conn, SQLHSTMT statement, struct error *error)
 {
     struct diagnosis diagnosis;
@@ -497,9 +500,10 @@ static enum status call_error(struct adapter_conn *conn, SQLHSTMT statement, str
     struct dialect_meaning meaning = is_lost;
     if (!atomic_load(&conn->is_interrupted)) {
         if (conn->dialect == NULL || !conn->dialect->explain(&failure, &meaning)) {
-            meaning = explain_state(&failure, conn->database_name);
+            meaning = classify_state(&failure, conn->database_name);
         }
-        /* drivers report a broken connection under any SQLSTATE; this they answer by themselves */
+        /* drivers report a broken connection under any SQLSTATE; this attribute they answer
+         * locally */
         if (meaning.status != STATUS_LOST &&
             SQL_SUCCEEDED(
                 SQLGetConnectAttr(conn->connection, SQL_ATTR_CONNECTION_DEAD, &dead, 0, NULL)) &&
@@ -522,8 +526,8 @@ static enum status call_error(struct adapter_conn *conn, SQLHSTMT statement, str
     return meaning.status;
 }
 
-/* A column's values as ODBC reads them: an array, with an array of lengths beside it where there
- * are texts or NULLs. Numbers stay where the batch has them. */
+/* A column's values as ODBC reads them: an array and, for texts or NULLs, an array of lengths.
+ * Numbers stay in the batch. */
 struct parameter {
     const struct column *column;
     const struct column_data *data;
@@ -534,9 +538,9 @@ struct parameter {
         size_t width; /* from one value to the next */
     } as;
     SQLSMALLINT digits;
-    uint32_t native_type; /* as of a column that was described */
+    uint32_t native_type; /* as for a described column */
     bool is_copied;
-    bool has_lengths; /* else no row is NULL, and the type says the length */
+    bool has_lengths; /* otherwise no row is NULL, and the type implies the length */
     char *values;     /* of row 0 */
     SQLLEN *lengths;  /* of row 0 */
 };
@@ -544,11 +548,11 @@ struct parameter {
 struct parameters {
     size_t count;
     struct parameter *list; /* owned: only columns that are written */
-    char *memory;           /* owned: what had to be copied */
+    char *memory;           /* owned: copied values and lengths */
 };
 
-/* The SQL types that the values have, whatever the column's own: that conversion is the server's,
- * as it is for a program. Types that are not here are sent as text or bytes. */
+/* The SQL types of the values, whatever the column's own type: the server converts, as it does for
+ * other programs. Types that are not listed are sent as text or bytes. */
 static const struct form fixed_types[COLUMN_TYPE_COUNT] = {
     [COLUMN_BOOL] = {SQL_C_BIT, SQL_BIT, 1, 1},
     [COLUMN_INT16] = {SQL_C_SSHORT, SQL_SMALLINT, 5, sizeof(int16_t)},
@@ -571,9 +575,9 @@ static bool is_text(const struct column *column)
     return column_kinds[column->type].is == COLUMN_IS_TEXT;
 }
 
-/* `native_type` is that of the column, or what describe would have made of it. A column that was
- * declared has the size of its type, and no other from value to value: some drivers prepare again
- * for it. */
+/* Describes a parameter. `native_type` is the column's, or the one that describe would set. A
+ * declared column always has the size of its type, because some drivers prepare again when the size
+ * changes. */
 static struct parameter make_parameter(const struct column *column, const struct column_data *data,
                                        size_t rows, uint32_t native_type, bool is_declared)
 {
@@ -584,7 +588,8 @@ static struct parameter make_parameter(const struct column *column, const struct
         made.is_copied = is_time;
         made.digits =
             (SQLSMALLINT)(column->type == COLUMN_TIMESTAMP ? native_type & DIGITS_MASK : 0);
-        made.as.size += made.digits > 0 ? 1U + (SQLULEN)made.digits : 0; /* the point, and they */
+        /* the point and the digits */
+        made.as.size += made.digits > 0 ? 1U + (SQLULEN)made.digits : 0;
     } else if ((native_type & AS_BYTES) != 0) {
         const size_t width = column->type == COLUMN_IP4 ? 4 : 16;
         made.as = (struct form){SQL_C_BINARY, SQL_BINARY, width, width};
@@ -634,8 +639,8 @@ static void copy_value(struct parameter *parameter, size_t row)
             .hour = (SQLUSMALLINT)time.hour,
             .minute = (SQLUSMALLINT)time.minute,
             .second = (SQLUSMALLINT)time.second,
-            /* what lies behind the digits that the column keeps is cut off: drivers may refuse it,
-             * and servers may round it into the next second */
+            /* digits beyond the column's are cut off: drivers may refuse them, and servers may
+             * round them into the next second */
             .fraction = time.nanosecond - time.nanosecond % units[digits],
         };
         const SQL_DATE_STRUCT date = {.year = when.year, .month = when.month, .day = when.day};
@@ -664,7 +669,8 @@ static void parameters_fini(struct parameters *parameters)
     free(parameters->memory);
 }
 
-/* Of a column that was declared, what describe would have made of its type in this database. */
+/* Returns a column's native_type; for a declared column, the native_type that describe would set in
+ * this database. */
 static uint32_t native_type(const struct adapter_conn *conn, const struct column *column)
 {
     if ((column->native_type & DESCRIBED) != 0) {
@@ -679,8 +685,9 @@ static uint32_t native_type(const struct adapter_conn *conn, const struct column
     return digits | (has_texts ? TIMES_AS_TEXT : 0) | (has_bytes ? AS_BYTES : 0);
 }
 
-/* Lays out the columns of a batch, which they borrow; `is_declared`: they are those of a statement,
- * which is run again and again. Whatever the result: parameters_fini. */
+/* Lays out the columns of a batch, which stays borrowed; `is_declared`: the columns are the
+ * parameters of a statement that is run repeatedly. With any result the caller calls
+ * parameters_fini. */
 static enum status parameters_init(struct parameters *parameters, const struct adapter_conn *conn,
                                    const struct batch *batch, bool is_declared, struct error *error)
 {
@@ -723,7 +730,7 @@ static enum status parameters_init(struct parameters *parameters, const struct a
     return STATUS_OK;
 }
 
-/* Binds row `row` of every column to the parameters that begin with `first`, counted from 1. */
+/* Binds row `row` of every column to the parameters from `first` on, counted from 1. */
 static bool parameters_bind(const struct parameters *parameters, SQLHSTMT statement, size_t first,
                             size_t row)
 {
@@ -753,8 +760,8 @@ static enum status set_autocommit(struct adapter_conn *conn, bool is_on, struct 
     return STATUS_OK;
 }
 
-/* Ends what was begun: `status` OK commits, anything else rolls back. Returns what it comes to. A
- * transaction of the caller's is left to him. */
+/* Ends the work since the last commit: commits if `status` is OK, otherwise rolls back. Returns the
+ * resulting status. Does nothing within a transaction of the caller. */
 static enum status end_work(struct adapter_conn *conn, enum status status, struct error *error)
 {
     if (conn->is_in_transaction || conn->is_autocommit) {
@@ -779,7 +786,7 @@ static enum status end_work(struct adapter_conn *conn, enum status status, struc
     return status;
 }
 
-/* Reads a column of the current row as text, cut to `size`; false: it is NULL. */
+/* Reads a column of the current row as text, truncated to `size`; false: NULL. */
 static bool get_text(SQLHSTMT statement, unsigned column, char *text, size_t size)
 {
     SQLLEN length = SQL_NULL_DATA;
@@ -799,26 +806,26 @@ static int64_t get_number(SQLHSTMT statement, unsigned column)
     return SQL_SUCCEEDED(result) && length != SQL_NULL_DATA ? (int64_t)number : 0;
 }
 
-/* One row of a result; `statement` stands on it. False ends the reading. */
+/* Takes the current row of `statement`. False = stop. */
 typedef bool (*take_row)(SQLHSTMT statement, void *context);
 
-/* What the results of a statement were. */
+/* What the results of a statement contained. */
 struct results {
-    bool has_rows; /* one of them could have had some */
+    bool has_rows; /* a result had columns */
     uint64_t changed;
 };
 
-/* What a statement is executed with, and where its rows go. */
+/* A statement's parameters, and where its rows go. */
 struct call {
-    const char *sql;                /* NULL: it is prepared */
+    const char *sql;                /* NULL: the statement is prepared */
     const struct batch *parameters; /* of one row, or NULL */
     take_row take;                  /* may be NULL */
     void *context;
     struct results *results; /* may be NULL */
 };
 
-/* Takes every row of every result of a statement that was executed and came to `result`. No data:
- * no row was changed. */
+/* Takes every row of every result of an executed statement; `result` is the execution's.
+ * SQL_NO_DATA: no row was changed. */
 static enum status take_rows(struct adapter_conn *conn, SQLHSTMT statement, SQLRETURN result,
                              const struct call *call, struct error *error)
 {
@@ -883,7 +890,7 @@ static enum status call_statement(struct adapter_conn *conn, SQLHSTMT statement,
     return status;
 }
 
-/* Runs a statement that is not prepared. Nothing is ended. */
+/* Runs an unprepared statement, without ending the transaction. */
 static enum status run_call(struct adapter_conn *conn, const struct call *call, struct error *error)
 {
     SQLHSTMT statement;
@@ -895,13 +902,13 @@ static enum status run_call(struct adapter_conn *conn, const struct call *call, 
     return status;
 }
 
-/* Runs one statement without parameters. Nothing is ended. */
+/* Runs one statement without parameters, without ending the transaction. */
 static enum status run_one(struct adapter_conn *conn, const char *sql, struct error *error)
 {
     return run_call(conn, &(struct call){.sql = sql}, error);
 }
 
-/* Runs the statement that was written, and ends the buffer. */
+/* Runs the statement in the buffer and frees the buffer. */
 static enum status run_written(struct adapter_conn *conn, struct buffer *sql, struct error *error)
 {
     const enum status status =
@@ -916,9 +923,9 @@ static bool take_value(SQLHSTMT statement, void *context)
     return false;
 }
 
-/* Runs a query and reads the first column of its first row as text; "" = there is none. */
-static enum status run_ask(struct adapter_conn *conn, const char *sql, char text[ANSWER_BYTES],
-                           struct error *error)
+/* Runs a query and reads the first column of its first row as text; "" when it returns no row. */
+static enum status query_text(struct adapter_conn *conn, const char *sql, char text[ANSWER_BYTES],
+                              struct error *error)
 {
     text[0] = '\0';
     return run_call(conn, &(struct call){.sql = sql, .take = take_value, .context = text}, error);
@@ -928,15 +935,15 @@ enum {
     NUMBERS_MAX = 64
 };
 
-/* Where the rows of a statement go. */
+/* State of reading a statement's rows. */
 struct reading {
     struct answer *answer;
     struct results results;
     struct cell *cells; /* of one row; owned */
     struct buffer text; /* of its values */
     size_t columns;
-    uint64_t numbers; /* a bit for each of the first columns that is a whole number */
-    bool is_over;     /* nothing more is wanted */
+    uint64_t numbers; /* a bit for each of the first columns that is an integer */
+    bool is_done;     /* no more rows are wanted */
     bool has_no_memory;
 };
 
@@ -946,7 +953,7 @@ static void reading_fini(struct reading *reading)
     buffer_fini(&reading->text);
 }
 
-/* Adds a column of the current row as text, in as many parts as it takes; false: it is NULL. */
+/* Adds a column of the current row as text, in as many parts as needed; false: NULL. */
 static bool add_value(SQLHSTMT statement, unsigned column, struct buffer *text)
 {
     char part[VALUE_BYTES];
@@ -960,7 +967,7 @@ static bool add_value(SQLHSTMT statement, unsigned column, struct buffer *text)
             return has_part;
         }
         buffer_add(text, part, strnlen(part, sizeof part - 1));
-        /* what is left becomes less with every part, in a driver that gives parts */
+        /* in drivers that return parts, the remaining length shrinks with every part */
         const bool is_cut = result == SQL_SUCCESS_WITH_INFO &&
                             (length == SQL_NO_TOTAL ||
                              (length >= (SQLLEN)sizeof part && (!has_part || length < before)));
@@ -980,7 +987,8 @@ static bool is_whole_number(SQLHSTMT statement, unsigned column)
            type == SQL_BIGINT;
 }
 
-/* As text, because drivers make a number of anything; of whole numbers, as these. */
+/* Reads the row as text, because drivers convert anything to numbers; integer columns become
+ * integers. */
 static bool take_cells(SQLHSTMT statement, void *context)
 {
     struct reading *reading = context;
@@ -1021,12 +1029,12 @@ static bool take_cells(SQLHSTMT statement, void *context)
         }
         at += length;
     }
-    reading->is_over =
+    reading->is_done =
         reading->has_no_memory || !answer->take(answer->context, reading->cells, reading->columns);
-    return !reading->is_over;
+    return !reading->is_done;
 }
 
-/* Runs a statement that is not prepared, with a row for its parameters (or NULL). */
+/* Runs an unprepared statement; `parameters`, a batch of one row, may be NULL. */
 static enum status run_reading(struct adapter_conn *conn, const char *sql,
                                const struct batch *parameters, struct reading *reading,
                                struct error *error)
@@ -1035,7 +1043,7 @@ static enum status run_reading(struct adapter_conn *conn, const char *sql,
     return run_call(conn, &call, error);
 }
 
-/* Whether this is one statement, which a server can commit by itself. */
+/* Returns true for a single statement, which a server can commit by itself. */
 static bool is_single(const char *sql, unsigned lexis)
 {
     struct sql_script script = {.rest = sql, .lexis = lexis};
@@ -1045,9 +1053,9 @@ static bool is_single(const char *sql, unsigned lexis)
     return is_single;
 }
 
-/* Runs a script of the user's. Statements that begin or end a transaction are not sent: without
- * autocommit one begins by itself, and ODBC has a call that ends it; inside a transaction of the
- * caller's there are none. */
+/* Runs a user's script. Statements that begin or end a transaction are not sent: without autocommit
+ * a transaction begins by itself, and an ODBC call ends it. Within a transaction of the caller they
+ * are refused. */
 static enum status run_script(struct adapter_conn *conn, const char *sql, struct reading *reading,
                               struct error *error)
 {
@@ -1066,7 +1074,7 @@ static enum status run_script(struct adapter_conn *conn, const char *sql, struct
             status = run_reading(conn, buffer_text(&script.statement), NULL, reading, error);
         } else if (conn->is_in_transaction) {
             error_set(error, ERROR_USAGE, 0, NULL,
-                      "a statement cannot begin or end a transaction inside of one");
+                      "a statement cannot begin or end a transaction within a transaction");
             status = STATUS_FATAL;
         } else {
             is_begun = script.kind == SQL_SCRIPT_BEGIN;
@@ -1088,7 +1096,7 @@ static enum status odbc_execute(struct adapter_conn *conn, const char *sql, stru
     return run_script(conn, sql, &reading, error);
 }
 
-static void forget(struct adapter_prepared *prepared)
+static void free_handle(struct adapter_prepared *prepared)
 {
     if (prepared->handle != NULL) {
         SQLFreeHandle(SQL_HANDLE_STMT, prepared->handle);
@@ -1096,8 +1104,8 @@ static void forget(struct adapter_prepared *prepared)
     prepared->handle = NULL;
 }
 
-/* Binds values of the statement's types, for drivers that prepare by them. SQLite's looks at most
- * statements when they are executed: EXPLAIN executes nothing. */
+/* Binds dummy values of the statement's types, for drivers that prepare by them. SQLite's driver
+ * checks most statements only when they are executed: EXPLAIN checks without executing. */
 static enum status bind_types(struct adapter_conn *conn, SQLHSTMT handle, const char *sql,
                               const struct table *types, struct error *error)
 {
@@ -1138,7 +1146,7 @@ static enum status prepare_in(struct adapter_conn *conn, struct adapter_prepared
     const struct table none = {.column_count = 0};
     const struct table *types = statement->parameters != NULL ? statement->parameters : &none;
     SQLSMALLINT count = 0;
-    forget(prepared);
+    free_handle(prepared);
     enum status status = open_statement(conn, &prepared->handle, error);
     if (status != STATUS_OK) {
         return status;
@@ -1148,12 +1156,13 @@ static enum status prepare_in(struct adapter_conn *conn, struct adapter_prepared
         return call_error(conn, prepared->handle, error);
     }
     if ((size_t)count != types->column_count) {
-        error_set(error, ERROR_USAGE, 0, NULL, "%d parameters and the types of %zu: \"%.150s\"",
-                  (int)count, types->column_count, statement->sql);
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "the statement has %d parameters but %zu types: \"%.150s\"", (int)count,
+                  types->column_count, statement->sql);
         return STATUS_FATAL;
     }
     status = bind_types(conn, prepared->handle, statement->sql, types, error);
-    /* some drivers ask the server only when they must */
+    /* some drivers contact the server only when they must */
     if (status == STATUS_OK && !SQL_SUCCEEDED(SQLNumResultCols(prepared->handle, &count))) {
         status = call_error(conn, prepared->handle, error);
     }
@@ -1174,21 +1183,22 @@ static enum status odbc_prepare(struct adapter_conn *conn, const struct statemen
         status = prepare_in(conn, *prepared, statement, error);
     }
     if (status != STATUS_OK) {
-        forget(*prepared);
+        free_handle(*prepared);
     }
     return status;
 }
 
-/* Some drivers ask the server to forget a statement, and wait: odbc_close frees it, when no driver
- * waits any more. */
+/* Some drivers would wait for the server to deallocate the statement: odbc_close frees it, when no
+ * driver call waits any more. */
 static void odbc_drop(struct adapter_conn *conn, struct adapter_prepared *prepared)
 {
     prepared->next = conn->dropped;
     conn->dropped = prepared;
 }
 
-/* Whether the statement has to be prepared again, because its tables have changed. PostgreSQL did
- * nothing, and its transaction is lost; the others' drivers could not take the rows of a query. */
+/* Returns true when the statement must be prepared again because a table has changed. PostgreSQL
+ * then did nothing, but rolls the transaction back; the other databases' drivers could not return
+ * the rows of a query. */
 static bool is_stale(const struct adapter_conn *conn, const struct error *error)
 {
     return (conn->dialect == &dialect_postgresql && strcmp(error->sqlstate, "0A000") == 0 &&
@@ -1197,7 +1207,7 @@ static bool is_stale(const struct adapter_conn *conn, const struct error *error)
            (conn->dialect == &dialect_sqlite && strstr(error->text, "broken result set") != NULL);
 }
 
-/* The rows of an answer that was read, and ends the reading of it. */
+/* Sets answer->rows and frees the reading; returns the resulting status. */
 static enum status end_reading(struct reading *reading, enum status status, struct error *error)
 {
     struct answer *const answer = reading->answer;
@@ -1226,8 +1236,8 @@ static enum status odbc_run_prepared(struct adapter_conn *conn, struct adapter_p
     return end_reading(&reading, status, error);
 }
 
-/* Without a slot nothing is prepared: drivers prepare in a round trip of its own, and count(*)
- * costs nothing to parse. */
+/* Without a slot nothing is prepared: drivers need an extra round trip to prepare, and count(*) is
+ * cheap to parse. */
 static enum status odbc_run(struct adapter_conn *conn, const struct statement *statement,
                             const struct batch *parameters, struct answer *answer,
                             struct error *error)
@@ -1236,8 +1246,8 @@ static enum status odbc_run(struct adapter_conn *conn, const struct statement *s
     enum status status = STATUS_OK;
     answer->rows = 0;
     if (statement->reads_numbers && conn->dialect == &dialect_postgresql) {
-        /* most drivers hold a whole result on this side: PostgreSQL's is asked for a cursor's rows
-         * instead, some thousand at a time; a cursor ends with its transaction */
+        /* Most drivers hold a whole result in memory: from PostgreSQL the rows are fetched with a
+         * cursor, some thousand at a time; a cursor ends with its transaction. */
         struct buffer sql = {0};
         uint64_t before;
         if (!conn->is_in_transaction) {
@@ -1254,7 +1264,7 @@ static enum status odbc_run(struct adapter_conn *conn, const struct statement *s
                 status =
                     run_reading(conn, "fetch 10000 from append_numbers", NULL, &reading, error);
             }
-        } while (status == STATUS_OK && !reading.is_over && answer->rows > before);
+        } while (status == STATUS_OK && !reading.is_done && answer->rows > before);
         status = end_work(conn, status, error);
     } else if (statement->reads_numbers || statement->is_prepared || parameters != NULL) {
         status = run_reading(conn, statement->sql, parameters, &reading, error);
@@ -1265,7 +1275,7 @@ static enum status odbc_run(struct adapter_conn *conn, const struct statement *s
     return end_reading(&reading, status, error);
 }
 
-/* Sets the isolation that a transaction asks for, or the one that was before any did. */
+/* Sets a transaction's isolation; `name` NULL: the isolation before the first change. */
 static enum status set_isolation(struct adapter_conn *conn, const char *name, struct error *error)
 {
     static const struct {
@@ -1297,8 +1307,8 @@ static enum status set_isolation(struct adapter_conn *conn, const char *name, st
     return STATUS_OK;
 }
 
-/* SQLite's driver has no way to say that a transaction will write, and each is serializable there.
- */
+/* SQLite's driver cannot declare that a transaction will write, and every SQLite transaction is
+ * serializable. */
 static enum status odbc_begin(struct adapter_conn *conn, const struct transaction *transaction,
                               struct error *error)
 {
@@ -1314,7 +1324,7 @@ static enum status odbc_begin(struct adapter_conn *conn, const struct transactio
     return status;
 }
 
-/* SQLite ends a transaction by itself after some errors. */
+/* Rolls back, unless SQLite has already ended the transaction after an error. */
 static enum status roll_back_sqlite(struct adapter_conn *conn, struct error *error)
 {
     struct error failure = {0};
@@ -1348,12 +1358,12 @@ static enum status odbc_commit(struct adapter_conn *conn, struct error *error)
     }
     const enum status status = run_one(conn, "commit", error);
     if (status != STATUS_OK && status != STATUS_LOST) {
-        roll_back_sqlite(conn, error); /* which is set */
+        roll_back_sqlite(conn, error); /* `error` is already set */
     }
     return status;
 }
 
-/* Of a type whose name says nothing. */
+/* Types by ODBC's number, for type names that are unknown. */
 static const struct {
     enum column_type type;
     int numbers[7]; /* ends with 0 */
@@ -1378,37 +1388,37 @@ struct description {
     struct table *table;
     enum status status;
     struct error *error;
-    char schema[ROW_NAME_BYTES]; /* the first one that has the table; "" = there are none */
-    char index[ROW_NAME_BYTES];  /* that is being read */
-    size_t index_columns;        /* of it, so far */
+    char schema[ROW_NAME_BYTES]; /* the first schema that has the table; "" = no schemas */
+    char index[ROW_NAME_BYTES];  /* the current index */
+    size_t index_columns;        /* of the current index, so far */
     struct column *index_first;
 };
 
-/* Columns of SQLColumns: ODBC's numbers. Some drivers give the values of a row in this order only.
- */
+/* Reads a row of SQLColumns; the column numbers are ODBC's. Some drivers return the values only in
+ * this order. */
 static bool take_column(SQLHSTMT statement, void *context)
 {
     enum {
-        SIZE_MAX_KNOWN = 1 << 20 /* beyond it a length is the type's own, and no limit */
+        SIZE_MAX_KNOWN = 1 << 20 /* a larger length is the type's maximum, not a declared limit */
     };
     struct description *description = context;
     struct table *table = description->table;
     struct column column = {0};
     char schema[ROW_NAME_BYTES], name[ROW_NAME_BYTES], type[ROW_TYPE_NAME_BYTES], text[VALUE_BYTES];
-    unsigned long numbers[2] = {0, 0}; /* the type's name may carry them: decimal(10,2) */
+    unsigned long numbers[2] = {0, 0}; /* a type's name may contain them: decimal(10,2) */
     get_text(statement, 2, schema, sizeof schema);
     get_text(statement, 3, name, sizeof name);
     get_text(statement, 4, column.name, sizeof column.name);
     const int sql_type = (int)get_number(statement, 5);
     get_text(statement, 6, column.type_name, sizeof column.type_name);
-    int64_t size = get_number(statement, 7); /* characters, bytes or digits; 0: not known */
-    /* behind the point or the second; -1: not known */
+    int64_t size = get_number(statement, 7); /* characters, bytes or digits; 0: unknown */
+    /* after the point or the second; -1: unknown */
     int64_t digits = get_text(statement, 9, text, sizeof text) ? strtol(text, NULL, 10) : -1;
     column.is_nullable = get_number(statement, 11) != SQL_NO_NULLS;
     column.has_default =
         get_text(statement, 13, text, sizeof text) && strcasecmp(text, "null") != 0;
     if (strcasecmp(name, table->name) != 0) {
-        return true; /* the driver took a character of the name for a wildcard */
+        return true; /* the driver took a character of the name as a wildcard */
     }
     if (table->column_count == 0) {
         snprintf(description->schema, sizeof description->schema, "%s", schema);
@@ -1437,7 +1447,7 @@ static bool take_column(SQLHSTMT statement, void *context)
     return description->status == STATUS_OK;
 }
 
-/* An index of one column over all rows makes that column unique. */
+/* Marks a column as unique when an index on this column alone covers all rows. */
 static void end_index(struct description *description)
 {
     if (description->index_columns == 1 && description->index_first != NULL) {
@@ -1447,7 +1457,7 @@ static void end_index(struct description *description)
     description->index_first = NULL;
 }
 
-/* Columns of SQLStatistics. */
+/* Reads a row of SQLStatistics. */
 static bool take_index(SQLHSTMT statement, void *context)
 {
     struct description *description = context;
@@ -1462,7 +1472,7 @@ static bool take_index(SQLHSTMT statement, void *context)
         end_index(description);
         snprintf(description->index, sizeof description->index, "%s", index);
     }
-    /* with a condition it is over some rows only */
+    /* an index with a condition covers only some rows */
     const bool is_partial = get_text(statement, 13, text, sizeof text) && text[0] != '\0';
     description->index_first = NULL;
     for (size_t i = 0; i < table->column_count && !is_partial; i++) {
@@ -1474,7 +1484,7 @@ static bool take_index(SQLHSTMT statement, void *context)
     return true;
 }
 
-/* By ODBC's own functions, for a database that is not known. */
+/* Describes a table with ODBC's own functions, for an unknown database. */
 static enum status describe_by_catalogue(struct adapter_conn *conn, const char *table_name,
                                          struct table *table, struct error *error)
 {
@@ -1488,7 +1498,7 @@ static enum status describe_by_catalogue(struct adapter_conn *conn, const char *
     }
     status = open_statement(conn, &statement, error);
     if (status == STATUS_OK) {
-        /* the table's name as a search pattern that finds nothing else */
+        /* the table's name as a search pattern that matches nothing else */
         SQLCHAR *to = pattern;
         SQLGetInfo(conn->connection, SQL_SEARCH_PATTERN_ESCAPE, escape, sizeof escape, &length);
         for (const char *at = table->name; *at != '\0'; at++) {
@@ -1526,7 +1536,7 @@ static enum status describe_by_catalogue(struct adapter_conn *conn, const char *
     return status;
 }
 
-/* The INSERT is prepared on the server. */
+/* Returns the asker for the dialect; the server keeps the prepared INSERT. */
 static struct dialect_asker make_asker(const struct adapter *adapter, struct adapter_conn *conn)
 {
     return (struct dialect_asker){.adapter = adapter,
@@ -1555,7 +1565,7 @@ static enum status odbc_describe(const struct adapter *adapter, struct adapter_c
     for (size_t i = 0; status == STATUS_OK && i < table->column_count; i++) {
         struct column *column = &table->columns[i];
         char name[ROW_TYPE_NAME_BYTES];
-        /* MariaDB's times have no digits behind the second where the type's name says none */
+        /* MariaDB's times have no fraction digits if the type's name shows none */
         unsigned long digits[2] = {conn->dialect == &dialect_mysql ? 0 : FRACTION_DIGITS, 0};
         const bool is_time = column->type == COLUMN_TIME || column->type == COLUMN_TIMESTAMP;
         const bool is_bytes = (column->type == COLUMN_IP4 || column->type == COLUMN_IP6 ||
@@ -1580,7 +1590,7 @@ static void forget_inserts(struct adapter_conn *conn)
     }
 }
 
-/* The statement for so many rows of the table, prepared when there is none yet. */
+/* Returns the INSERT for `rows` rows of the table, prepared if necessary. */
 static enum status find_insert(struct adapter_conn *conn, const struct table *table, size_t rows,
                                SQLHSTMT *statement, struct error *error)
 {
@@ -1612,7 +1622,7 @@ static enum status find_insert(struct adapter_conn *conn, const struct table *ta
     return status;
 }
 
-/* Parameters are bound for one call and the memory behind them is freed after it, so a waiting
+/* Binds the parameters for this call only; their memory is freed after it, so that a waiting
  * session holds none. */
 static enum status insert_rows(struct adapter_conn *conn, SQLHSTMT statement,
                                const struct parameters *parameters, size_t first, size_t rows,
@@ -1641,7 +1651,7 @@ static enum status insert_rows(struct adapter_conn *conn, SQLHSTMT statement,
         processed = rows;
         is_counted = true;
     }
-    /* the row counts of every result that an array left; some drivers have none */
+    /* the row counts of all results of an array; some drivers return no counts */
     while (SQL_SUCCEEDED(result)) {
         SQLLEN count = -1;
         if (SQL_SUCCEEDED(SQLRowCount(statement, &count)) && count >= 0) {
@@ -1657,16 +1667,16 @@ static enum status insert_rows(struct adapter_conn *conn, SQLHSTMT statement,
     }
     if (status == STATUS_OK && is_array && rows > 1 && processed < rows) {
         error_set(error, ERROR_UNSUPPORTED, 0, NULL,
-                  "the driver took an array of rows and executed only some: --method row");
+                  "the driver executed only some rows of an array: use --method row");
         status = STATUS_FATAL;
     }
     conn->inserted_rows += status != STATUS_OK ? 0 : is_counted ? inserted : rows;
     return status;
 }
 
-/* Undoes the append, whose error is recorded. A statement that failed is not used again: what it
- * was prepared for may have changed. */
-static enum status give_up(struct adapter_conn *conn, enum status status, struct error *error)
+/* Rolls the append back; its error must already be recorded. Drops the prepared statements, because
+ * the table may have changed. */
+static enum status fail_append(struct adapter_conn *conn, enum status status, struct error *error)
 {
     conn->is_append_open = false;
     forget_inserts(conn);
@@ -1681,7 +1691,7 @@ static enum status odbc_append_open(struct adapter_conn *conn, const struct tabl
     if (status != STATUS_OK) {
         return status;
     }
-    conn->append_to = table;
+    conn->append_table = table;
     conn->inserted_rows = 0;
     conn->has_rows = false;
     conn->is_append_open = true;
@@ -1696,8 +1706,8 @@ static enum status odbc_append_rows(struct adapter_conn *conn, const struct batc
     enum status status = parameters_init(&parameters, conn, batch, false, error);
     const size_t columns = parameters.count;
     if (status == STATUS_OK && columns == 0) {
-        error_set(error, ERROR_UNSUPPORTED, 0, NULL, "no column of %.200s can be written",
-                  batch->table->name);
+        error_set(error, ERROR_UNSUPPORTED, 0, NULL,
+                  "table %.200s has no column that can be written", batch->table->name);
         status = STATUS_FATAL;
     }
     const bool is_list = conn->method == METHOD_INSERT && columns > 0 && columns < PARAMETERS_MAX;
@@ -1718,19 +1728,19 @@ static enum status odbc_append_rows(struct adapter_conn *conn, const struct batc
     const bool keeps = conn->facts != NULL && ask_keeps_failed_rows(conn->facts, batch->table);
     *kept = status != STATUS_OK && keeps ? conn->inserted_rows : 0;
     if (status == STATUS_REJECTED && keeps) {
-        /* Of the statement that failed the rows before the failing one stay; MariaDB reports its
+        /* The rows of the failed statement before the failed row stay; MariaDB reports that row's
          * number since version 10.7. */
         char failed[ANSWER_BYTES] = "";
         struct error ignored = {.kind = ERROR_NONE};
         if (conn->dialect == &dialect_mysql &&
             run_one(conn, "get diagnostics condition 1 @append_row = row_number", &ignored) ==
                 STATUS_OK) {
-            run_ask(conn, "select @append_row", failed, &ignored);
+            query_text(conn, "select @append_row", failed, &ignored);
         }
         const uint64_t row = strtoull(failed, NULL, 10);
         *kept += row > 0 ? row - 1 : 0;
     }
-    return status == STATUS_OK ? STATUS_OK : give_up(conn, status, error);
+    return status == STATUS_OK ? STATUS_OK : fail_append(conn, status, error);
 }
 
 static enum status odbc_append_close(struct adapter_conn *conn, uint64_t *accepted,
@@ -1740,10 +1750,10 @@ static enum status odbc_append_close(struct adapter_conn *conn, uint64_t *accept
     *accepted = 0;
     conn->is_append_open = false;
     if (!conn->has_rows) {
-        /* nothing was sent, and nobody would notice that the server is gone */
+        /* nothing was sent: without this query a lost server would go unnoticed */
         struct buffer sql = {0};
         buffer_add_text(&sql, "select 1 from ");
-        buffer_add_identifier(&sql, conn->append_to->name, conn->quote);
+        buffer_add_identifier(&sql, conn->append_table->name, conn->quote);
         buffer_add_text(&sql, " where 1 = 0");
         status = run_written(conn, &sql, error);
     }
@@ -1765,14 +1775,15 @@ static void get_info(struct adapter_conn *conn, SQLUSMALLINT which, char *text, 
     text[SQL_SUCCEEDED(result) ? size - 1 : 0] = '\0';
 }
 
-/* What stands before the next note. */
+/* Returns the text between the previous note and the next note. */
 static const char *separator(const struct adapter_conn *conn)
 {
     return conn->note.length > 0 ? "; " : "";
 }
 
-/* Dialect and address, by the completed connection string or the data source that it names. */
-static void learn_database(struct adapter_conn *conn, const char *text)
+/* Sets dialect and address, from the completed connection string or the data source that it
+ * names. */
+static void detect_database(struct adapter_conn *conn, const char *text)
 {
     static const struct {
         const char *dbms;
@@ -1806,17 +1817,19 @@ static void learn_database(struct adapter_conn *conn, const char *text)
     }
 }
 
-/* Some drivers refuse an array of parameters, some put 1 in its place. One that does neither and
- * has no answer to how it counts (SQLite's) loops over it by itself, and sends binaries with the
- * first one's length. Of the others some make a statement of each row, with a row count of its own
- * (a batch); else the server gets all rows with one statement, and counts them together. */
+/* Chooses how to append. Some drivers refuse an array of parameters, others replace its size by 1.
+ * A driver that accepts it but does not report how it counts rows (SQLite's) loops over the array
+ * itself, and sends all binaries with the first one's length. Of the other drivers, some run a
+ * statement for each row with its own row count (a batch); the rest send the server all rows with
+ * one statement, which are counted together. */
 static enum status choose_method(struct adapter_conn *conn, const struct target *target,
                                  struct error *error)
 {
     enum {
         PROBED_ROWS = 2
     };
-    const bool has_row_lists = conn->dialect != NULL; /* not every database's SQL has them */
+    /* not every database's SQL has multi-row VALUES */
+    const bool has_row_lists = conn->dialect != NULL;
     SQLHSTMT statement = NULL;
     SQLULEN rows = 0;
     SQLUINTEGER counts = 0;
@@ -1838,14 +1851,14 @@ static enum status choose_method(struct adapter_conn *conn, const struct target 
     }
     if (target->method != NULL && conn->method == METHOD_ARRAY && !has_arrays) {
         error_set(error, ERROR_UNSUPPORTED, 0, NULL,
-                  "driver %s has no parameter arrays: --method %s", conn->driver,
+                  "driver %s has no parameter arrays: use --method %s", conn->driver,
                   has_row_lists ? "insert" : "row");
         return STATUS_FATAL;
     }
     if (target->method == NULL && !has_whole) {
         conn->method = has_row_lists ? METHOD_INSERT : has_arrays ? METHOD_ARRAY : METHOD_ROW;
         buffer_add_format(&conn->note, "%s%s %s%s", separator(conn), conn->driver,
-                          has_arrays ? "makes a statement of each row of an array"
+                          has_arrays ? "runs a statement for each row of an array"
                                      : "has no parameter arrays",
                           conn->method == METHOD_INSERT ? ": multi-row INSERT instead"
                           : conn->method == METHOD_ROW  ? ": each row is a statement"
@@ -1854,7 +1867,7 @@ static enum status choose_method(struct adapter_conn *conn, const struct target 
     return STATUS_OK;
 }
 
-static bool says(const char *text, const char *key)
+static bool has_value(const char *text, const char *key)
 {
     const char *const keys[] = {key, NULL};
     char value[16];
@@ -1866,10 +1879,10 @@ static enum status set_up(struct adapter_conn *conn, const char *text, struct er
     enum status status = STATUS_OK;
     if (conn->schema != NULL && conn->dialect != &dialect_postgresql) {
         error_set(error, ERROR_UNSUPPORTED, 0, NULL,
-                  "ODBC takes a schema for PostgreSQL only: name the database instead");
+                  "ODBC supports schemas only for PostgreSQL: name the database instead");
         return STATUS_FATAL;
     }
-    /* times are sent without a zone and mean UTC */
+    /* times are sent without a zone, in UTC */
     if (conn->dialect == &dialect_mysql) {
         return odbc_execute(conn, "set time_zone = '+00:00'", error);
     }
@@ -1883,20 +1896,20 @@ static enum status set_up(struct adapter_conn *conn, const char *text, struct er
         return status == STATUS_OK ? odbc_execute(conn, "set time zone 'UTC'", error) : status;
     }
     if (conn->dialect == &dialect_sqlite) {
-        /* The driver's own default, synchronous NORMAL, does not sync the log at a commit. As the
-         * adapter for SQLite has it, unless the connection string wants it otherwise. */
-        const bool is_journal_given = says(text, "JournalMode");
+        /* The driver's default, synchronous NORMAL, does not sync the log at a commit. Uses the
+         * settings of the SQLite adapter, unless the connection string sets them. */
+        const bool is_journal_given = has_value(text, "JournalMode");
         char synchronous[ANSWER_BYTES] = "", journal[ANSWER_BYTES] = "";
-        if (!says(text, "SyncPragma")) {
+        if (!has_value(text, "SyncPragma")) {
             status = run_one(conn, "pragma synchronous = full", error);
         }
         if (status == STATUS_OK) {
-            status = run_ask(conn, "pragma synchronous", synchronous, error);
+            status = query_text(conn, "pragma synchronous", synchronous, error);
         }
         if (status == STATUS_OK) {
-            status = run_ask(conn,
-                             is_journal_given ? "pragma journal_mode" : "pragma journal_mode = wal",
-                             journal, error);
+            status = query_text(
+                conn, is_journal_given ? "pragma journal_mode" : "pragma journal_mode = wal",
+                journal, error);
         }
         if (status == STATUS_OK && strtol(synchronous, NULL, 10) < SYNCHRONOUS_FULL) {
             buffer_add_format(&conn->note, "%scommits are not always synced (SyncPragma)",
@@ -1915,8 +1928,8 @@ struct connecting {
     const struct target *target;
 };
 
-/* Connects and learns what there is to know. */
-static enum status connect_and_learn(void *context, struct error *error)
+/* Connects, detects the database and sets up the session. */
+static enum status connect_and_set_up(void *context, struct error *error)
 {
     struct adapter_conn *const conn = ((struct connecting *)context)->conn;
     const struct target *target = ((struct connecting *)context)->target;
@@ -1925,11 +1938,11 @@ static enum status connect_and_learn(void *context, struct error *error)
     SQLUSMALLINT level = 0;
     struct buffer text = {0};
     odbc_string_build(&text, target);
-    /* the standard's attribute for the time, and the key of drivers that have it for one step of
-     * the connect only; a key that a driver does not know it passes over */
+    /* the standard's attribute for the time limit, and the key of drivers that limit only one step
+     * of the connect with it; drivers ignore unknown keys */
     SQLSetConnectAttr(conn->connection, SQL_ATTR_LOGIN_TIMEOUT,
                       number_argument(target->connect_timeout_s), 0);
-    if (!says(buffer_text(&text), "CONN_TIMEOUT")) {
+    if (!has_value(buffer_text(&text), "CONN_TIMEOUT")) {
         buffer_add_format(&text, "CONN_TIMEOUT=%u;", target->connect_timeout_s);
     }
     enum status status = buffer_failed(&text) ? dialect_memory_error(error) : STATUS_OK;
@@ -1943,21 +1956,21 @@ static enum status connect_and_learn(void *context, struct error *error)
     if (status != STATUS_OK) {
         return status;
     }
-    learn_database(conn, completed);
+    detect_database(conn, completed);
     if (SQL_SUCCEEDED(
             SQLGetInfo(conn->connection, SQL_ATTR_DRIVER_THREADING, &level, sizeof level, NULL)) &&
         level >= THREADING_SERIAL) {
         buffer_add_format(&conn->note,
-                          "%s is registered with Threading=%u: its calls queue behind each other "
-                          "in the driver manager (Threading=0 in odbcinst.ini ends that)",
+                          "%s is registered with Threading=%u: its calls wait for one another "
+                          "in the driver manager (Threading=0 in odbcinst.ini avoids this)",
                           conn->driver, (unsigned)level);
     }
     status = choose_method(conn, target, error);
     if (status == STATUS_OK) {
         status = set_up(conn, completed, error);
     }
-    /* A driver that carries a connect of its own hides its socket. Neither is there one in
-     * SQLite's, but nothing there waits for a server. */
+    /* A driver with its own statically linked connect hides its socket. SQLite's driver has no
+     * socket, and never waits for a server. */
     if (!client_socket_is_known(&conn->socket) && conn->dialect != &dialect_sqlite) {
         buffer_add_format(&conn->note, "%sa blocked call cannot be interrupted: press Ctrl-C twice",
                           separator(conn));
@@ -1968,7 +1981,7 @@ static enum status connect_and_learn(void *context, struct error *error)
     if (status == STATUS_OK &&
         !SQL_SUCCEEDED(SQLSetConnectAttr(conn->connection, SQL_ATTR_AUTOCOMMIT,
                                          number_argument(SQL_AUTOCOMMIT_OFF), 0))) {
-        status = call_error(conn, NULL, error); /* a driver may lose the server in this call, too */
+        status = call_error(conn, NULL, error); /* a driver may also lose the server in this call */
         status = status == STATUS_REJECTED ? STATUS_FATAL : status;
     }
     return status;
@@ -1980,16 +1993,16 @@ static void odbc_close(struct adapter_conn *conn)
         return;
     }
     if (conn->is_append_open || conn->is_in_transaction) {
-        /* The roll-back would wait for a server that may not answer. */
+        /* The rollback would wait for a server that may not answer. */
         client_socket_shut(&conn->socket, SHUT_RDWR);
         SQLEndTran(SQL_HANDLE_DBC, conn->connection, SQL_ROLLBACK);
     }
-    client_socket_shut(&conn->socket, SHUT_RD); /* whatever the driver does now, it does not wait */
+    client_socket_shut(&conn->socket, SHUT_RD); /* the driver can no longer wait for the server */
     forget_inserts(conn);
     while (conn->dropped != NULL) {
         struct adapter_prepared *const prepared = conn->dropped;
         conn->dropped = prepared->next;
-        forget(prepared);
+        free_handle(prepared);
         free(prepared);
     }
     if (conn->connection != NULL) {
@@ -2005,8 +2018,8 @@ static void odbc_close(struct adapter_conn *conn)
     free(conn);
 }
 
-/* Of the program's pooling nothing is wanted: a connect that is measured must be one. unixODBC goes
- * by odbcinst.ini alone there, other managers by this attribute. */
+/* Opens a connection without pooling: a measured connect must be a real connect. unixODBC takes the
+ * setting from odbcinst.ini only, other managers from this attribute. */
 static enum status odbc_open(const struct adapter *adapter, const struct target *target,
                              struct adapter_conn **conn, struct error *error)
 {
@@ -2016,23 +2029,22 @@ static enum status odbc_open(const struct adapter *adapter, const struct target 
     const char *fault = has_text ? odbc_string_fault(target->path) : NULL;
     *conn = NULL;
     if (!has_text) {
-        error_set(error, ERROR_USAGE, 0, NULL, "no data source was given: %s", form);
+        error_set(error, ERROR_USAGE, 0, NULL, "the data source is missing: write %s", form);
         return STATUS_FATAL;
     }
     if (fault != NULL) {
-        error_set(error, ERROR_USAGE, 0, NULL,
-                  "the connection string is not complete: %s; write %s", fault, form);
+        error_set(error, ERROR_USAGE, 0, NULL, "the connection string is incomplete: %s; write %s",
+                  fault, form);
         return STATUS_FATAL;
     }
     if (target->host != NULL || target->port != 0) {
-        error_set(
-            error, ERROR_USAGE, 0, NULL,
-            "ODBC takes host and port in the connection string: odbc:...;Server=...;Port=...");
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "put host and port into the connection string: odbc:...;Server=...;Port=...");
         return STATUS_FATAL;
     }
     if (target->query != NULL && target->query[0] != '\0') {
         error_set(error, ERROR_USAGE, 0, NULL,
-                  "ODBC takes its options in the connection string, and no URL parameters");
+                  "ODBC has no URL parameters: put options into the connection string");
         return STATUS_FATAL;
     }
     struct adapter_conn *made = calloc(1, sizeof *made);
@@ -2050,7 +2062,7 @@ static enum status odbc_open(const struct adapter *adapter, const struct target 
         SQL_SUCCEEDED(SQLAllocHandle(SQL_HANDLE_DBC, made->environment, &made->connection));
     const enum status status =
         is_made
-            ? client_socket_connect(&made->socket, target, connect_and_learn, &connecting, error)
+            ? client_socket_connect(&made->socket, target, connect_and_set_up, &connecting, error)
             : dialect_memory_error(error);
     if (status != STATUS_OK) {
         odbc_close(made);
@@ -2066,7 +2078,8 @@ static void odbc_interrupt(struct adapter_conn *conn)
     client_socket_shut(&conn->socket, SHUT_RDWR);
 }
 
-/* SQLite's driver is the database: there is no server to measure, and its CPU is this program's. */
+/* SQLite's driver is the database itself: there is no server to measure, and its CPU time is this
+ * program's. */
 static void odbc_inspect(const struct adapter *adapter, struct adapter_conn *conn,
                          struct connection_info *info)
 {
@@ -2099,7 +2112,7 @@ static enum status odbc_server_limits(const struct adapter *adapter, struct adap
     memset(limits, 0, sizeof *limits);
     get_info(conn, SQL_DBMS_NAME, name, sizeof name);
     get_info(conn, SQL_DBMS_VER, version, sizeof version);
-    /* ODBC's form is ##.##.####, and drivers fill each part up with zeros: 10.11.000019 */
+    /* ODBC's form is ##.##.####, and drivers pad each part with zeros: 10.11.000019 */
     char *to = version;
     for (const char *at = version; *at != '\0'; at++) {
         const bool is_first = at == version || !isalnum((unsigned char)at[-1]);
@@ -2109,7 +2122,7 @@ static enum status odbc_server_limits(const struct adapter *adapter, struct adap
         *to++ = *at;
     }
     *to = '\0';
-    /* psqlODBC cuts the number of the server (150020 for 15.20) into three parts, as it was right
+    /* psqlODBC splits the server's number (150020 for 15.20) into three parts, which was right
      * before version 10: 15.0.20 */
     unsigned long parts[3] = {0};
     char *rest = version;
@@ -2128,7 +2141,8 @@ static enum status odbc_server_limits(const struct adapter *adapter, struct adap
                : STATUS_OK;
 }
 
-/* The version that it was built with. A driver's own is in the server's version. */
+/* Writes the unixODBC version of the build. The driver's version is a part of the server's
+ * version. */
 static void client_version(char *text, size_t size)
 {
     snprintf(text, size, "unixODBC %s", APPEND_CLIENT_VERSION);
@@ -2140,7 +2154,7 @@ const struct adapter adapter_odbc = {
     .flags = ADAPTER_STRING | ADAPTER_WATCHED,
     .identifier_quote = '"',
     .stack_bytes = (size_t)512 * 1024,
-    .files_per_session = 3, /* a socket, or SQLite's database, log and index of the log */
+    .files_per_session = 3, /* a socket, or SQLite's database, log and log index */
     .methods = methods,
     .client_version = client_version,
     .open = odbc_open,

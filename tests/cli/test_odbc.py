@@ -178,7 +178,7 @@ class Postgresql(ServerCase, harness.Postgresql):
 
     def test_note(self):
         ended, run = self.run_append("2", "100", self.target)
-        self.assert_note(ended, run, r"psqlodbcw.so makes a statement of each row.*multi-row INSERT")
+        self.assert_note(ended, run, r"psqlodbcw.so runs a statement for each row.*multi-row INSERT")
 
 
 class Mariadb(ServerCase, harness.Mariadb):
@@ -248,7 +248,7 @@ class Sqlite(OdbcCase, harness.Case):
         """The driver creates the file on request."""
         ended = self.append("2", "100", self.target, "--method", "array", "--out", self.out(),
                             code=2)
-        self.assertRegex(ended.reason, r"no parameter arrays: --method insert")
+        self.assertRegex(ended.reason, r"no parameter arrays: use --method insert")
 
     def test_durability(self):
         """Commits are synced as with the native adapter, unless the connection string turns that off."""
