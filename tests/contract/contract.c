@@ -1,8 +1,7 @@
 /*
- * contract_tests ADAPTER[-DATABASE]: one suite for every adapter, once for each of its methods.
- * Installed as append-contract; append-contract FIXTURE.so DIR tests the adapter outside the tree
- * that the fixture names, and that lies in the folder. Exit code 77 = this database cannot be
- * tested here.
+ * contract_tests ADAPTER[-DATABASE]: one suite for every adapter, run once for each of its methods.
+ * Installed as append-contract: append-contract FIXTURE.so FOLDER tests the adapter outside the
+ * tree that the fixture names, from FOLDER. Exit code 77 = this database cannot be tested here.
  */
 #include "contract.h"
 
@@ -55,7 +54,7 @@ void contract_inspect(const struct contract *contract, struct connection_info *i
     }
 }
 
-const char *contract_say(const struct contract *contract, const char *sql)
+const char *contract_translate(const struct contract *contract, const char *sql)
 {
     struct connection_info info;
     contract_inspect(contract, &info);
@@ -66,7 +65,7 @@ const char *contract_say(const struct contract *contract, const char *sql)
     while (phrase != NULL && phrase->sql != NULL && strcmp(phrase->sql, sql) != 0) {
         phrase++;
     }
-    return phrase != NULL ? phrase->own : NULL;
+    return phrase != NULL ? phrase->translation : NULL;
 }
 
 bool contract_has_rules(const struct contract *contract)
@@ -76,8 +75,8 @@ bool contract_has_rules(const struct contract *contract)
     return !contract_discards(contract) && !contract->fixture->has_no_rules && info.words == NULL;
 }
 
-/* Makes or drops a table in the words of the connection, if it has some. */
-static void order(struct contract *contract, const char *name, bool makes)
+/* Creates or drops a table with the connection's SQL templates, if there are any. */
+static void create_or_drop(struct contract *contract, const char *name, bool makes)
 {
     struct connection_info info;
     struct buffer sql = {0};
@@ -95,7 +94,7 @@ static void order(struct contract *contract, const char *name, bool makes)
 
 void contract_drop(struct contract *contract, const char *name)
 {
-    order(contract, name, false);
+    create_or_drop(contract, name, false);
 }
 
 static void add_column(struct table *table, const struct column *column)
@@ -105,7 +104,8 @@ static void add_column(struct table *table, const struct column *column)
     assert_int_equal(table_add_column(table, column, &error), STATUS_OK);
 }
 
-/* The columns that keyed or every_type would have been declared with: the database knows none. */
+/* Adds the columns that keyed or every_type would have been declared with, for databases without
+ * declared columns. */
 static void make_columns(struct contract *contract, const char *name, struct table *table)
 {
     const struct fixture *fixture = contract->fixture;
@@ -145,7 +145,7 @@ void contract_make_table(struct contract *contract, const char *name, const char
 {
     contract_drop(contract, name);
     if (sql == NULL) {
-        order(contract, name, true);
+        create_or_drop(contract, name, true);
         make_columns(contract, name, table);
         return;
     }
@@ -164,7 +164,7 @@ void contract_make_syslog(struct contract *contract, struct table *table)
     const char *sql = schema_of_syslog(contract->adapter, info.dialect);
     if (sql == NULL) {
         assert_true(contract_discards(contract));
-        sql = "select 1"; /* the table is there already */
+        sql = "select 1"; /* the table exists already */
     }
     contract_make_table(contract, "syslog_table", sql, table);
 }
@@ -178,7 +178,7 @@ void contract_make_keyed(struct contract *contract, struct table *table)
     contract_make_table(contract, "keyed", sql, table);
 }
 
-/* One statement for all connections, as in a run. */
+/* Returns one statement for all connections, as in a run. */
 static const struct statement *find_count(const char *sql)
 {
     static struct {
@@ -242,36 +242,39 @@ enum status contract_append(struct contract *contract, const struct table *table
     return status;
 }
 
-/* What the open connections keep prepared. */
-static struct kept {
-    struct adapter_conn *conn; /* NULL: none */
+/* The prepared statements of the open connections. */
+static struct connection_statements {
+    struct adapter_conn *conn; /* NULL: unused */
     struct prepared_set prepared;
-} kept[4];
-static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER; /* which of them is whose */
+} connection_statements[4];
+static pthread_mutex_t prepared_lock = PTHREAD_MUTEX_INITIALIZER; /* protects `conn` */
 
-/* That of a connection; of NULL an unused one. NULL: there is none. */
-static struct kept *find_kept(const struct adapter_conn *conn)
+/* Returns the entry of a connection, or an unused entry for NULL. NULL: not found. */
+static struct connection_statements *find_prepared(const struct adapter_conn *conn)
 {
     size_t i = 0;
-    while (i < sizeof kept / sizeof kept[0] && kept[i].conn != conn) {
+    while (i < sizeof connection_statements / sizeof connection_statements[0] &&
+           connection_statements[i].conn != conn) {
         i++;
     }
-    return i < sizeof kept / sizeof kept[0] ? &kept[i] : NULL;
+    return i < sizeof connection_statements / sizeof connection_statements[0]
+               ? &connection_statements[i]
+               : NULL;
 }
 
 static struct prepared_set *prepared_of(const struct contract *contract, struct adapter_conn *conn)
 {
-    pthread_mutex_lock(&kept_lock);
-    struct kept *found = find_kept(conn);
+    pthread_mutex_lock(&prepared_lock);
+    struct connection_statements *found = find_prepared(conn);
     if (found == NULL) {
-        found = find_kept(NULL);
+        found = find_prepared(NULL);
         if (found == NULL) {
-            abort(); /* not an assertion: it may be another thread's */
+            abort(); /* not an assertion: it may run in another thread */
         }
         found->conn = conn;
         found->prepared = (struct prepared_set){.adapter = contract->adapter, .conn = conn};
     }
-    pthread_mutex_unlock(&kept_lock);
+    pthread_mutex_unlock(&prepared_lock);
     return &found->prepared;
 }
 
@@ -289,13 +292,13 @@ enum status contract_prepare(struct contract *contract, const struct statement *
 
 void contract_close(const struct contract *contract, struct adapter_conn *conn)
 {
-    pthread_mutex_lock(&kept_lock);
-    struct kept *const found = conn != NULL ? find_kept(conn) : NULL;
+    pthread_mutex_lock(&prepared_lock);
+    struct connection_statements *const found = conn != NULL ? find_prepared(conn) : NULL;
     if (found != NULL) {
         prepared_end(&found->prepared);
         found->conn = NULL;
     }
-    pthread_mutex_unlock(&kept_lock);
+    pthread_mutex_unlock(&prepared_lock);
     contract->adapter->close(conn);
 }
 
@@ -345,7 +348,8 @@ static int run_method(const char *method)
     return _cmocka_run_group_tests(name, tests, count, NULL, NULL);
 }
 
-/* A method that this database cannot do must be refused, not done in another way. */
+/* Checks that a method that this database does not support is refused, instead of replaced by
+ * another. */
 static bool is_refused(const char *method)
 {
     suite.target = suite.fixture->target;
@@ -381,8 +385,8 @@ static int run_methods(void)
 static int run_suite(void)
 {
     const struct adapter *adapter = suite.adapter;
-    samples_measure_bytes(suite.fixture->measures_bytes);
-    samples_be_modern(suite.fixture->is_modern);
+    samples_measure_in_bytes(suite.fixture->measures_bytes);
+    samples_use_modern_times(suite.fixture->is_modern);
     samples_count_time(suite.fixture->time);
     error_clear(&suite.error);
     if (adapter->start != NULL && adapter->start(suite.fixture->target.client_lib, &suite.library,
@@ -397,8 +401,8 @@ static int run_suite(void)
     return failures;
 }
 
-/* What a fixture is for, with the adapter from `folder` where that is given. Returns an exit code.
- */
+/* Runs a fixture's tests, with the adapter from `folder` unless `folder` is NULL. Returns an exit
+ * code. */
 static int test_place(const struct fixture_place *place, const char *folder)
 {
     struct error error = {.kind = ERROR_NONE};
@@ -434,7 +438,7 @@ static int test_outside(const char *fixture, const char *folder)
         return 2;
     }
     if (module->struct_bytes != FIXTURE_STRUCT_BYTES) {
-        fprintf(stderr, "contract: %s was built with other headers: build it again\n", fixture);
+        fprintf(stderr, "contract: %s was built with other headers: rebuild it\n", fixture);
         return 2;
     }
     return test_place(&module->place, folder);

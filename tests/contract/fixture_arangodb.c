@@ -1,6 +1,6 @@
 /*
- * The stand-in for ArangoDB (tests/standin/arangodb_standin.py): what passes here says nothing of a
- * real server.
+ * The stand-in for ArangoDB (tests/standin/arangodb_standin.py): passing tests prove nothing about
+ * a real server.
  */
 #include "observer.h"
 
@@ -113,7 +113,7 @@ static const struct fixture *open_fixture(void)
         .endless_sql = "RETURN SLEEP(60)",
         .port_sql = "port",
         .holds_results = true,
-        .opens_again = true,
+        .reconnects_idle = true,
         .has_no_columns = true,
         .has_no_deferred = true,
         .takes_parameters = true,

@@ -1,6 +1,6 @@
 /*
  * ClickHouse at the URL in APPEND_TEST_CLICKHOUSE: clickhouse://user@host:port/database. The user
- * may create and drop databases.
+ * must be allowed to create and drop databases.
  */
 #include "observer.h"
 
@@ -9,12 +9,11 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Every test works in a database of its own, so that a server in use may be given. */
+/* Every test uses its own database, so that the server may be in use. */
 static char database[40];
 static char user[64];
 static struct observer place;
 
-/* Runs one statement. */
 static bool ask(const char *sql, char body[FIXTURE_TEXT_BYTES])
 {
     char request[160];

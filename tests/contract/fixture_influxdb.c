@@ -1,6 +1,5 @@
 /*
- * InfluxDB 1.x at the URL in APPEND_TEST_INFLUXDB: influxdb://host:port/..., which asks nobody for
- * a password.
+ * InfluxDB 1.x at the URL in APPEND_TEST_INFLUXDB: influxdb://host:port/..., without a password.
  */
 #include "observer.h"
 
@@ -12,11 +11,11 @@
 
 #include "adapters/influxdb.h"
 
-/* Every test works in a database of its own, so that a server in use may be given. */
+/* Every test uses its own database, so that the server may be in use. */
 static char database[40];
 static struct observer place;
 
-/* Runs one statement and reads the second value of its first row: the first one is the time. */
+/* Runs one statement and reads the second value of its first row; the first value is the time. */
 static bool ask(const char *sql, char text[FIXTURE_TEXT_BYTES])
 {
     char request[80], body[512] = "q=";
@@ -35,7 +34,7 @@ static bool read_text(const char *sql, char text[FIXTURE_TEXT_BYTES])
         snprintf(text, FIXTURE_TEXT_BYTES, "%s", place.port);
         return true;
     }
-    /* the time is none of the fields, which alone are counted */
+    /* only fields are counted, and the time is not a field */
     if (!ask(strcmp(sql, "select count(time) from every_type") == 0
                  ? "select count(id) from every_type"
                  : sql,

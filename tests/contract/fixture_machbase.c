@@ -1,7 +1,7 @@
 /*
  * The stand-in for a Machbase server (tests/standin/machbase_standin.py), reached through the
  * vendor's client library. APPEND_TEST_MACHBASE_LIB names the library; without it the test is
- * skipped. What arrived is read from the stand-in's own list of its rows.
+ * skipped. The rows that arrived are read from the stand-in's own list.
  */
 #include "observer.h"
 
@@ -19,8 +19,8 @@ enum {
 static struct observer place;
 static char dump_path[] = "/tmp/append_contract_XXXXXX";
 
-/* Reads one field of a file of comma-separated values; false: it was the last of its line. Longer
- * ones than `size` are cut; a field without anything is NULL. */
+/* Reads one field of a CSV file, truncated to `size`; false: it was the last field of its line. An
+ * empty field without quotes is NULL. */
 static bool read_field(FILE *file, char *text, size_t size, bool *is_null)
 {
     size_t used = 0;
@@ -51,11 +51,12 @@ static bool read_field(FILE *file, char *text, size_t size, bool *is_null)
     return c == ',';
 }
 
-/* What is looked for in a table: a column of the row with an id, or how often it is not NULL. */
+/* A search in a table: a column of the row with an id, or the number of rows where the column is
+ * not NULL. */
 struct search {
     char column[64];
     char table[64];
-    char id[16]; /* "": of all rows */
+    char id[16]; /* "": all rows */
     unsigned not_null;
     bool is_found;
 };
@@ -132,7 +133,7 @@ static bool break_connections(void)
     return observer_command("kick");
 }
 
-/* The first `rows` of those to come. */
+/* Makes the stand-in refuse the first `rows` rows to come. */
 static bool refuse_rows(unsigned rows)
 {
     char command[LINE_BYTES];

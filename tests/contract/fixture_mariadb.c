@@ -1,6 +1,7 @@
 /*
- * MariaDB, or another server of its protocol, at the URL in APPEND_TEST_MARIADB:
- * mariadb://user@host:port/database. The user may create and drop databases and end connections.
+ * MariaDB, or another server with its protocol, at the URL in APPEND_TEST_MARIADB:
+ * mariadb://user@host:port/database. The user must be allowed to create and drop databases and to
+ * end connections.
  */
 #include "fixture.h"
 
@@ -11,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Every test works in a database of its own, so that a server in use may be given. */
+/* Every test uses its own database, so that the server may be in use. */
 static char database[40];
 static char url_text[512];
 static char password_text[512];
@@ -24,7 +25,7 @@ struct place {
     const char *password;
 };
 
-/* scheme://user[:password]@host[:port][/database], none of it encoded; `text` is cut up. */
+/* Splits scheme://user[:password]@host[:port][/database], without decoding; modifies `text`. */
 static bool split_url(char *text, struct place *place)
 {
     memset(place, 0, sizeof *place);
@@ -74,7 +75,7 @@ static bool read_text(const char *sql, char text[FIXTURE_TEXT_BYTES])
     return run(sql, text);
 }
 
-/* Waits until they are gone from the list, for a session ends some time after it is told to. */
+/* Waits until the sessions are no longer listed: a session ends some time after KILL. */
 static bool break_connections(void)
 {
     static const char list[] = "select coalesce(group_concat(id), '') from"
@@ -89,7 +90,7 @@ static bool break_connections(void)
         for (const char *id = text; id != NULL; id = strchr(id, ',')) {
             id += *id == ',';
             snprintf(sql, sizeof sql, "kill connection %lu", strtoul(id, NULL, 10));
-            mysql_query(observer, sql); /* it may be gone by now */
+            mysql_query(observer, sql); /* it may have ended already */
             was_any = true;
         }
         nanosleep(&pause, NULL);
@@ -232,7 +233,7 @@ static const struct fixture *open_fixture(void)
         .every_type_sql = every_type_sql,
         .special_sql = special_sql,
         .indexes_sql = indexes_sql,
-        .no_undo_sql = "create table keyed (id int primary key, v varchar(60)) engine=MyISAM",
+        .no_rollback_sql = "create table keyed (id int primary key, v varchar(60)) engine=MyISAM",
         .cases = cases,
         .case_count = sizeof cases / sizeof cases[0],
         .read_text = read_text,

@@ -1,6 +1,6 @@
 /*
- * ODBC against the databases of the other fixtures: their tables, values and observers, reached
- * through a driver. A driver that is not registered (odbcinst -q -d) skips the test.
+ * ODBC with the databases of the other fixtures: their tables, values and observers, through an
+ * ODBC driver. If the driver is not registered (odbcinst -q -d), the test is skipped.
  */
 #include "fixture.h"
 
@@ -34,7 +34,7 @@ static void add_bad(const char *label, const char *path, enum status status, enu
     bad->target.connect_timeout_s = 2;
 }
 
-/* The fixture of a database, with this adapter's way to it. */
+/* Copies a database's fixture and sets this adapter's target. */
 static const struct fixture *take_over(const struct fixture *other)
 {
     const char *schema = other->target.schema;
@@ -53,7 +53,7 @@ static const struct fixture *take_over(const struct fixture *other)
     return &fixture;
 }
 
-/* Server, port, user and database of a test's URL as a connection string. */
+/* Writes the connection string for the server, port, user and database of a test's URL. */
 static bool use_server(const char *driver, const char *variable, const char *extra)
 {
     const char *text = getenv(variable);
@@ -100,7 +100,7 @@ static const struct fixture *open_postgresql(void)
     take_over(other);
     add_bad_server();
     fixture.broken_sqlstate = NULL;
-    fixture.needs_type = true; /* psqlODBC names none for texts and for floats of 32 bits */
+    fixture.needs_type = true; /* psqlODBC sends no type for texts and floats of 32 bits */
     return &fixture;
 }
 
@@ -124,7 +124,7 @@ static const struct fixture *open_mariadb(void)
     }
     take_over(other);
     fixture.holds_results = true;
-    fixture.cuts_floats = true; /* the texts that this driver makes of them have no more */
+    fixture.truncates_floats = true; /* this driver converts them to texts with six digits */
     add_bad_server();
     fixture.broken_sqlstate = NULL;
     return &fixture;
@@ -139,7 +139,7 @@ const struct fixture_place fixture_odbc_mariadb = {open_mariadb, close_mariadb};
 #endif
 
 #if APPEND_HAVE_SQLITE
-/* The driver cannot be interrupted, so a query without an end is none for it. */
+/* The driver cannot be interrupted, so that it is not tested with an endless query. */
 extern const struct fixture_place fixture_sqlite;
 
 static const struct fixture *open_sqlite(void)
@@ -157,7 +157,7 @@ static const struct fixture *open_sqlite(void)
     add_bad("no such folder", bad_strings[0], STATUS_FATAL, ERROR_NOT_FOUND);
     fixture.endless_sql = NULL;
     fixture.missing_method = "array";
-    fixture.keeps_columns = true; /* that driver looks for a change before SQLite does */
+    fixture.keeps_columns = true; /* the driver checks for changes before SQLite does */
     return &fixture;
 }
 

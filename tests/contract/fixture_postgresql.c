@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Every test works in a schema of its own, so that a server in use may be given. */
+/* Every test uses its own schema, so that the server may be in use. */
 static char schema[40];
 static char application[40];
 static PGconn *observer;
@@ -33,7 +33,7 @@ static bool read_text(const char *sql, char text[FIXTURE_TEXT_BYTES])
     return run(sql, text);
 }
 
-/* Waits until they are gone from the list, for a backend ends some time after it is told to. */
+/* Waits up to 5 s for each backend, which ends some time after it is signalled. */
 static bool break_connections(void)
 {
     char sql[256];
@@ -189,7 +189,7 @@ static const struct fixture *open_fixture(void)
         fprintf(stderr, "contract: %s", PQerrorMessage(observer));
         return NULL;
     }
-    /* Blanks and quotes: a schema's name may hold any character. */
+    /* with blanks and quotes, because a schema's name may contain any character */
     snprintf(schema, sizeof schema, "Contract \"%d\"\\", (int)getpid());
     snprintf(application, sizeof application, "append_contract_%d", (int)getpid());
     setenv("PGAPPNAME", application, 1);

@@ -1,6 +1,6 @@
 /*
- * The stand-in for SingleStore's Data API (tests/standin/singlestore_standin.py): what passes here
- * says nothing of a real server's SQL.
+ * The stand-in for SingleStore's Data API (tests/standin/singlestore_standin.py): passing tests
+ * prove nothing about a real server's SQL.
  */
 #include "observer.h"
 
@@ -111,7 +111,7 @@ static const struct fixture *open_fixture(void)
         .port_sql = "port",
         .session_limit = "max_connection_threads",
         .holds_results = true,
-        .opens_again = true,
+        .reconnects_idle = true,
         .has_no_deferred = true,
     };
     const char *const arguments[] = {"--password", "secret", NULL};

@@ -84,7 +84,7 @@ static const struct fixture *open_fixture(void)
         .cases = cases,
         .case_count = sizeof cases / sizeof cases[0],
         .read_text = read_text,
-        .locks_whole = true,
+        .locks_database = true,
         .endless_sql = "with recursive n(i) as (select 1 union all select i + 1 from n)"
                        " select count(*) from n where i < 0",
     };

@@ -16,7 +16,7 @@
 #endif
 
 enum {
-    ANSWER_BYTES = 4 * FIXTURE_TEXT_BYTES, /* JSON has six characters for some */
+    ANSWER_BYTES = 4 * FIXTURE_TEXT_BYTES, /* JSON uses six characters for some characters */
     ARGUMENTS_MAX = 4
 };
 
@@ -40,7 +40,7 @@ static int connect_to(const struct observer *to)
     return peer;
 }
 
-/* Returns the body, which is valid until the next call; NULL: there is no good answer. */
+/* Returns the body, which is valid until the next call; NULL: no 2xx answer. */
 static const char *ask(const struct observer *to, const char *request, const char *headers,
                        const char *body)
 {
@@ -110,7 +110,7 @@ bool observer_start(struct observer *to, const char *name, const char *const *ar
     if (pipe(in) == 0 && pipe(out) == 0 && (standin = fork()) == 0) {
         union {
             const char **words;
-            char *const *argv; /* which execv does not write to */
+            char *const *argv; /* execv does not write to it */
         } of = {words};
         dup2(in[0], STDIN_FILENO);
         dup2(out[1], STDOUT_FILENO);

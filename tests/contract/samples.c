@@ -90,7 +90,7 @@ static struct text_value text_sample(const struct samples *samples, const struct
         length = strlen(text);
     } else if (sample == SAMPLE_LARGEST) {
         text = column->type == COLUMN_BYTES ? samples->long_bytes : samples->long_text;
-        /* Two bytes a character: the limit is one of characters. */
+        /* two bytes per character, because the limit is in characters */
         length = column->size == 0 || column->size > LONG_TEXT_BYTES / 2 ? LONG_TEXT_BYTES - 1
                  : column->type == COLUMN_BYTES || measures_bytes        ? column->size
                                                                          : column->size * 2U;
@@ -171,12 +171,12 @@ static void *make_values(const struct samples *samples, const struct column *col
     return values;
 }
 
-void samples_measure_bytes(bool is_wanted)
+void samples_measure_in_bytes(bool is_wanted)
 {
     measures_bytes = is_wanted;
 }
 
-void samples_be_modern(bool is_wanted)
+void samples_use_modern_times(bool is_wanted)
 {
     is_modern = is_wanted;
 }

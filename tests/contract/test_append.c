@@ -1,4 +1,4 @@
-/* Appends: how many rows arrive, and what stays of those that fail. */
+/* Appends: how many rows arrive, and which rows of a failed append stay. */
 #include "contract.h"
 
 #include <stdio.h>
@@ -24,7 +24,7 @@ static void test_row_counts(void **state)
     table_fini(&table);
 }
 
-/* More different sizes than statements are prepared for. */
+/* Appends more different sizes than there are prepared statements. */
 static void test_many_sizes(void **state)
 {
     struct contract *contract = *state;
@@ -96,7 +96,7 @@ static void test_rejected_batch(void **state)
     table_fini(&table);
 }
 
-/* Where the server judges every row by itself, the others of the append stay. */
+/* If the server judges every row separately, the other rows of the append stay. */
 static void test_rejected_rows(void **state)
 {
     struct contract *contract = *state;
@@ -126,24 +126,25 @@ static void test_rejected_rows(void **state)
     table_fini(&table);
 }
 
-/* Of an append into a table that cannot undo, the rows before the one that is refused are kept. The
- * call that learns of the refusal says so, with their number, and nothing is sent after it. */
+/* In a table without rollback, the rows before a refused row stay. The call that reports the
+ * refusal returns their number, and no further rows are sent. */
 static void test_kept_rows(void **state)
 {
     enum {
         BATCHES = 6,
-        THERE = ROW_BATCH_MAX + 100, /* this id is in the table already, in the second batch */
+        /* an id that the table already contains, in the second batch */
+        EXISTING = ROW_BATCH_MAX + 100,
     };
     struct contract *contract = *state;
     const struct adapter *adapter = contract->adapter;
     struct table table;
     uint64_t kept = 0;
-    if (contract->fixture->no_undo_sql == NULL) {
+    if (contract->fixture->no_rollback_sql == NULL) {
         skip();
         return;
     }
-    contract_make_table(contract, "keyed", contract->fixture->no_undo_sql, &table);
-    /* as a session does, by what another connection has learned */
+    contract_make_table(contract, "keyed", contract->fixture->no_rollback_sql, &table);
+    /* as in a session: with the facts that another connection has learned */
     static struct connection_info info;
     contract_inspect(contract, &info);
     contract_close(contract, contract->conn);
@@ -152,7 +153,7 @@ static void test_kept_rows(void **state)
                                                        &contract->conn, &contract->error);
     contract->target.facts = NULL;
     contract_expect(contract, opened, STATUS_OK);
-    contract_expect(contract, contract_append(contract, &table, 1, THERE, &kept), STATUS_OK);
+    contract_expect(contract, contract_append(contract, &table, 1, EXISTING, &kept), STATUS_OK);
     kept = 0;
     enum status status = adapter->append_open(contract->conn, &table, &contract->error);
     contract_expect(contract, status, STATUS_OK);
@@ -167,16 +168,17 @@ static void test_kept_rows(void **state)
     contract_expect(contract, status, STATUS_REJECTED);
     assert_int_equal(contract->error.kind, ERROR_DUPLICATE);
     assert_in_range(calls, 2, 3); /* an answer may be read before the next batch is sent */
-    assert_int_equal(kept, THERE);
+    assert_int_equal(kept, EXISTING);
     error_clear(&contract->error);
-    assert_int_equal(contract_count(contract, &table), THERE + 1);
-    contract_expect(contract, contract_append(contract, &table, 300, 2 * THERE, &kept), STATUS_OK);
+    assert_int_equal(contract_count(contract, &table), EXISTING + 1);
+    contract_expect(contract, contract_append(contract, &table, 300, 2 * EXISTING, &kept),
+                    STATUS_OK);
     assert_int_equal(kept, 300);
-    assert_int_equal(contract_count(contract, &table), THERE + 301);
+    assert_int_equal(contract_count(contract, &table), EXISTING + 301);
     table_fini(&table);
 }
 
-static void make_anew(struct contract *contract, const char *own, const char *columns)
+static void recreate(struct contract *contract, const char *own, const char *columns)
 {
     char sql[256];
     snprintf(sql, sizeof sql, "create table keyed (%s)", columns);
@@ -187,9 +189,9 @@ static void make_anew(struct contract *contract, const char *own, const char *co
         STATUS_OK);
 }
 
-/* A table that was made anew under an open connection: with a column more it goes on, with one less
- * it ends. */
-static void test_table_made_anew(void **state)
+/* Recreates a table while a connection is open: with an additional column the append succeeds, with
+ * a missing column it fails. */
+static void test_table_recreated(void **state)
 {
     struct contract *contract = *state;
     const struct fixture *fixture = contract->fixture;
@@ -201,13 +203,13 @@ static void test_table_made_anew(void **state)
     }
     contract_make_keyed(contract, &table);
     contract_expect(contract, contract_append(contract, &table, 5, 0, &accepted), STATUS_OK);
-    make_anew(contract, fixture->keyed_with_more_sql, "w int, id int, v varchar(60)");
+    recreate(contract, fixture->keyed_with_more_sql, "w int, id int, v varchar(60)");
     contract_expect(contract, contract_append(contract, &table, 5, 7, &accepted), STATUS_OK);
     assert_int_equal(accepted, 5);
     char text[FIXTURE_TEXT_BYTES];
     assert_true(contract->fixture->read_text("select id from keyed where id = 8", text));
     assert_string_equal(text, "8");
-    make_anew(contract, fixture->keyed_with_less_sql, "id int, w varchar(60)");
+    recreate(contract, fixture->keyed_with_less_sql, "id int, w varchar(60)");
     contract_expect(contract, contract_append(contract, &table, 5, 10, &accepted), STATUS_FATAL);
     assert_int_equal(contract->error.kind, ERROR_NOT_FOUND);
     assert_int_equal(accepted, 0);
@@ -269,7 +271,7 @@ static void test_abandoned_append(void **state)
     table_fini(&table);
 }
 
-/* A column that the database computes may stand in the table, and is not sent. */
+/* A column that the database computes may be part of the table and is not sent. */
 static void test_generated_column(void **state)
 {
     struct contract *contract = *state;
@@ -292,7 +294,7 @@ static void test_generated_column(void **state)
     table_fini(&table);
 }
 
-/* Rows that are refused only when the transaction ends were never accepted. */
+/* Rows that are refused only at the end of the transaction are not accepted. */
 static void test_refused_at_commit(void **state)
 {
     struct contract *contract = *state;
@@ -327,7 +329,7 @@ static void test_refused_at_commit(void **state)
     table_fini(&table);
 }
 
-/* Rows that the database leaves out without an error were not accepted. */
+/* Rows that the database leaves out without an error are not accepted. */
 static void test_rows_left_out(void **state)
 {
     struct contract *contract = *state;
@@ -346,7 +348,8 @@ static void test_rows_left_out(void **state)
     table_fini(&table);
 }
 
-/* The table under an open connection changes: made anew it goes on, without a column it ends. */
+/* Changes a table while a connection is open: recreated, appends continue; without a column, they
+ * fail. */
 static void test_table_changes(void **state)
 {
     struct contract *contract = *state;
@@ -383,7 +386,7 @@ static void test_table_changes(void **state)
     table_fini(&again);
 }
 
-/* Appends within a transaction of the user's would be acknowledged, and gone in the end. */
+/* Appends within a user's open transaction would be acknowledged and later lost. */
 static void test_open_transaction(void **state)
 {
     static const char *const queries[] = {"begin; select 1", "begin; select nonsense from"};
@@ -434,6 +437,6 @@ const struct CMUnitTest contract_append_tests[] = {
     cmocka_unit_test(test_open_transaction),
     cmocka_unit_test(test_rejected_rows),
     cmocka_unit_test(test_kept_rows),
-    cmocka_unit_test(test_table_made_anew),
+    cmocka_unit_test(test_table_recreated),
     {0},
 };

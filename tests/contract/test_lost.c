@@ -1,4 +1,4 @@
-/* Connections that end in the middle of something. */
+/* Connections that end at various steps. */
 #include "contract.h"
 
 #include <pthread.h>
@@ -28,8 +28,8 @@ static enum status send_rows(struct contract *contract, const struct table *tabl
     return status;
 }
 
-/* Goes to a step, breaks the connection there, and goes on until a call says so. Adds the rows that
- * were acknowledged. */
+/* Continues to a step, breaks the connection there, and continues until a call reports it. Adds the
+ * acknowledged rows to *kept. */
 static enum status break_at(struct contract *contract, const struct table *table, enum step step,
                             uint64_t *kept)
 {
@@ -88,7 +88,7 @@ static void test_broken_at_each_step(void **state)
     for (int step = 0; step < STEP_COUNT; step++) {
         error_clear(&contract->error);
         const enum status status = break_at(contract, &table, (enum step)step, &kept);
-        if (contract->fixture->opens_again) {
+        if (contract->fixture->reconnects_idle) {
             contract_expect(contract, status, STATUS_OK);
             continue;
         }
@@ -107,7 +107,7 @@ static void test_broken_at_each_step(void **state)
                         STATUS_OK);
     }
     const uint64_t rows = contract_count(contract, &table);
-    assert_true(kept == 10 || contract->fixture->opens_again);
+    assert_true(kept == 10 || contract->fixture->reconnects_idle);
     assert_true(rows == kept || (contract->fixture->has_no_rollback && rows > kept));
     table_fini(&table);
 }
@@ -161,14 +161,14 @@ static void test_interrupt(void **state)
     table_fini(&table);
 }
 
-/* A second writer waits and is told so; the first one is not disturbed. */
+/* A second writer waits and is refused; the first writer is not disturbed. */
 static void test_busy(void **state)
 {
     struct contract *contract = *state;
     struct adapter_conn *other = NULL;
     struct table table;
     uint64_t accepted = 0;
-    if ((contract->adapter->flags & ADAPTER_FILE) == 0 || !contract->fixture->locks_whole) {
+    if ((contract->adapter->flags & ADAPTER_FILE) == 0 || !contract->fixture->locks_database) {
         skip();
         return;
     }

@@ -12,7 +12,7 @@ enum {
     MANY = 200 * KEYS
 };
 
-/* What came, and when to stop. */
+/* The rows that were taken, and when to stop. */
 struct taken {
     struct contract *contract;
     uint64_t rows;
@@ -44,15 +44,16 @@ static enum status read_two(struct contract *contract, const char *sql, struct t
     return ask_numbers(contract->adapter, contract->conn, sql, &numbers, &contract->error);
 }
 
-/* What a connection must still be able to do. */
+/* Checks that the connection still works. */
 static void expect_usable(struct contract *contract)
 {
     struct taken taken = {0};
     const char *sql = contract->fixture->usable_sql;
-    contract_expect(
-        contract,
-        read_two(contract, sql != NULL ? sql : contract_say(contract, "select 11, -12"), &taken),
-        STATUS_OK);
+    contract_expect(contract,
+                    read_two(contract,
+                             sql != NULL ? sql : contract_translate(contract, "select 11, -12"),
+                             &taken),
+                    STATUS_OK);
     assert_int_equal(taken.rows, 1);
     assert_int_equal(taken.last[0], 11);
     assert_int_equal(taken.last[1], -12);
@@ -63,11 +64,11 @@ static bool has_statements(const struct contract *contract)
     return contract_has_rules(contract) || contract->fixture->takes_parameters;
 }
 
-/* False: they cannot be. */
+/* Creates table numbers. False: the database cannot. */
 static bool make_numbers(struct contract *contract)
 {
     struct table table;
-    const char *const insert_sql = contract_say(
+    const char *const insert_sql = contract_translate(
         contract, "insert into numbers values (1, -32768, -9223372036854775808, '7'),"
                   " (2, 32767, 9223372036854775807, 'x'), (3, 0, 0, ''), (4, 5, null, '1.5'),"
                   " (5, 6, 7, '9223372036854775808')");
@@ -145,7 +146,7 @@ static void test_numbers_failed_sql(void **state)
 {
     struct contract *contract = *state;
     struct taken taken = {0};
-    const char *sql = contract_say(contract, "select id, id from no_such_table");
+    const char *sql = contract_translate(contract, "select id, id from no_such_table");
     if (contract_discards(contract) || sql == NULL) {
         skip();
         return;
@@ -157,7 +158,7 @@ static void test_numbers_failed_sql(void **state)
     expect_usable(contract);
 }
 
-/* The same with rows that were appended. */
+/* The same with appended rows. */
 static void test_numbers_of_rows(void **state)
 {
     struct contract *contract = *state;
@@ -166,7 +167,7 @@ static void test_numbers_of_rows(void **state)
     struct taken taken = {0};
     struct taken few = {.wanted = 3500};
     struct taken nothing = {0};
-    const char *const both = contract_say(contract, "select id, id from keyed");
+    const char *const both = contract_translate(contract, "select id, id from keyed");
     if (contract_discards(contract) || both == NULL) {
         skip();
         return;
@@ -182,26 +183,27 @@ static void test_numbers_of_rows(void **state)
     for (int id = 0; id < 2; id++) {
         char sql[64];
         snprintf(sql, sizeof sql, "select id, v from keyed where id = %d", id);
-        contract_expect(contract, read_two(contract, contract_say(contract, sql), &nothing),
+        contract_expect(contract, read_two(contract, contract_translate(contract, sql), &nothing),
                         STATUS_REJECTED);
         const bool is_null = id == 1 && contract->fixture->has_no_empty_text;
         assert_non_null(strstr(contract->error.text, is_null ? "NULL" : "no whole number"));
     }
-    contract_expect(contract,
-                    read_two(contract, contract_say(contract, "select id from keyed"), &nothing),
-                    STATUS_REJECTED);
+    contract_expect(
+        contract,
+        read_two(contract, contract_translate(contract, "select id from keyed"), &nothing),
+        STATUS_REJECTED);
     assert_non_null(strstr(contract->error.text, "1 columns instead of 2"));
     assert_int_equal(nothing.rows, 0);
     expect_usable(contract);
     if (contract->fixture->break_connections != NULL) {
         assert_true(contract->fixture->break_connections());
         contract_expect(contract, read_two(contract, both, &nothing),
-                        contract->fixture->opens_again ? STATUS_OK : STATUS_LOST);
+                        contract->fixture->reconnects_idle ? STATUS_OK : STATUS_LOST);
     }
     table_fini(&table);
 }
 
-/* One row of two values, and how often it came. */
+/* A row of two values, and how many rows there were. */
 struct row {
     unsigned rows;
     char text[16];
@@ -221,14 +223,14 @@ static bool take_row(void *context, const struct cell *cells, size_t count)
     return true;
 }
 
-/* A number, a text that needs escaping, and NULL go in; a ? within quotes is none. */
+/* Stores a number, a text that needs escaping, and NULL; a ? within quotes is not a parameter. */
 static void test_parameters(void **state)
 {
     struct contract *contract = *state;
     const char *const insert_sql =
-        contract_say(contract, "insert into keyed (v, id) values (?, ?)");
+        contract_translate(contract, "insert into keyed (v, id) values (?, ?)");
     const char *const select_sql =
-        contract_say(contract, "select v, id from keyed where id = ? and '?' <> 'x'");
+        contract_translate(contract, "select v, id from keyed where id = ? and '?' <> 'x'");
     static const struct text_value text = {"a'b\\c?", 6};
     static const int32_t ids[] = {7, 8};
     static const uint8_t no_null = 0;
@@ -277,7 +279,7 @@ static void test_parameters(void **state)
 
 static const char many_sql[] = "select a.id, b.id from keyed a, keyed b where a.id < 200";
 
-/* More rows than any buffer between server and client holds. */
+/* More rows than fit into all buffers between server and client. */
 static const char more_sql[] = "select a.id, b.id from keyed a, keyed b";
 
 static void make_many(struct contract *contract, struct table *table)
@@ -337,7 +339,7 @@ static void test_numbers_broken(void **state)
     }
     assert_true(contract->fixture->break_connections());
     contract_expect(contract, read_two(contract, many_sql, &(struct taken){0}),
-                    contract->fixture->opens_again ? STATUS_OK : STATUS_LOST);
+                    contract->fixture->reconnects_idle ? STATUS_OK : STATUS_LOST);
 }
 
 static void *interrupt_soon(void *argument)

@@ -1,4 +1,4 @@
-/* Opening, describing, asking. */
+/* Opening, describing, querying. */
 #include "contract.h"
 
 #include <stdio.h>
@@ -191,7 +191,7 @@ static void test_describe_special(void **state)
     table_fini(&table);
 }
 
-/* Only an index of one column, over all rows, makes that column unique. */
+/* Only an index on a single column, over all rows, makes that column unique. */
 static void test_describe_indexes(void **state)
 {
     struct contract *contract = *state;
@@ -220,14 +220,14 @@ static void test_query_drains(void **state)
 {
     struct contract *contract = *state;
     const char *one_row = contract->fixture->one_row_sql;
-    const char *three_rows = contract_say(contract, "select 1 union all select 2; select 3");
+    const char *three_rows = contract_translate(contract, "select 1 union all select 2; select 3");
     char script[256];
     uint64_t rows = 7;
     if (one_row != NULL) {
         snprintf(script, sizeof script, "%s; %s;\n%s", one_row, one_row, one_row);
         three_rows = script;
     } else {
-        one_row = contract_say(contract, "select 1");
+        one_row = contract_translate(contract, "select 1");
     }
     if (three_rows != NULL) {
         contract_expect(contract, contract_query(contract, three_rows, &rows), STATUS_OK);
@@ -243,7 +243,7 @@ static void test_query_drains(void **state)
     assert_int_equal(rows, 1);
 }
 
-/* What the adapter says that its database does not have is refused there. */
+/* Checks that the database refuses the statements that the adapter lists as unsupported. */
 static void test_lacks(void **state)
 {
     static const char *const statements[] = {"delete from keyed where id = 1",

@@ -1,4 +1,5 @@
-/* Statements in slots, and transactions that meet: what test_transactions.c does not look at. */
+/* Statements in slots, and conflicting transactions: the cases that test_transactions.c does not
+ * cover. */
 #include "contract.h"
 
 #include <math.h>
@@ -35,7 +36,7 @@ static bool take_row(void *context, const struct cell *cells, size_t count)
     return true;
 }
 
-/* Parameters of two whole numbers, of a number and a text, and their values. */
+/* The types of the statements' parameters. */
 static struct table numbers;
 static struct table number_and_text;
 static struct table text_and_number;
@@ -75,7 +76,7 @@ static bool has_transactions(const struct contract *contract)
     return has_statements(contract) && contract->adapter->begin != NULL;
 }
 
-/* Used by all tests; each connection prepares them when it comes to them. */
+/* Used by all tests; each connection prepares them at their first use. */
 static const struct statement insert = {.sql = "insert into keyed (id, v) values (?, ?)",
                                         .name = "insert",
                                         .is_prepared = true,
@@ -98,7 +99,7 @@ static const struct statement find_all = {.sql = "select * from keyed where id >
                                           .is_prepared = true,
                                           .slot = 5,
                                           .parameters = &numbers};
-/* A text that is compared with a number, and one of which nothing tells the type. */
+/* Compares a text with a number; the type of the other parameter is not determined. */
 static const struct statement find_by_text = {.sql = "select id from keyed where ? is not null"
                                                      " and id = ?",
                                               .is_prepared = true,
@@ -107,7 +108,7 @@ static const struct statement find_by_text = {.sql = "select id from keyed where
 static const struct statement change_as_text = {.sql = "update keyed set v = ? where id >= ?",
                                                 .parameters = &text_and_number};
 
-/* A statement with its values, those that it has: a number, and a text or NULL. */
+/* A statement and its values: a number, and a text or NULL. */
 struct call {
     const struct statement *statement;
     int32_t number;
@@ -155,7 +156,7 @@ static void expect_rows(struct contract *contract, const struct statement *state
     assert_int_equal(rows, wanted);
 }
 
-/* Rows 1 to ROWS. */
+/* Creates keyed with rows 1 to ROWS. */
 static void make_keyed(struct contract *contract)
 {
     struct table table;
@@ -166,7 +167,7 @@ static void make_keyed(struct contract *contract)
     }
 }
 
-/* What another connection reads, which is what is committed. */
+/* Checks what another connection reads: the committed value. */
 static void expect_committed(struct contract *contract, int id, const char *wanted)
 {
     char sql[80];
@@ -240,7 +241,7 @@ static void test_rows_of_statements(void **state)
         expect_rows(contract, &find_by_text, 0, "99", 0);
     }
     expect_rows(contract, &find_all, 4, NULL, ROWS - 3);
-    /* matched, changed or not */
+    /* rows that matched, changed or not */
     for (int i = 0; i < 2; i++) {
         expect_rows(contract, &change_from, 8, "it's a 'new' \\ one; ? -- $1", 3);
         expect_rows(contract, &change_as_text, 7, "\"text\" /* ? */ \\", 4);
@@ -266,7 +267,7 @@ static bool take_two(void *context, const struct cell *cells, size_t count)
     return ++*(int *)context < 2;
 }
 
-static void test_rest_is_given_up(void **state)
+static void test_rest_is_skipped(void **state)
 {
     struct contract *contract = *state;
     const int32_t from = 1;
@@ -321,7 +322,7 @@ static void test_many_slots(void **state)
                         STATUS_OK);
         assert_string_equal(row.texts[0], wanted);
     }
-    /* another one in a slot that is taken, and back again */
+    /* another statement in a used slot, and back again */
     const struct statement *const both[] = {&find, &statements[3], &find};
     for (size_t i = 0; i < 3; i++) {
         contract_expect(contract,
@@ -414,7 +415,7 @@ static void test_changed_table(void **state)
     }
 }
 
-/* Rows of an append belong to the transaction around it. */
+/* The rows of an append belong to the transaction around it. */
 static void test_append_inside(void **state)
 {
     struct contract *contract = *state;
@@ -464,7 +465,7 @@ struct waiter {
     struct error error;
 };
 
-/* Wants what the other one has. */
+/* Changes the row that the other transaction has locked. */
 static void *change_first_row(void *argument)
 {
     struct waiter *waiter = argument;
@@ -483,7 +484,7 @@ static void test_deadlock(void **state)
     struct error *const error = &contract->error;
     uint64_t rows = 0;
     pthread_t thread;
-    if (!has_transactions(contract) || contract->fixture->locks_whole) {
+    if (!has_transactions(contract) || contract->fixture->locks_database) {
         skip();
         return;
     }
@@ -547,7 +548,7 @@ static void test_serialization(void **state)
     contract_close(contract, other);
 }
 
-/* A table of every type as a script declares it. */
+/* A table with every type, as a script declares it. */
 struct declared {
     struct table table;
     char create[4096];
@@ -599,7 +600,7 @@ static void append_batch(struct contract *contract, const struct batch *batch)
     assert_int_equal(accepted, 1);
 }
 
-/* The only row of the table, by `statement`. */
+/* Reads the only row of the table with `statement`. */
 static void read_row(struct contract *contract, const struct statement *statement, struct row *row)
 {
     struct answer answer = {.take = take_row, .context = row};
@@ -610,8 +611,8 @@ static void read_row(struct contract *contract, const struct statement *statemen
     assert_int_equal(answer.rows, 1);
 }
 
-/* Values that go in by a prepared statement come back as those of an append do, the same by a
- * prepared statement and as text, and are found by themselves. */
+/* Values sent by a prepared statement read back like appended values, both by a prepared statement
+ * and as text, and are found by comparing with themselves. */
 static void test_declared_types(void **state)
 {
     static struct declared declared;
@@ -643,7 +644,7 @@ static void test_declared_types(void **state)
         assert_int_equal(table.columns[i].type, type);
         assert_int_equal(table.columns[i].is_nullable, declared.table.columns[i].is_nullable);
         used += (size_t)snprintf(insert_sql + used, sizeof insert_sql - used, i == 0 ? "" : ", ?");
-        /* JSON and floats of 32 bits have no equal sign that means anything */
+        /* equality is useless for JSON and floats of 32 bits */
         tests += (size_t)snprintf(find_sql + tests, sizeof find_sql - tests,
                                   type == COLUMN_JSON || type == COLUMN_FLOAT32
                                       ? contract->fixture->needs_type
@@ -690,7 +691,7 @@ static void test_declared_types(void **state)
             assert_string_equal(rows[1].texts[i], appended.texts[i]);
             if (type == COLUMN_FLOAT32) {
                 const double wanted = (double)columns[i].values.float32[0];
-                const double most = contract->fixture->cuts_floats ? fabs(wanted) * 1e-5 : 0;
+                const double most = contract->fixture->truncates_floats ? fabs(wanted) * 1e-5 : 0;
                 assert_true(fabs((double)strtof(rows[0].texts[i], NULL) - wanted) <= most ||
                             rows[0].is_null[i]);
             } else if (type != COLUMN_FLOAT64 ||
@@ -710,7 +711,7 @@ static void test_declared_types(void **state)
     table_fini(&declared.table);
 }
 
-/* A prepared statement gives the text that an unprepared one gives. */
+/* Prepared and unprepared statements return the same text. */
 static void test_read_both_ways(void **state)
 {
     static const struct statement prepared = {.sql = "select * from every_type where id = ?",
@@ -757,7 +758,7 @@ static void test_declared_sizes(void **state)
 {
     static const struct {
         struct column column;
-        const char *words[2]; /* one of them stands in the declaration */
+        const char *words[2]; /* the declaration contains one of them */
     } cases[] = {
         {{.type = COLUMN_TEXT, .size = 255, .type_name = "text(255)"}, {"varchar(255)", "varchar"}},
         {{.type = COLUMN_TEXT, .size = 120, .type_name = "char(120)"}, {"char(120)", "text"}},
@@ -792,7 +793,7 @@ static void test_declared_sizes(void **state)
 }
 
 const struct CMUnitTest contract_statement_tests[] = {
-    cmocka_unit_test(test_rows_of_statements), cmocka_unit_test(test_rest_is_given_up),
+    cmocka_unit_test(test_rows_of_statements), cmocka_unit_test(test_rest_is_skipped),
     cmocka_unit_test(test_many_slots),         cmocka_unit_test(test_statements_refused),
     cmocka_unit_test(test_changed_table),      cmocka_unit_test(test_append_inside),
     cmocka_unit_test(test_deadlock),           cmocka_unit_test(test_serialization),

@@ -10,7 +10,7 @@ enum {
     TEXT_BYTES = 256
 };
 
-/* The first columns of these: a number, a text. */
+/* Returns a table with the first `count` of two columns: a number, a text. */
 static const struct table *types_of(size_t count)
 {
     static struct column columns[] = {{.type = COLUMN_INT32}, {.type = COLUMN_TEXT, .size = 60}};
@@ -74,7 +74,7 @@ static enum status run(struct contract *contract, const struct statement *what, 
                         answer, &contract->error);
 }
 
-/* Rows that the statement returned or matched. */
+/* Returns the rows that the statement returned or matched. */
 static uint64_t rows_of(struct contract *contract, unsigned which, int32_t id, const char *text)
 {
     struct answer answer = {.take = NULL};
@@ -102,7 +102,7 @@ static void roll_back(struct contract *contract)
                     STATUS_OK);
 }
 
-/* Rows as another connection sees them. */
+/* Counts the rows that another connection sees. */
 static uint64_t count_apart(struct contract *contract, const struct table *table)
 {
     struct contract other = *contract;
@@ -116,7 +116,7 @@ static uint64_t count_apart(struct contract *contract, const struct table *table
     return rows;
 }
 
-/* A table of the keys that these tests need; false: this database has none. */
+/* Creates keyed; false: the database lacks keys or transactions. */
 static bool has_keyed(struct contract *contract, struct table *table)
 {
     if (!contract_has_rules(contract) || contract->adapter->begin == NULL) {
@@ -126,7 +126,7 @@ static bool has_keyed(struct contract *contract, struct table *table)
     return true;
 }
 
-/* A value that is longer than a buffer of the adapter's. */
+/* A value longer than any of the adapter's buffers. */
 static void test_long_value(void **state)
 {
     static char sql[8000];
@@ -176,12 +176,12 @@ static void test_commit_and_rollback(void **state)
     roll_back(contract);
     assert_int_equal(rows_of(contract, SELECT, 9, NULL), 3);
 
-    begin(contract, NULL, false); /* without any statement */
+    begin(contract, NULL, false); /* without a statement */
     commit(contract);
     begin(contract, NULL, false);
     roll_back(contract);
 
-    /* outside each is a transaction of its own, and appends are as they were */
+    /* outside a transaction each statement is its own transaction, and appends work as before */
     assert_int_equal(rows_of(contract, INSERT, 4, "four"), 1);
     assert_int_equal(count_apart(contract, &table), 4);
     contract_expect(contract, contract_append(contract, &table, 10, 10, &accepted), STATUS_OK);
@@ -241,7 +241,7 @@ static void test_isolation(void **state)
     table_fini(&table);
 }
 
-/* What two transactions cannot both have, one is refused in a way that says: again. */
+/* If two transactions conflict, one of them is refused with an error that allows a retry. */
 static void test_conflict(void **state)
 {
     struct contract *contract = *state;
@@ -252,7 +252,7 @@ static void test_conflict(void **state)
     const bool is_file = (contract->adapter->flags & ADAPTER_FILE) != 0;
     contract_inspect(contract, &info);
     if ((!is_file && strcmp(info.dialect, "postgresql") != 0) || !has_keyed(contract, &table)) {
-        skip(); /* in MariaDB the first waits for the second's lock; SQLite's driver waits, too */
+        skip(); /* in MariaDB the first waits for the second's lock; SQLite's driver also waits */
         return;
     }
     assert_int_equal(rows_of(contract, INSERT, 1, "one"), 1);
@@ -286,7 +286,7 @@ static void test_conflict(void **state)
     table_fini(&table);
 }
 
-/* A connection that is closed in the middle of a transaction leaves nothing of it. */
+/* A connection that is closed within a transaction leaves none of its changes. */
 static void test_closed_inside(void **state)
 {
     struct contract *contract = *state;
@@ -331,7 +331,7 @@ static void test_lost_inside(void **state)
     table_fini(&table);
 }
 
-/* A key that the database numbers, behind those that were given. */
+/* A key that the database numbers, continuing after the given keys. */
 static void test_numbered(void **state)
 {
     struct contract *contract = *state;

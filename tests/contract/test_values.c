@@ -90,7 +90,7 @@ static void test_every_type(void **state)
     table_fini(&table);
 }
 
-/* The same rows by a prepared statement, and by one that is sent as text. */
+/* The same rows, written by a prepared statement and by a statement sent as text. */
 static void test_every_type_by_statement(void **state)
 {
     enum {
@@ -132,7 +132,7 @@ static void test_every_type_by_statement(void **state)
         samples_destroy(samples);
         table_fini(&table);
         contract_teardown(state);
-        assert_int_equal(contract_setup(state), 0); /* the statement is another one now */
+        assert_int_equal(contract_setup(state), 0); /* the statement has changed */
     }
 }
 

@@ -1,9 +1,10 @@
 /*
- * csvdir: a folder is a database, and each table in it a CSV file.
+ * csvdir: a folder is a database, and each table is a CSV file in it.
  *
- * The first line of a file has the columns, NAME:TYPE or NAME:TYPE:SIZE. The statements are
+ * The first line of a file declares the columns, NAME:TYPE or NAME:TYPE:SIZE. The statements are
  * "create TABLE COLUMNS", "drop TABLE", "count TABLE" and "nothing". NULL is an empty field, an
- * empty text is "". The rows of an append are written at its end, all or none; they are not synced.
+ * empty text is "". The rows of an append are written when it ends, all or none; they are not
+ * synced.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +23,8 @@ struct adapter_conn {
     char folder[4096];
     const struct table *table;      /* of the open append */
     size_t width;                   /* columns of its file */
-    size_t places[ROW_COLUMNS_MAX]; /* of each, its place in the rows; beyond them: NULL */
+    size_t places[ROW_COLUMNS_MAX]; /* for each column of the file, its column in the rows; row
+                                       columns or more: NULL */
     struct buffer rows;
     uint64_t row_count;
 };
@@ -35,7 +37,7 @@ static const char *const type_names[COLUMN_TYPE_COUNT] = {
     [COLUMN_IP4] = "ip4",         [COLUMN_TIMESTAMP] = "timestamp", [COLUMN_IP6] = "ip6",
 };
 
-/* Records what a call of the system came to: FATAL where there is no such table or folder. */
+/* Records a failed system call: FATAL when the table or folder does not exist. */
 static enum status system_error(const char *name, int number, struct error *error)
 {
     error_set(error, number == ENOENT ? ERROR_NOT_FOUND : ERROR_SYSTEM, number, NULL, "%s: %s",
@@ -43,8 +45,8 @@ static enum status system_error(const char *name, int number, struct error *erro
     return number == ENOENT || number == ENOMEM ? STATUS_FATAL : STATUS_REJECTED;
 }
 
-/* Opens the file of a table, or removes it, with flags -1. Returns the descriptor, 0 or -errno.
- * Names come from users: none leads to another folder. */
+/* Opens a table's file or, with flags -1, removes it. Returns the descriptor, 0 or -errno. Names
+ * come from users: a name must not lead to another folder. */
 static int open_table(const struct adapter_conn *conn, const char *name, int flags)
 {
     char path[sizeof conn->folder + ROW_NAME_BYTES + 8];
@@ -136,8 +138,8 @@ static enum status csv_describe(const struct adapter *adapter, struct adapter_co
     return status;
 }
 
-/* The file's columns are looked up by name: the append may leave some out, and the table may have
- * been made again. */
+/* Looks the file's columns up by name: the append may leave some out, and the table may have been
+ * created again. */
 static enum status csv_append_open(struct adapter_conn *conn, const struct table *table,
                                    struct error *error)
 {
@@ -166,7 +168,7 @@ static enum status csv_append_open(struct adapter_conn *conn, const struct table
     return STATUS_OK;
 }
 
-/* Adds the value at a place of a row; a column beyond them is NULL. */
+/* Adds the value of column `place` of a row; NULL for a column beyond the row's columns. */
 static void add_value(struct buffer *rows, const struct batch *batch, size_t row, size_t place)
 {
     const struct column *column = &batch->table->columns[place];
@@ -228,7 +230,8 @@ static enum status csv_append_close(struct adapter_conn *conn, uint64_t *accepte
     return number == 0 ? STATUS_OK : system_error(conn->table->name, number, error);
 }
 
-/* Counts the lines after the first; a line break within quotes ends no line. Returns 0 or errno. */
+/* Counts the lines after the first; a line break within quotes does not end a line. Returns 0 or
+ * errno. */
 static int count_rows(struct adapter_conn *conn, const char *name, int64_t *rows)
 {
     char bytes[16384];

@@ -1,4 +1,4 @@
-/* What append-contract needs to know of csvdir. */
+/* The fixture with which append-contract tests csvdir. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,8 @@
 
 static char folder[] = "/tmp/append_csvdir_XXXXXX";
 
-/* Copies one field, without its quotes, from the file. Returns the byte that ends it, or EOF. */
+/* Copies one field from the file, without its quotes. Returns the byte that ends the field, or
+ * EOF. */
 static int read_field(FILE *file, char *text, bool *is_null)
 {
     bool is_quoted = false;
@@ -19,7 +20,7 @@ static int read_field(FILE *file, char *text, bool *is_null)
     *is_null = true;
     while ((byte = getc(file)) != EOF && (is_quoted || (byte != ',' && byte != '\n'))) {
         is_quoted = is_quoted != (byte == '"');
-        /* the second of two quotes within a text is one of its own */
+        /* of two quotes within a text, the second is part of the text */
         if (byte != '"' || (is_quoted && before == '"')) {
             text[length++] = (char)byte;
         }

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""A stand-in for an ArangoDB server, for tests of append: HTTP/1.1 with kept-alive connections, the
-part of its HTTP API that append uses, and a few forms of AQL. It is written from the public
-documentation of ArangoDB 3.12 alone, no real server was seen: what works with it says that append
-does what the documentation asks for. It says nothing about a real server's behaviour or speed, and
-no figure measured with it is one of ArangoDB.
+"""A stand-in for an ArangoDB server, for tests of append: HTTP/1.1 with keep-alive, the part of the
+HTTP API that append uses, and a few forms of AQL. It is written only from the public documentation of
+ArangoDB 3.12, without a real server. A test that passes with it shows that append does what the
+documentation requires. It shows nothing about a real server's behaviour or speed: figures measured
+with it are not figures of ArangoDB.
 
     arangodb_standin.py [--port N] [--user U --password P]
 
-prints its port on 127.0.0.1 and ends when standard input does. A line of that ends every
-connection, or, if it is a number, has so many documents to come refused.
+prints its port on 127.0.0.1 and ends when standard input ends. A line of standard input ends every
+connection; a line with a number N makes the server refuse the next N documents.
 """
 
 import argparse
@@ -36,8 +36,8 @@ class Refused(Exception):
     """An answer that is an error: status, errorNum, errorMessage."""
 
 
-class Hang(Exception):
-    """The connection is to end."""
+class Disconnect(Exception):
+    """Ends the connection."""
 
 
 def order(value):
@@ -47,7 +47,7 @@ def order(value):
 
 
 class Collection:
-    refusals = 0  # of documents to come
+    refusals = 0  # documents to refuse next
 
     def __init__(self, name, properties):
         self.name, self.properties = name, properties
@@ -100,7 +100,7 @@ class Collection:
             self.keys.clear()
 
     def scan(self, start=""):
-        """Documents by their keys, those that are there when their turn comes."""
+        """Yields the documents in the order of their keys, skipping those removed meanwhile."""
         keys = self.keys[bisect.bisect_left(self.keys, start):]
         return (one for one in map(self.documents.get, keys) if one is not None)
 
@@ -118,7 +118,7 @@ PATH = re.compile(r"NOT_NULL\(\w+\.([`\w]+), (-?\d+)\)|\w+\.([`\w]+)")
 
 
 class Query:
-    """The few forms of AQL that append and its scripts write; all others are syntax errors."""
+    """The few forms of AQL that append and its scripts use; all others are syntax errors."""
 
     def __init__(self, text, binds):
         words = " ".join(text.split())
@@ -146,13 +146,13 @@ class Query:
         return {name: self.value(value) for name, value in pairs}
 
     def show(self, what, document):
-        """d, d.name, or an array of such."""
+        """Evaluates d, d.name, or an array of them."""
         found = [document.get((name or other).strip("`"), None if other else int(usual))
                  for name, usual, other in PATH.findall(what)]
         return found if what[0] == "[" else found[0] if found else document
 
     def run(self, database):
-        """The values it returns, and how many documents it wrote."""
+        """Returns the query's values and the number of documents that it wrote."""
         self.check_binds()
         if self.insert:
             database.collection(self.insert[2]).insert(self.object(self.insert[1]))
@@ -176,7 +176,7 @@ class Query:
         return [], len(found)
 
     def select(self, database, of):
-        """Through the primary index where that is possible."""
+        """Uses the primary index where possible."""
         collection, sign = database.collection(of["name"]), of["sign"]
         value = self.value(of["value"]) if sign else None
         if sign and of["field"] == "_key" and sign != "!=":
@@ -185,7 +185,7 @@ class Query:
         else:
             found = (one for one in collection.scan() if sign is None or COMPARE[sign](
                 order(one.get(of["field"])), order(value)))
-        if of["sort"] not in (None, "_key"):  # they come in the order of their keys
+        if of["sort"] not in (None, "_key"):  # scan returns them in the order of their keys
             found = sorted(found, key=lambda one: order(one.get(of["sort"])))
         return list(itertools.islice(found, self.value(of["limit"]) if of["limit"] else None))
 
@@ -202,14 +202,14 @@ class Database:
 
 
 class Rule:
-    """What goes wrong: requests whose method and path match, so many of them, behind the first
-    `skip`. Status and number answer; status 0 ends the connection, `after` the work was done."""
+    """A fault: after the first `skip` requests whose method and path match, the next `times` of them fail
+    with status and number; status 0 ends the connection. With `after` the work is done before."""
 
     def __init__(self, pattern, status, number, text="", times=1, skip=0, after=False):
         self.pattern, self.error, self.after = re.compile(pattern), (status, number, text), after
         self.times, self.skip = times, skip
 
-    def meets(self, request):
+    def applies(self, request):
         if self.times == 0 or not self.pattern.search(request):
             return False
         self.skip -= 1
@@ -230,7 +230,7 @@ class Server:
 
     @staticmethod
     def listen(port):
-        """Port 0: a free one below 32,768, where no client's own end of a connection is."""
+        """Port 0: a free port below 32,768, where clients' own ports do not lie."""
         for i in range(100):
             try:
                 return socket.create_server(
@@ -256,14 +256,14 @@ class Server:
             threading.Thread(target=self.serve, args=(sock,), daemon=True).start()
 
     def kill(self):
-        """Ends all, as a crash does. May be called again."""
+        """Ends everything, like a crash. May be called again."""
         if self.listener.fileno() >= 0:
             self.listener.shutdown(socket.SHUT_RDWR)
             self.listener.close()
         self.hang_up()
 
     def hang_up(self):
-        """Ends every connection, as a server does with those that are idle."""
+        """Ends every connection, as a server does with idle connections."""
         with self.lock:
             for sock in self.sockets:
                 try:
@@ -277,13 +277,13 @@ class Server:
             try:
                 while self.answer(sock, stream):
                     pass
-            except (OSError, Hang, ValueError):
+            except (OSError, Disconnect, ValueError):
                 pass
         with self.lock:
             self.sockets.discard(sock)
 
     def answer(self, sock, stream):
-        """One request; false: the connection has ended."""
+        """Answers one request; false: the connection has ended."""
         line = stream.readline(1 << 14).split()
         if len(line) != 3:
             return False
@@ -302,15 +302,15 @@ class Server:
             parameters = dict(urllib.parse.parse_qsl(query))
             with self.lock:
                 self.requests[method + " " + "/".join(path.split("/")[:5])] += 1
-                rule = next((one for one in self.rules if one.meets(f"{method} {url}")), None)
+                rule = next((one for one in self.rules if one.applies(f"{method} {url}")), None)
             if rule is not None and not rule.after:
-                self.go_wrong(rule)
+                self.fail_by(rule)
             if self.credentials and headers.get("authorization") != self.credentials:
                 more["www-authenticate"] = 'Basic, realm="ArangoDB"'
                 raise Refused(401, 11, "not authorized to execute this request")
             status, answer = self.route(method, path, parameters, body, more)
             if rule is not None:
-                self.go_wrong(rule)
+                self.fail_by(rule)
         except Refused as why:
             status, number, text = why.args
             answer = {"error": True, "code": status, "errorNum": number, "errorMessage": text}
@@ -324,26 +324,26 @@ class Server:
         return headers.get("connection", "").lower() != "close"
 
     @staticmethod
-    def go_wrong(rule):
+    def fail_by(rule):
         if rule.error[0] == 0:
-            raise Hang
+            raise Disconnect
         raise Refused(*rule.error)
 
     def route(self, method, path, parameters, body, more):
-        """Status and answer. `more` takes headers."""
+        """Returns status and answer; adds headers to `more`."""
         name, path = re.fullmatch(r"(?:/_db/([^/]+))?(/.*)", path).groups(default="_system")
         database = self.databases.get(urllib.parse.unquote(name))
         if database is None:
             raise Refused(404, 1228, f"database not found: {name}")
         api, _, rest = path.removeprefix("/_api/").partition("/")
         rest = [urllib.parse.unquote(part) for part in rest.split("/")] if rest else []
-        do = {"GET version": self.version, "POST database": self.make_database,
+        do = {"GET version": self.version, "POST database": self.create_database,
               "GET database": self.current_database, "DELETE database": self.drop_database,
-              "POST collection": self.make_collection, "GET collection": self.show_collection,
+              "POST collection": self.create_collection, "GET collection": self.show_collection,
               "DELETE collection": self.drop_collection, "PUT collection": self.truncate,
-              "POST index": self.make_index, "POST import": self.load, "POST document": self.add,
+              "POST index": self.create_index, "POST import": self.load, "POST document": self.add,
               "GET document": self.read, "PATCH document": self.change, "DELETE document": self.remove,
-              "POST cursor": self.query, "PUT cursor": self.query, "DELETE cursor": self.give_up,
+              "POST cursor": self.query, "PUT cursor": self.query, "DELETE cursor": self.drop_cursor,
               "POST query": self.parse}.get(f"{method} {api}")
         if do is None or not path.startswith("/_api/"):
             raise Refused(404, 404, f"unknown path '{path}'")
@@ -358,7 +358,7 @@ class Server:
     def version(*_):
         return 200, {"server": "arango", "license": "community", "version": VERSION}
 
-    def make_database(self, _database, _rest, value, given):
+    def create_database(self, _database, _rest, value, given):
         if given["database"] != "_system":
             raise Refused(403, 1230, "operation only allowed in system database")
         with self.lock:
@@ -376,7 +376,7 @@ class Server:
             raise Refused(404, 1228, "database not found")
         return 200, {"error": False, "code": 200, "result": True}
 
-    def make_collection(self, database, _rest, value, _given):
+    def create_collection(self, database, _rest, value, _given):
         name = value.get("name", "")
         if not NAME.fullmatch(name):
             raise Refused(400, 1208, "illegal name: collection name invalid")
@@ -407,13 +407,13 @@ class Server:
         return 200, {"error": False, "code": 200, "name": rest[0]}
 
     @staticmethod
-    def make_index(database, _rest, value, given):
+    def create_index(database, _rest, value, given):
         database.collection(given["collection"]).indexes.append(value)
         return 201, {"error": False, "code": 201, "isNewlyCreated": True, **value}
 
     @staticmethod
     def load(database, _rest, value, given):
-        """Of JSON lines."""
+        """Inserts documents from JSON lines."""
         of, details, counts = database.collection(given["collection"]), [], collections.Counter()
         for number, line in enumerate(value.split(b"\n"), 1):
             try:
@@ -464,7 +464,7 @@ class Server:
         return 200, {"error": False, "code": 200, "parsed": True, "bindVars": sorted(query.names)}
 
     def query(self, database, rest, value, _given):
-        """A query, or the next batch of one."""
+        """Runs a query, or returns its next batch."""
         if rest:
             if rest[0] not in self.cursors:
                 raise Refused(404, 1600, "cursor not found")
@@ -483,7 +483,7 @@ class Server:
         return {"result": result, "hasMore": bool(rows), **({"id": number} if rows else {}), **more,
                 "cached": False, "error": False, "code": 200}
 
-    def give_up(self, _database, rest, _value, _given):
+    def drop_cursor(self, _database, rest, _value, _given):
         if self.cursors.pop(rest[0], None) is None:
             raise Refused(404, 1600, "cursor not found")
         return 202, {"error": False, "code": 202, "id": rest[0]}

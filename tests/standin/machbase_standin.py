@@ -1,21 +1,21 @@
 #!/usr/bin/env python3
-"""A stand-in for a Machbase server, for tests of append: it speaks enough of the protocol for the
-vendor's client library to connect, make a table, append, count and select, and it is exact about
-every byte of an appended row. It is written against that library alone (machbaseAPI 1.12), so what
-works with it says that append uses the library rightly; it says nothing about a real server's
-behaviour, numbers of errors or speed, and no figure measured with it is one of Machbase.
+"""A stand-in for a Machbase server, for tests of append. It implements enough of the protocol for the
+vendor's client library to connect, create a table, append, count and select, and it checks every byte
+of an appended row. It is written only against that library (machbaseAPI 1.12). A test that passes
+with it shows that append uses the library correctly. It shows nothing about a real server's
+behaviour, error numbers or speed: figures measured with it are not figures of Machbase.
 
-    machbase.py [--port N] [--max-sessions N]
+    machbase_standin.py [--port N] [--max-sessions N]
 
-prints its port on 127.0.0.1 and takes commands from standard input, a line each, which it answers
-with lines that end with "ok" or "error: ...":
+prints its port on 127.0.0.1 and takes commands from standard input, a line each. The answer's last
+line is "ok" or "error: ...":
 
-    dump TABLE FILE    writes the rows as CSV: a header, NULL as nothing, text always in quotes
-    rule RULE          does something wrong from now on: see Rules
-    norules            ends that
+    dump TABLE FILE    writes the rows as CSV: a header, NULL as an empty field, text always in quotes
+    rule RULE          adds a fault: see Rules
+    norules            removes all faults
     kick               ends every connection
 
-It ends when standard input does. SQL is executed by SQLite, which is not Machbase's.
+It ends when standard input ends. SQLite executes the SQL, which is not Machbase's.
 """
 
 import argparse
@@ -33,31 +33,31 @@ import time
 
 HELLO, READY = b"CMI_INET0", b"CMI_READY"  # the client's last byte is its byte order
 
-# What a message is about.
+# Kinds of messages.
 CONNECT, DISCONNECT, PREPARE, EXECUTE, EXECDIRECT, FETCH, FREE = 0, 1, 6, 7, 8, 9, 10
 APPEND_OPEN, APPEND_DATA, APPEND_CLOSE = 11, 12, 13
 STEPS = {CONNECT: "login", DISCONNECT: "disconnect", PREPARE: "execute", EXECDIRECT: "execute",
          FETCH: "fetch", FREE: "free", APPEND_OPEN: "open", APPEND_DATA: "data",
          APPEND_CLOSE: "close"}
 
-# Units of a message: the same number means different things in different messages.
+# Units of a message: the same number has different meanings in different messages.
 VERSION, ENDIAN, USER, PASSWORD, RESULT, MESSAGE, MORE = 0x01, 0x05, 0x06, 0x07, 0x10, 0x11, 0x12
 SQL, PARAMETERS, STATEMENT, ROW, COLUMNS, TABLE, NAME, TYPE = range(0x20, 0x28)
 DIRECT_SQL, FETCH_STATEMENT, FETCH_ROWS, FETCH_ROW = 0x40, 0x50, 0x51, 0x52
 FREE_STATEMENT, SUCCESSES, FAILURES, STATEMENT_TYPE = 0x60, 0x61, 0x62, 0xC8
 
-# Their types: of these the value has a length.
+# Types of units; the values of VARIABLE types have a length.
 STRING, INT32, INT64, UINT64, ROWS = 2, 8, 10, 11, 13
 VARIABLE = {STRING, 3, 12, ROWS, 0xF1, 0xF2}
 
-# High words of a RESULT, whose low word is the error's number.
+# High words of a RESULT; the low word is the error number.
 OK, ERROR, END = 0x724F4B5F, 0x72434D5F, 0x724C5354
 
-BODY_MAX = 0xFFF0  # of a packet: what the client library sends at most
-PIECE_BYTES = 48 * 1024  # rows of a result that go into one reply
+BODY_MAX = 0xFFF0  # largest packet that the client library sends
+PIECE_BYTES = 48 * 1024  # bytes of a result's rows in one reply
 TYPE_DDL, TYPE_SELECT = 1, 512
 
-# Column types: number, format of a fixed one, value that means NULL in a result.
+# Column types: number, format of a fixed type, value that means NULL in a result.
 SHORT, INT, LONG, DOUBLE, VARCHAR, JSON, IP4, IP6, DATETIME = 4, 8, 12, 20, 5, 61, 32, 36, 6
 FIXED = {SHORT: ("h", -1 << 15), 104: ("H", (1 << 16) - 1), INT: ("i", -1 << 31),
          108: ("I", (1 << 32) - 1), LONG: ("q", -1 << 63), 112: ("Q", (1 << 64) - 1),
@@ -69,11 +69,11 @@ BINARY = {57, 97}
 
 
 class Ended(Exception):
-    """The connection is to end."""
+    """Ends the connection."""
 
 
 class Refused(Exception):
-    """An answer that is an error: its number and text."""
+    """An error answer: its number and text."""
 
 
 def read(sock, length):
@@ -83,16 +83,16 @@ def read(sock, length):
         if not piece:
             raise Ended
         data += piece
-    # the client waits with small messages for the acknowledgement of what it sent before
+    # the client delays small messages until its earlier messages are acknowledged
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
     return bytes(data)
 
 
 def receive(sock):
-    """Protocol, statement and body of a message, whose packets are joined. A packet begins, all big
-    endian, with u8 0, u16 adds, u8 protocol, u32 part << 30 | length, u32 statement, u32 0."""
+    """Returns protocol, statement and body of a message, whose packets are joined. A packet begins, all
+    big endian, with u8 0, u16 adds, u8 protocol, u32 part << 30 | length, u32 statement, u32 0."""
     body, part = b"", 1
-    while part in (1, 2):  # the first and those in the middle; 0 is whole, 3 is the last
+    while part in (1, 2):  # 1 is the first part, 2 a middle part, 3 the last part, 0 a whole message
         zero, _, protocol, word, statement, _ = struct.unpack(">BHBIII", read(sock, 16))
         part = word >> 30
         if zero != 0 or (part in (0, 1)) != (body == b""):
@@ -102,8 +102,8 @@ def receive(sock):
 
 
 def units(body):
-    """(id, value) of each: u32 id, u32 type, then a value in 8 bytes, or u64 length, bytes, zeroes
-    up to 8 bytes; all little endian."""
+    """Yields (id, value) of each unit: u32 id, u32 type, then a value in 8 bytes, or u64 length, bytes,
+    zeroes up to a multiple of 8 bytes; all little endian."""
     at = 0
     while at < len(body):
         key, kind, value = struct.unpack_from("<IIQ", body, at)
@@ -145,11 +145,11 @@ class Column:
             5 if kind == IP4 else 17 if kind == IP6 else struct.calcsize(FIXED[kind][0]))
 
     def describe(self):
-        """The client library sends as many bytes of a fixed value as this says."""
+        """Describes the column. The client library sends as many bytes of a fixed value as stated here."""
         return text(NAME, self.name) + number(TYPE, self.kind << 56 | self.size << 28)
 
     def take(self, row, at):
-        """The value that begins at a place of a row, and where the next one begins."""
+        """Returns the value at `at` in a row, and where the next value begins."""
         if not self.is_variable and self.kind in FIXED:
             return struct.unpack_from("<" + FIXED[self.kind][0], row, at)[0], at + self.size
         head, length = (4, struct.unpack_from("<I", row, at)[0]) if self.is_variable else (
@@ -169,7 +169,7 @@ class Column:
         return socket.inet_ntop(family, value), at + self.size
 
     def give(self, value):
-        """A value of a result: fixed types in big endian, others with their length before them."""
+        """Encodes a value of a result: fixed types in big endian, other types after their length."""
         if self.is_variable:
             value = b"" if value is None else value if isinstance(value, bytes) else value.encode()
             return struct.pack(">I", len(value)) + value
@@ -187,13 +187,13 @@ class Column:
 
 
 def take_row(columns, data):
-    """The values of a row: u32 n, n NULL bytes, then the columns, the time of arrival first; all
-    little endian. n = columns / 8 + 1, and column c is NULL by byte c / 8, mask 0x80 >> c % 8."""
+    """Returns the values of a row: u32 n, n NULL bytes, then the columns, the arrival time first; all
+    little endian. n = columns / 8 + 1; column c is NULL if byte c / 8 has the bit 0x80 >> c % 8."""
     if data[:1] != b"\0":
         raise ValueError("the row is compressed")
     row, count = data[1:], len(columns) // 8 + 1
     if struct.unpack_from("<I", row)[0] != count:
-        raise ValueError("the row has another number of NULL bytes than its columns need")
+        raise ValueError("the row has a wrong number of NULL bytes")
     at, values = 4 + count, []
     for c, column in enumerate(columns):
         value = None
@@ -206,21 +206,21 @@ def take_row(columns, data):
 
 
 class Rules:
-    """What is done wrong, and when: ACTION=STEP[@WHEN][:NUMBER[:TEXT]].
+    """Faults, and when they occur: ACTION=STEP[@WHEN][:NUMBER[:TEXT]].
 
-    ACTION  drop     hangs up instead of doing what was asked
-            reset    the same, and the client sees a reset
-            partial  does it, sends the first half of the reply, hangs up
-            garbage  does it, sends as many other bytes instead of the reply
-            chop     does it, sends the reply byte by byte
-            stall    never goes on with this connection
-            delay    does it NUMBER milliseconds later
-            error    answers with error NUMBER and TEXT instead of doing it
-            lie      says at the end of an append that NUMBER rows fewer are kept than are
+    ACTION  drop     disconnects instead of carrying the step out
+            reset    like drop, but the client sees a reset
+            partial  carries the step out, sends the first half of the reply and disconnects
+            garbage  carries the step out and sends as many other bytes instead of the reply
+            chop     carries the step out and sends the reply byte by byte
+            stall    stops answering on this connection
+            delay    carries the step out NUMBER milliseconds later
+            error    answers with error NUMBER and TEXT without carrying the step out
+            lie      reports NUMBER rows fewer than were kept at the end of an append
     STEP    accept handshake login execute count fetch free open data row close disconnect
-            execute is any statement but count(*), data a packet of rows, row one row
-    WHEN    N the N-th time, counted over all connections since the rule was made; N+ from then on;
-            %N each N-th time; every time when it is left out
+            execute is any statement except count(*), data a packet of rows, row one row
+    WHEN    N: the N-th time, counted over all connections since the rule was added; N+: from the N-th
+            time on; %N: every N-th time; omitted: every time
     """
 
     FORM = re.compile(r"(drop|reset|partial|garbage|chop|stall|delay|error|lie)=(\w+)"
@@ -232,7 +232,7 @@ class Rules:
     def add(self, rule):
         match = self.FORM.match(rule)
         if not match or match[2] not in {"accept", "handshake", "count", "row", *STEPS.values()}:
-            raise ValueError(f"that is no rule: {rule}")
+            raise ValueError(f"unknown rule: {rule}")
         with self.lock:
             self.list.append({"match": match, "seen": 0})
             self.has_row = self.has_row or match[2] == "row"
@@ -242,7 +242,7 @@ class Rules:
             self.list, self.has_row = [], False
 
     def meet(self, step):
-        """Counts a step. The action, number and text of the first rule that applies."""
+        """Counts a step; returns action, number and text of the first rule that applies."""
         hit = (None, 0, "")
         with self.lock:
             for rule in self.list:
@@ -260,7 +260,7 @@ class Rules:
 
 
 class Database:
-    """The tables. SQL is SQLite's but for CREATE and the types of columns."""
+    """The tables. SQL is SQLite's except for CREATE and column types."""
 
     CREATE = re.compile(r"\s*create\s+(?:(?:tag|log|volatile|lookup)\s+)?table\s+(\w+)\s*\((.*)\)",
                         re.I | re.S)
@@ -312,7 +312,7 @@ class Database:
         self.add("V$SESSION", [(i + 1, 0, "SYS") for i in range(now)])
 
     def change(self, sql):
-        """CREATE and DROP; False: it is another statement."""
+        """Runs CREATE and DROP; False: another statement."""
         create, drop = self.CREATE.match(sql), re.match(r"\s*drop\s+table\s+([\w.]+)\s*;?$", sql,
                                                         re.I)
         if create:
@@ -325,7 +325,7 @@ class Database:
         return bool(create or drop)
 
     def select(self, sql):
-        """Columns and rows."""
+        """Returns columns and rows."""
         if not re.match(r"\s*select\b", sql, re.I):
             raise Refused(2010, f"Syntax error: near token ({sql[:60]}).")
         with self.lock:
@@ -350,7 +350,7 @@ class Database:
 
 
 class Session(threading.Thread):
-    """One connection."""
+    """A connection."""
 
     def __init__(self, server, sock):
         super().__init__(daemon=True)
@@ -365,7 +365,7 @@ class Session(threading.Thread):
         self.server.leave(self)
         self.sock.close()
 
-    def wait_until_it_hangs_up(self, seconds):
+    def wait_for_disconnect(self, seconds):
         poller = select.poll()
         poller.register(self.sock, select.POLLRDHUP)
         if poller.poll(None if seconds is None else seconds * 1000):
@@ -379,7 +379,7 @@ class Session(threading.Thread):
         if action in ("drop", "reset"):
             raise Ended
         if action in ("stall", "delay"):
-            self.wait_until_it_hangs_up(None if action == "stall" else milliseconds / 1000)
+            self.wait_for_disconnect(None if action == "stall" else milliseconds / 1000)
 
     def send(self, reply):
         action = self.hit[0]
@@ -400,7 +400,7 @@ class Session(threading.Thread):
         while True:
             protocol, statement, body = receive(self.sock)
             fields = list(units(body))
-            found = dict(reversed(fields))  # of repeated ones the first
+            found = dict(reversed(fields))  # the first of repeated units
             step = STEPS.get(protocol)
             if step == "execute" and b"count(*)" in found.get(SQL, found.get(DIRECT_SQL, b"")):
                 step = "count"
@@ -418,7 +418,7 @@ class Session(threading.Thread):
             self.send(packets(protocol, statement, reply))
 
     def answer(self, protocol, found):
-        """Statement and body of the reply."""
+        """Returns statement and body of the reply."""
         if protocol == CONNECT and not self.is_logged_in:
             return 0, self.log_in(found)
         if not self.is_logged_in:
@@ -453,14 +453,14 @@ class Session(threading.Thread):
         self.statements[statement] = {"sql": sql}
         begin = number(STATEMENT, statement)
         if re.match(r"\s*select\b", sql, re.I):
-            columns = self.begin_select(statement)
+            columns = self.run_select(statement)
             return (begin + number(STATEMENT_TYPE, TYPE_SELECT, INT32) + number(PARAMETERS, 0)
                     + number(COLUMNS, len(columns)) + b"".join(c.describe() for c in columns))
         if DIRECT_SQL in found and not self.database.change(sql):
             raise Refused(2010, f"Syntax error: near token ({sql[:60]}).")
         return begin + number(STATEMENT_TYPE, TYPE_DDL, INT32) + number(ROW, 0)
 
-    def begin_select(self, statement):
+    def run_select(self, statement):
         sql = self.statements[statement]["sql"]
         if "v$" in sql.lower():
             self.database.set_sessions(self.server.max_sessions, self.server.sessions)
@@ -473,11 +473,11 @@ class Session(threading.Thread):
         if sql is None:
             raise Refused(2525, "Protocol message error in connection.")
         if not self.database.change(sql):
-            self.begin_select(statement)
+            self.run_select(statement)
         return b""
 
     def fetch(self, statement, found):
-        """A unit for each row, then the end or a zero that says: ask again."""
+        """Returns a unit for each row, then the end or a zero, after which the client fetches again."""
         state = self.statements.get(statement, {})
         if "rows" not in state or FETCH_ROWS not in found:
             raise Refused(2525, "Protocol message error in connection.")
@@ -501,7 +501,7 @@ class Session(threading.Thread):
                 + b"".join(c.describe() for c in columns))
 
     def take_rows(self, statement, fields):
-        """The reply has a message for each row that is refused."""
+        """Stores rows; the reply has a message for each refused row."""
         state, reply, kept = self.statements[statement], b"", []
         for key, data in fields:
             if key != ROW or not isinstance(data, bytes):
@@ -550,7 +550,7 @@ class Server:
 
     @staticmethod
     def listen(port):
-        """Port 0: a free one below 32,768, where no client's own end of a connection is."""
+        """Port 0: a free port below 32,768, where clients' own ports do not lie."""
         for i in range(100):
             try:
                 return socket.create_server(
@@ -592,7 +592,7 @@ class Server:
         return {**self.counters, "faults": self.rules.faults}
 
     def kick(self):
-        """Hangs up on every client."""
+        """Disconnects every client."""
         with self.lock:
             for session in self.connections:
                 try:
@@ -601,7 +601,7 @@ class Server:
                     pass
 
     def kill(self):
-        """Ends all, as a crash does. May be called again."""
+        """Ends everything, like a crash. May be called again."""
         if self.listener.fileno() >= 0:
             self.listener.shutdown(socket.SHUT_RDWR)
             self.listener.close()
@@ -636,7 +636,7 @@ def main():
             elif command == "kick":
                 server.kick()
             else:
-                raise ValueError(f"there is no command {command}")
+                raise ValueError(f"unknown command {command}")
             print("ok", flush=True)
         except (ValueError, OSError, Refused) as error:
             print(f"error: {error}", flush=True)

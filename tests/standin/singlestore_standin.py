@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 """A stand-in for SingleStore's Data API, for tests of append: HTTP/1.1 with keep-alive in front of
-SQLite, which stores and counts the rows. It is written from the public documentation and from what
-the vendor's Python client does; no server was seen. What works with it says that append does what is
-documented; it says nothing about a real server's behaviour or speed, and no figure measured with it
-is one of SingleStore.
+SQLite, which stores and counts the rows. It is written from the public documentation and the vendor's
+Python client, without a real server. A test that passes with it shows that append does what is
+documented. It shows nothing about a real server's behaviour or speed: figures measured with it are
+not figures of SingleStore.
 
     singlestore_standin.py [--port N] [--user NAME] [--password WORD] [--chunk BYTES]
                            [--close-every N]
 
-prints its port on 127.0.0.1, has a database "db" and no tables, and ends when standard input does; a
-line of it ends every connection.
+prints its port on 127.0.0.1, has a database "db" without tables, and ends when standard input ends. A
+line of standard input ends every connection.
 
-Numbers of a request's args lose what a double cannot hold, as they do in a server that reads JSON
-by Go's default; strings do not.
+Numbers in a request's args lose the digits that a double cannot hold, as in a server that reads JSON
+with Go's defaults; strings do not.
 """
 
 import argparse
@@ -29,7 +29,7 @@ import threading
 import time
 
 IDLE_S = 0.02
-BODY_MAX = 1000 * 1000  # "1 MB"; which of the two it is, the documentation does not say
+BODY_MAX = 1000 * 1000  # "1 MB"; the documentation does not say which of its two meanings applies
 
 CATALOGUE = """
 create table information_schema.tables (table_schema, table_name, table_type, engine);
@@ -55,7 +55,7 @@ CREATE = re.compile(r"create\s+(?:rowstore\s+|reference\s+)*table\s+(if\s+not\s+
                     r"\s*\((.*)\)[^)]*", re.S | re.I)
 KEY = re.compile(r"(primary|unique|sort|shard|key|index)\b(?:\s+(?:key|index))?[^(]*\(([^)]*)\)",
                  re.S | re.I)
-# quoted pieces stay as they are; of the rest SQLite has other words for some
+# quoted parts stay unchanged; some of the other words differ in SQLite
 WORDS = re.compile(r"('(?:[^']|'')*'|\"[^\"]*\"|`[^`]*`)|@@(?:\w+\.)?(\w+)"
                    r"|\b(current_timestamp\s*(?:\(\s*6?\s*\))?|now\s*\(\s*6?\s*\))"
                    r"|\b(truncate\s+(?:table\s+)?)|(\s+for\s+update\b)", re.I)
@@ -64,7 +64,7 @@ VALUES = re.compile(r"(\s*(?:insert|replace)\b.*?\bvalues\s*)"
 
 
 class Refused(Exception):
-    """An answer that is an error: a number of MySQL's, or 0, and the text."""
+    """An error answer: MySQL's number, or 0, and the text."""
 
     def __init__(self, number, text, status=0):
         super().__init__(text)
@@ -73,23 +73,23 @@ class Refused(Exception):
 
 
 class Rule:
-    """What is done wrong, "action=step@when:code:text". Steps: ping, exec, query. `when` is 3 for
-    the third request of that step, %3 for each third one, and 3+ for all from the third.
+    """A fault, "action=step@when:code:text". Steps: ping, exec, query. `when` is 3 for the third
+    request of that step, %3 for every third request, and 3+ for all requests from the third on.
 
-    status  answers with this status and text, and does nothing before
-    late    the same, but the request is carried out before
-    inside  a 200 with the error inside
-    drop    ends the connection instead of carrying the request out
-    lose    carries it out and ends the connection instead of answering
-    cut     carries it out and ends the connection in the middle of the answer
-    wrong   answers a 200 that is no JSON
-    wait    carries it out and answers after so many milliseconds
+    status  answers with the status `code` and the text, without carrying the request out
+    late    carries the request out, then answers like status
+    inside  answers 200 with the error in the body
+    drop    ends the connection without carrying the request out
+    lose    carries the request out and ends the connection instead of answering
+    cut     carries the request out and ends the connection in the middle of the answer
+    wrong   carries the request out and answers 200 with a text that is not JSON
+    wait    carries the request out and answers `code` milliseconds later
     """
 
     def __init__(self, text):
         match = re.fullmatch(r"(\w+)=(ping|exec|query)@(%?)(\d+)(\+?)(?::(\d+))?(?::(.*))?", text, re.S)
         if not match:
-            raise ValueError(f"no such rule: {text}")
+            raise ValueError(f"unknown rule: {text}")
         self.action, self.step, every, number, onwards, code, self.text = match.groups()
         self.text, self.code = self.text or "", int(code or 0)
         self.fits = ((lambda n: n % int(number) == 0) if every
@@ -102,7 +102,7 @@ class Rule:
 
 
 class Database:
-    """One database of the server: its tables, and their description as MySQL's clients ask for it."""
+    """A database of the server: its tables, and the catalogue that MySQL's clients query."""
 
     def __init__(self, name, variables):
         self.name, self.variables = name, variables
@@ -131,7 +131,7 @@ class Database:
         return WORDS.sub(word, sql)
 
     def run(self, sql, arguments, wants_rows):
-        """(names of columns, rows) of a query, (last id, rows affected) of what is none."""
+        """Returns (column names, rows) of a query, (last id, affected rows) of another statement."""
         sleep = re.fullmatch(r"\s*select\s+sleep\((\d+)\)\s*", sql, re.I)
         if sleep:
             time.sleep(int(sleep.group(1)))
@@ -153,7 +153,7 @@ class Database:
         values = VALUES.fullmatch(sql)
         rows = [arguments]
         if values:
-            # one statement of many rows: kept wholly, or not at all; SQLite bounds the parameters
+            # one statement with many rows, all or none of which are kept; SQLite limits the parameters
             head, one, more = values.groups()
             width, count = one.count("?"), 1 + more.count(one)
             if width * count == len(arguments) and count > 1:
@@ -227,7 +227,7 @@ class Database:
 
 
 def split(text):
-    """The parts between the commas that are in no bracket or quotes."""
+    """Yields the parts between the commas outside brackets and quotes."""
     depth, part = 0, ""
     for piece in re.findall(r"'(?:[^']|'')*'|.", text, re.S):
         depth += (piece == "(") - (piece == ")")
@@ -240,7 +240,7 @@ def split(text):
 
 
 class Column:
-    """A column as it was declared."""
+    """A declared column."""
 
     def __init__(self, text):
         computed = COMPUTED.fullmatch(text)
@@ -262,7 +262,7 @@ class Column:
         self.comment = comment.group(1) if comment else ""
         self.default = default.group(1) if default else None
         if self.is_numbered and self.type != "bigint":
-            raise Refused(1706, f"AUTO_INCREMENT of column '{self.name}' is not supported: it has to be BIGINT")
+            raise Refused(1706, f"AUTO_INCREMENT of column '{self.name}' is not supported: it must be BIGINT")
         if self.type in TIMES and (self.size or 0) not in (0, 6):
             raise Refused(1706, f"Precision {self.size} of column '{self.name}' is not supported: 0 or 6")
         self.length = LENGTHS.get(self.type, self.size or 1 if self.type in (
@@ -309,11 +309,11 @@ class Column:
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
-    """The connection of one client."""
+    """A client's connection."""
 
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
-    wbufsize = -1  # an answer is one write
+    wbufsize = -1  # one write per answer
     timeout = 600
 
     def handle(self):
@@ -361,11 +361,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         return self.headers.get("Authorization") in (f"Basic {basic}", f"Bearer {standin.password}")
 
     def work(self, step, body):
-        """What a request comes to, as the text of JSON."""
+        """Carries a request out and returns the answer's JSON text."""
         if self.headers.get("Content-Type", "").split(";")[0] != "application/json":
             raise Refused(0, "Content-Type is not application/json", 400)
         try:
-            # every number of JSON is a double there
+            # the server reads every JSON number as a double
             asked = json.loads(body, parse_int=float)
         except ValueError as error:
             raise Refused(0, f"invalid JSON: {error}", 400) from error
@@ -443,11 +443,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if is_cut:
             self.close_connection = True
         elif standin.close_every and self.requests >= standin.close_every:
-            self.connection.settimeout(IDLE_S)  # then it ends without a word
+            self.connection.settimeout(IDLE_S)  # afterwards the connection ends silently
 
 
 class Listener(http.server.ThreadingHTTPServer):
-    """Accepts; a thread for each connection."""
+    """Accepts connections, with a thread for each."""
 
     daemon_threads = True
     block_on_close = False
@@ -459,7 +459,7 @@ class Listener(http.server.ThreadingHTTPServer):
 
 
 class Server:
-    """A stand-in. stop() ends it and restart() brings it back, on the same port, with its rows."""
+    """A stand-in. stop() ends it; restart() starts it again on the same port, with its rows."""
 
     def __init__(self, *rules, user="root", password="", databases=("db",), port=0, chunk=0, close_every=0):
         self.user, self.password, self.chunk, self.close_every = user, password, chunk, close_every
@@ -492,7 +492,7 @@ class Server:
                     client.shutdown(socket.SHUT_RDWR)
 
     def rows(self, sql, database="db"):
-        """What SQL of SQLite's returns."""
+        """Runs a SQLite query and returns its rows."""
         one = self.databases[database]
         with one.lock:
             return one.sqlite.execute(sql).fetchall()
