@@ -170,11 +170,11 @@ static enum status read_import(struct adapter_conn *conn, uint64_t *failed, stru
     }
     const json_int_t created = json_integer_value(json_object_get(answer, "created"));
     const json_t *details = json_object_get(answer, "details");
-    const char *words = json_string_value(json_array_get(details, 0));
+    const char *message = json_string_value(json_array_get(details, 0));
     *failed = created >= 0 && (uint64_t)created < conn->rows ? conn->rows - (uint64_t)created : 0;
     if (*failed > 0) {
         /* the position and the document differ from row to row */
-        const char *text = words != NULL ? words : "the server gave no reason";
+        const char *text = message != NULL ? message : "the server gave no reason";
         const char *colon = strncmp(text, "at position ", 12) == 0 ? strstr(text, ": ") : NULL;
         text = colon != NULL ? colon + 2 : text;
         const char *end = strstr(text, ", offending document");

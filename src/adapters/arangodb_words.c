@@ -29,7 +29,7 @@ void arangodb_explain(unsigned status, const char *body, size_t length,
     json_t *answer = json_loadb(body, length, 0, NULL);
     const json_t *of = json_is_array(answer) ? json_array_get(answer, 0) : answer;
     const int number = (int)json_integer_value(json_object_get(of, "errorNum"));
-    const char *words = json_string_value(json_object_get(of, "errorMessage"));
+    const char *message = json_string_value(json_object_get(of, "errorMessage"));
     for (size_t i = 0; i < COUNT_OF(known); i++) {
         if (known[i].number == number) {
             *meaning = known[i].meaning;
@@ -38,13 +38,14 @@ void arangodb_explain(unsigned status, const char *body, size_t length,
     if (number > 1500 && number < 1600) { /* AQL errors */
         *meaning = (struct dialect_meaning){STATUS_REJECTED, ERROR_USAGE, NULL};
     }
-    if (words != NULL) {
+    if (message != NULL) {
         /* the key differs from row to row */
-        const char *end = number == ARANGODB_DUPLICATE ? strstr(words, "; conflicting key") : NULL;
-        const size_t shown = end != NULL ? (size_t)(end - words) : strlen(words);
+        const char *end =
+            number == ARANGODB_DUPLICATE ? strstr(message, "; conflicting key") : NULL;
+        const size_t shown = end != NULL ? (size_t)(end - message) : strlen(message);
         failure->number = number;
         failure->text = text;
-        snprintf(text, ERROR_TEXT_BYTES, "%.*s%s", (int)(shown < 200 ? shown : 200), words,
+        snprintf(text, ERROR_TEXT_BYTES, "%.*s%s", (int)(shown < 200 ? shown : 200), message,
                  status == 401 ? ": wrong user or password" : "");
     }
     json_decref(answer);
@@ -110,7 +111,7 @@ static const struct {
 static enum status add_column(struct table *table, const char *name, enum column_type type,
                               uint32_t size, struct error *error)
 {
-    static const char *const words[COLUMN_TYPE_COUNT] = {
+    static const char *const type_names[COLUMN_TYPE_COUNT] = {
         [COLUMN_BOOL] = "boolean", [COLUMN_INT16] = "number",   [COLUMN_INT32] = "number",
         [COLUMN_INT64] = "number", [COLUMN_FLOAT32] = "number", [COLUMN_FLOAT64] = "number",
         [COLUMN_JSON] = "json",
@@ -118,7 +119,7 @@ static enum status add_column(struct table *table, const char *name, enum column
     struct column column = {.type = type, .size = size, .is_nullable = true};
     snprintf(column.name, sizeof column.name, "%s", name);
     snprintf(column.type_name, sizeof column.type_name, "%s",
-             words[type] != NULL ? words[type] : "string");
+             type_names[type] != NULL ? type_names[type] : "string");
     return table_add_column(table, &column, error);
 }
 

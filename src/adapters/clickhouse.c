@@ -37,12 +37,12 @@ static void explain(unsigned status, const char *body, size_t length,
                     char text[ERROR_TEXT_BYTES])
 {
     const char *const code = strstr(body, "Code: ");
-    const char *const words = code != NULL ? strstr(code, CLICKHOUSE_EXCEPTION) : NULL;
+    const char *const message = code != NULL ? strstr(code, CLICKHOUSE_EXCEPTION) : NULL;
     (void)status;
     (void)length;
-    if (words != NULL) {
+    if (message != NULL) {
         failure->number = (int)strtol(code + strlen("Code: "), NULL, 10);
-        failure->text = words + strlen(CLICKHOUSE_EXCEPTION);
+        failure->text = message + strlen(CLICKHOUSE_EXCEPTION);
         dialect_clickhouse.explain(failure, meaning);
         dialect_clickhouse.write_text(failure, NULL, text, ERROR_TEXT_BYTES);
         failure->text = text;

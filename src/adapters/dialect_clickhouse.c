@@ -55,22 +55,22 @@ static void write_text(const struct dialect_failure *failure, const char *user, 
     static const char *const ends[] = {
         ", e.what()", " (version ", ". Expected one of", "Stack trace", ": would use", " before: ",
         " (at row ",  ": (at row ", ": elapsed",         "\n",          ". Merges are"};
-    const char *const words = failure->text;
-    size_t kept = strlen(words);
+    const char *const message = failure->text;
+    size_t kept = strlen(message);
     (void)user;
     for (size_t i = 0; i < COUNT_OF(ends); i++) {
-        const char *end = strstr(words, ends[i]);
-        kept = end != NULL && (size_t)(end - words) < kept ? (size_t)(end - words) : kept;
+        const char *end = strstr(message, ends[i]);
+        kept = end != NULL && (size_t)(end - message) < kept ? (size_t)(end - message) : kept;
     }
     /* "Too many parts (301)": the current number */
-    const char *const bracket = memchr(words, '(', kept);
+    const char *const bracket = memchr(message, '(', kept);
     if (failure->number == CODE_TOO_MANY_PARTS && bracket != NULL) {
-        kept = (size_t)(bracket - words);
+        kept = (size_t)(bracket - message);
     }
-    while (kept > 0 && strchr(" .:", words[kept - 1]) != NULL) {
+    while (kept > 0 && strchr(" .:", message[kept - 1]) != NULL) {
         kept--;
     }
-    snprintf(text, size, "%.*s", (int)kept, words);
+    snprintf(text, size, "%.*s", (int)kept, message);
 }
 
 /* Types that are narrower than append's own are decimals that fit. UInt8 is the boolean of old

@@ -86,7 +86,7 @@ static const struct {
 /* Messages that name what is full, for drivers with their own numbers. The longer name comes
  * first. */
 static const struct {
-    const char *words;
+    const char *part;
     const char *limit;
 } full[] = {
     {"max_user_connections", "max_user_connections"},
@@ -112,7 +112,7 @@ static bool explain(const struct dialect_failure *failure, struct dialect_meanin
     const bool may_be_full = is_connecting && !is_known;
     if (may_be_full || (is_known && meaning->limit != NULL && meaning->limit[0] == '\0')) {
         for (size_t i = 0; i < COUNT_OF(full); i++) {
-            if (strstr(failure->text, full[i].words) != NULL) {
+            if (strstr(failure->text, full[i].part) != NULL) {
                 const enum status status = may_be_full ? STATUS_LOST : meaning->status;
                 *meaning = (struct dialect_meaning){status, ERROR_LIMIT, full[i].limit};
                 return true;
@@ -153,10 +153,10 @@ static void write_text(const struct dialect_failure *failure, const char *user, 
     static const char denied_database[] = "Access denied for user %99s to database '%99[^']'";
     static const char denied_table[] = "%39[A-Z ] command denied to user %99s for table %99[^\n]";
     const int number = failure->number;
-    const char *const words = failure->text;
+    const char *const message = failure->text;
     char right[40], account[100], object[100];
     (void)user;
-    snprintf(text, size, "%s", words);
+    snprintf(text, size, "%s", message);
     /* values and row numbers differ from row to row */
     char *const row = strstr(text, " at row ");
     if (row != NULL && row[strcspn(row, "0123456789")] != '\0') {
@@ -168,13 +168,13 @@ static void write_text(const struct dialect_failure *failure, const char *user, 
     cut_value(text, " value", ": '", "' for column");
     /* advice: the missing privilege, or how to give a password */
     const size_t length = strlen(text);
-    if (number == 1698 || (number == 1045 && strstr(words, "(using password: NO)") != NULL)) {
+    if (number == 1698 || (number == 1045 && strstr(message, "(using password: NO)") != NULL)) {
         snprintf(text + length, size - length,
                  ": give a password with --password-file FILE, in APPEND_PASSWORD or in the client "
                  "library's ~/.my.cnf");
-    } else if (number == 1142 && sscanf(words, denied_table, right, account, object) == 3) {
+    } else if (number == 1142 && sscanf(message, denied_table, right, account, object) == 3) {
         snprintf(text + length, size - length, ": GRANT %s ON %s TO %s", right, object, account);
-    } else if (number == 1044 && sscanf(words, denied_database, account, object) == 2) {
+    } else if (number == 1044 && sscanf(message, denied_database, account, object) == 2) {
         snprintf(text + length, size - length,
                  ": GRANT SELECT, INSERT, CREATE, DROP ON `%s`.* TO %s", object, account);
     }
@@ -233,7 +233,7 @@ static void read_column(struct column *column, const struct cell *cells)
     /* integers that are narrower than append's types, or unsigned, are decimals that fit */
     static const struct {
         const char *type;
-        const char *words; /* in the column's type */
+        const char *part; /* in the column's type */
         enum column_type column;
         uint8_t precision;
     } integers[] = {{"tinyint", "tinyint(1)", COLUMN_BOOL, 2},
@@ -252,7 +252,7 @@ static void read_column(struct column *column, const struct cell *cells)
     ask_text(&cells[FIELD_TYPE], type, sizeof type);
     for (size_t i = 0; i < COUNT_OF(integers); i++) {
         if (strcmp(type, integers[i].type) == 0 &&
-            strstr(column->type_name, integers[i].words) != NULL) {
+            strstr(column->type_name, integers[i].part) != NULL) {
             column->type = integers[i].column;
             column->precision = integers[i].precision;
             return;
@@ -593,8 +593,8 @@ static enum status ask_limits(const struct dialect_asker *asker, struct server_l
     return STATUS_OK;
 }
 
-/* Servers without types for addresses and UUIDs store them as bytes, and a column comment tells
- * describe the type. A datetime reads as it was written in any time zone. */
+/* Servers without types for addresses and UUIDs store them as bytes, with the type in a column
+ * comment that describe reads. A datetime reads as it was written, in any time zone. */
 static bool declare(const struct column *column, bool is_numbered, bool has_types, char *text,
                     size_t size)
 {

@@ -14,7 +14,7 @@ struct state_meaning {
  * pgbouncer uses one SQLSTATE for everything that it refuses, and drivers use their own. A server
  * that cannot fork says so even before TLS, and newer libraries hide its message. */
 static const struct {
-    const char *words;
+    const char *part;
     const char *limit;
 } full[] = {
     {"max_client_conn", "max_client_conn"},
@@ -71,7 +71,7 @@ static bool explain(const struct dialect_failure *failure, struct dialect_meanin
 {
     const struct state_meaning *at = failure->is_connecting ? connect_meanings : call_meanings;
     for (size_t i = 0; failure->is_connecting && i < COUNT_OF(full); i++) {
-        if (strstr(failure->text, full[i].words) != NULL) {
+        if (strstr(failure->text, full[i].part) != NULL) {
             *meaning = (struct dialect_meaning){STATUS_LOST, ERROR_LIMIT, full[i].limit};
             return true;
         }
@@ -91,7 +91,7 @@ static void write_text(const struct dialect_failure *failure, const char *user, 
 {
     static const char refusal[] = "permission denied for schema ";
     static const struct {
-        const char *words, *advice;
+        const char *part, *advice;
     } of_poolers[] = {
         {"query_wait_timeout",
          "with pool_mode = session, pgbouncer's default_pool_size must cover all sessions"},
@@ -102,7 +102,7 @@ static void write_text(const struct dialect_failure *failure, const char *user, 
     const char *schema = strstr(failure->text, refusal);
     snprintf(text, size, "%s", failure->text);
     for (size_t i = 0; i < COUNT_OF(of_poolers); i++) {
-        if (strstr(failure->text, of_poolers[i].words) != NULL) {
+        if (strstr(failure->text, of_poolers[i].part) != NULL) {
             const size_t length = strlen(text);
             snprintf(text + length, size - length, ": %s", of_poolers[i].advice);
         }
@@ -376,8 +376,8 @@ static enum status ask_limits(const struct dialect_asker *asker, struct server_l
 }
 
 /* PostgreSQL answers a TLS request with one letter. Other servers greet first, with packets that
- * may begin with the same byte, so the length matters too. An error is 'E', its length and fields,
- * the first of which is 'S' with a text; older servers send 'E' and a text. */
+ * may begin with the same byte, so that the length also matters. An error is 'E', its length and
+ * fields, the first of which is 'S' with a text; older servers send 'E' and a text. */
 enum probe_answer dialect_postgresql_judge(const unsigned char *answer, size_t length)
 {
     if (length == 1) {

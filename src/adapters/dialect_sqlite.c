@@ -18,7 +18,7 @@
  * decides. */
 static const struct {
     int code; /* 0: any code */
-    const char *words;
+    const char *part;
     enum status status;
     enum error_kind kind;
 } meanings[] = {
@@ -51,7 +51,7 @@ static bool explain(const struct dialect_failure *failure, struct dialect_meanin
     for (size_t i = 0; i < COUNT_OF(meanings); i++) {
         const int code = meanings[i].code;
         if ((code == 0 || code == failure->number || code == (failure->number & 0xff)) &&
-            strstr(failure->text, meanings[i].words) != NULL) {
+            strstr(failure->text, meanings[i].part) != NULL) {
             *meaning = (struct dialect_meaning){meanings[i].status, meanings[i].kind, NULL};
             return true;
         }

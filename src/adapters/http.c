@@ -679,16 +679,16 @@ static void describe_status(const struct http *http, const char *body, size_t le
 }
 
 /* Adds advice for statuses that imply it, unless the server's message has it. */
-static void add_advice(unsigned status, const char *words, char text[ERROR_TEXT_BYTES])
+static void add_advice(unsigned status, const char *message, char text[ERROR_TEXT_BYTES])
 {
-    const char *const advice = status == 401 && strcasestr(words, "password") == NULL
+    const char *const advice = status == 401 && strcasestr(message, "password") == NULL
                                    ? "give --user and its password (--password-file FILE)"
                                : status == 413 ? "use a smaller --batch"
                                                : NULL;
     if (advice != NULL) {
         const size_t room = ERROR_TEXT_BYTES - strlen(advice) - sizeof ": ";
         char whole[ERROR_TEXT_BYTES];
-        snprintf(whole, sizeof whole, "%.*s: %s", (int)room, words, advice);
+        snprintf(whole, sizeof whole, "%.*s: %s", (int)room, message, advice);
         memcpy(text, whole, sizeof whole);
     }
 }

@@ -20,7 +20,7 @@ static void explain(unsigned status, const char *body, size_t length,
                     char text[ERROR_TEXT_BYTES])
 {
     static const struct {
-        const char *words;
+        const char *part;
         enum status status;
         enum error_kind kind;
     } meanings[] = {
@@ -38,22 +38,22 @@ static void explain(unsigned status, const char *body, size_t length,
         {"line protocol", STATUS_REJECTED, ERROR_DATA},
     };
     json_t *const json = json_loadb(body, length, 0, NULL);
-    const char *words = influxdb_error_of(json);
-    if (words != NULL && status == 500 && strcmp(words, "timeout") == 0) {
+    const char *message = influxdb_error_of(json);
+    if (message != NULL && status == 500 && strcmp(message, "timeout") == 0) {
         /* of a write, which may still be kept */
         *meaning = (struct dialect_meaning){STATUS_LOST, ERROR_TIMEOUT, NULL};
     }
-    if (words != NULL) {
-        snprintf(text, ERROR_TEXT_BYTES, "%s%s", words,
+    if (message != NULL) {
+        snprintf(text, ERROR_TEXT_BYTES, "%s%s", message,
                  status == 401   ? ": wrong user or password"
                  : status == 413 ? ": above the server's max-body-size: use a smaller --batch"
                                  : "");
         failure->text = text;
         /* a dropped row's reason precedes "partial write", and may name a limit */
-        const bool is_partial = strncmp(words, "partial write", 13) == 0;
+        const bool is_partial = strncmp(message, "partial write", 13) == 0;
         for (size_t i = 0; i < COUNT_OF(meanings) && status != 401 && status != 403; i++) {
-            const char *known = is_partial ? "partial write" : meanings[i].words;
-            if (strcmp(known, meanings[i].words) == 0 && strstr(words, known) != NULL) {
+            const char *known = is_partial ? "partial write" : meanings[i].part;
+            if (strcmp(known, meanings[i].part) == 0 && strstr(message, known) != NULL) {
                 *meaning = (struct dialect_meaning){meanings[i].status, meanings[i].kind, NULL};
                 break;
             }
@@ -69,16 +69,16 @@ static uint64_t rows_refused(const struct http *http, uint64_t rows)
     size_t length;
     const char *body = http_body(http, &length);
     json_t *const json = json_loadb(body, length, 0, NULL);
-    const char *words = influxdb_error_of(json);
+    const char *message = influxdb_error_of(json);
     uint64_t refused = rows;
-    if (words != NULL && strncmp(words, "partial write: ", 15) == 0) {
+    if (message != NULL && strncmp(message, "partial write: ", 15) == 0) {
         static const char unread[] = "unable to parse '", dropped[] = " dropped=";
         const char *number = NULL;
         refused = 0;
-        for (const char *at = strstr(words, unread); at != NULL; at = strstr(at + 1, unread)) {
-            refused += at == words + 15 || at[-1] == '\n';
+        for (const char *at = strstr(message, unread); at != NULL; at = strstr(at + 1, unread)) {
+            refused += at == message + 15 || at[-1] == '\n';
         }
-        for (const char *at = strstr(words, dropped); at != NULL; at = strstr(at + 1, dropped)) {
+        for (const char *at = strstr(message, dropped); at != NULL; at = strstr(at + 1, dropped)) {
             number = at + strlen(dropped);
         }
         refused += number != NULL ? strtoull(number, NULL, 10) : rows;
@@ -232,7 +232,7 @@ static void inspect(const struct adapter *adapter, struct adapter_conn *conn,
         info->words = &questdb_words;
         info->lacks = questdb_lacks;
         snprintf(info->note, sizeof info->note,
-                 "QuestDB acknowledges rows before it shows them: a read may be behind");
+                 "QuestDB acknowledges rows before it shows them: a read may miss the latest rows");
     } else {
         info->not_in_names = "\"\\";
         info->lacks = influxdb_lacks;

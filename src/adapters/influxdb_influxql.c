@@ -33,15 +33,16 @@ const struct lack influxdb_lacks[] = {
 
 const char *influxdb_error_of(const json_t *json)
 {
-    const json_t *words = json_object_get(json, "error");
-    words = words != NULL ? words : json_object_get(json, "message"); /* QuestDB's, of a write */
+    const json_t *message = json_object_get(json, "error");
+    message =
+        message != NULL ? message : json_object_get(json, "message"); /* QuestDB's, of a write */
     size_t index;
     const json_t *result;
     json_array_foreach(json_object_get(json, "results"), index, result)
     {
-        words = words != NULL ? words : json_object_get(result, "error");
+        message = message != NULL ? message : json_object_get(result, "error");
     }
-    return json_string_value(words);
+    return json_string_value(message);
 }
 
 /* Removes the values that were not requested: the time, which every answer contains, and the key in

@@ -963,15 +963,16 @@ static int shown_length(const void *text, long length, long most)
 static void on_error(handle statement, int code, void *message, long length, void *row,
                      long row_length)
 {
-    const int bytes = shown_length(row, row_length, 60);
-    const int words = shown_length(message, length, 150);
+    const int row_bytes = shown_length(row, row_length, 60);
+    const int message_bytes = shown_length(message, length, 150);
     if (callback_append == NULL || callback_append->statement != statement) {
         return;
     }
-    const bool is_first = error_set(
-        &callback_append->failure, ERROR_DATA, code, NULL, "%.*s%s%.*s",
-        words > 0 ? words : INT_MAX, words > 0 ? (const char *)message : "refused without a reason",
-        bytes > 0 ? "; row: " : "", bytes, row != NULL ? (const char *)row : "");
+    const bool is_first =
+        error_set(&callback_append->failure, ERROR_DATA, code, NULL, "%.*s%s%.*s",
+                  message_bytes > 0 ? message_bytes : INT_MAX,
+                  message_bytes > 0 ? (const char *)message : "refused without a reason",
+                  row_bytes > 0 ? "; row: " : "", row_bytes, row != NULL ? (const char *)row : "");
     count_failure(callback_append, is_first, code);
 }
 

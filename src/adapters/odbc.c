@@ -5,9 +5,9 @@
  * unixODBC loads a driver only once anyway. Appends and transactions run without autocommit: the
  * transaction that begins with the first statement is ended by end_work, so that either all of it
  * is kept or nothing. append_open costs nothing; the transaction begins with the first rows.
- * Autocommit is on for statements with a slot outside a transaction, which the server would
- * otherwise have to be told to commit each time. Autocommit is changed only when needed, because
- * drivers send the change to the server.
+ * Autocommit is on for statements with a slot outside a transaction, because each of them would
+ * otherwise need a commit of its own. Autocommit is changed only when needed, because drivers send
+ * the change to the server.
  */
 #include "adapters/odbc.h"
 
@@ -292,7 +292,7 @@ static const struct connect_meaning {
     enum status status;
     enum error_kind kind;
     int number; /* errno of this machine's shortage, by libpq's and Connector/C's messages */
-    const char *words[6]; /* ends with NULL */
+    const char *parts[6]; /* ends with NULL */
 } connect_meanings[] = {
     {STATUS_LOST, ERROR_SYSTEM, ENFILE, {"Too many open files in system"}},
     {STATUS_LOST, ERROR_SYSTEM, EMFILE, {"Too many open files", "TCP/IP socket (24)"}},
@@ -431,12 +431,12 @@ static struct dialect_meaning classify_state(const struct dialect_failure *failu
     return meaning;
 }
 
-static bool contains_any(const char *text, const char *const *words)
+static bool contains_any(const char *text, const char *const *parts)
 {
-    while (*words != NULL && strstr(text, *words) == NULL) {
-        words++;
+    while (*parts != NULL && strstr(text, *parts) == NULL) {
+        parts++;
     }
-    return *words != NULL;
+    return *parts != NULL;
 }
 
 /* Records why a connection attempt failed. */
@@ -456,13 +456,13 @@ static enum status connect_error(SQLHDBC connection, struct error *error)
                   "%.150s: list the registered drivers with odbcinst -q -d", strip(diagnosis.text));
         return STATUS_FATAL;
     }
-    const struct connect_meaning *words = connect_meanings;
-    const struct connect_meaning *const end = words + COUNT_OF(connect_meanings);
-    while (words < end && !contains_any(failure.text, words->words)) {
-        words++;
+    const struct connect_meaning *connect_meaning = connect_meanings;
+    const struct connect_meaning *const end = connect_meaning + COUNT_OF(connect_meanings);
+    while (connect_meaning < end && !contains_any(failure.text, connect_meaning->parts)) {
+        connect_meaning++;
     }
-    if (words < end && words->number != 0) {
-        error_set(error, words->kind, words->number, failure.sqlstate, "%.*s",
+    if (connect_meaning < end && connect_meaning->number != 0) {
+        error_set(error, connect_meaning->kind, connect_meaning->number, failure.sqlstate, "%.*s",
                   (int)strcspn(failure.text, "\r\n"), failure.text);
         return STATUS_LOST;
     }
@@ -472,7 +472,8 @@ static enum status connect_error(SQLHDBC connection, struct error *error)
     const struct dialect *const dialect = is_mysql ? &dialect_mysql : &dialect_postgresql;
     const bool is_explained = dialect->explain(&failure, &meaning);
     if (!is_explained || meaning.kind != ERROR_LIMIT) {
-        meaning = words < end ? (struct dialect_meaning){words->status, words->kind, NULL}
+        meaning = connect_meaning < end      ? (struct dialect_meaning){connect_meaning->status,
+                                                                        connect_meaning->kind, NULL}
                   : is_mysql && is_explained ? meaning
                                              : classify_state(&failure, "");
     }
@@ -1819,9 +1820,9 @@ static void detect_database(struct adapter_conn *conn, const char *text)
 
 /* Chooses how to append. Some drivers refuse an array of parameters, others replace its size by 1.
  * A driver that accepts it but does not report how it counts rows (SQLite's) loops over the array
- * itself, and sends all binaries with the first one's length. Of the other drivers, some run a
- * statement for each row with its own row count (a batch); the rest send the server all rows with
- * one statement, which are counted together. */
+ * itself, and sends all binaries with the first one's length. Some of the other drivers run a
+ * statement for each row with its own row count (a batch); the rest send all rows to the server
+ * with one statement, which counts them together. */
 static enum status choose_method(struct adapter_conn *conn, const struct target *target,
                                  struct error *error)
 {

@@ -99,7 +99,7 @@ static const struct {
     enum status status;
     enum error_kind kind;
     int number;           /* errno */
-    const char *words[9]; /* ends with NULL */
+    const char *parts[9]; /* ends with NULL */
 } connect_messages[] = {
     {ALWAYS, STATUS_LOST, ERROR_TIMEOUT, 0, {"timed out", "timeout expired"}},
     {ALWAYS,
@@ -172,12 +172,12 @@ static enum status connect_error(PGconn *connection, bool was_reached, struct er
     failure.text = line;
     bool is_known = dialect_postgresql.explain(&failure, &meaning);
     for (size_t i = 0; !is_known; i++) {
-        const char *const *words = connect_messages[i].words;
-        while (*words != NULL && strstr(line, *words) == NULL) {
-            words++;
+        const char *const *parts = connect_messages[i].parts;
+        while (*parts != NULL && strstr(line, *parts) == NULL) {
+            parts++;
         }
         is_known =
-            *words != NULL && connect_messages[i].when != (was_reached ? UNREACHED : ONCE_REACHED);
+            *parts != NULL && connect_messages[i].when != (was_reached ? UNREACHED : ONCE_REACHED);
         meaning =
             (struct dialect_meaning){connect_messages[i].status, connect_messages[i].kind, NULL};
         failure.number = connect_messages[i].number;
@@ -191,12 +191,12 @@ static enum status connect_error(PGconn *connection, bool was_reached, struct er
 static bool is_stale(const PGresult *result, const char *sqlstate)
 {
     const char *function = PQresultErrorField(result, PG_DIAG_SOURCE_FUNCTION);
-    const char *words = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+    const char *message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
     if (sqlstate == NULL || strcmp(sqlstate, "0A000") != 0) {
         return sqlstate != NULL && strcmp(sqlstate, "26000") == 0;
     }
     return (function != NULL && strcmp(function, "RevalidateCachedQuery") == 0) ||
-           (words != NULL && strncmp(words, "cached plan", 11) == 0);
+           (message != NULL && strncmp(message, "cached plan", 11) == 0);
 }
 
 /* Records a failed result or, if `result` is NULL, the connection's own message. */
@@ -209,15 +209,15 @@ static enum status result_error(struct adapter_conn *conn, const PGresult *resul
     const char *level = PQresultErrorField(result, PG_DIAG_SEVERITY_NONLOCALIZED);
     const char *text = result != NULL ? PQresultErrorMessage(result) : "";
     bool is_lost = PQstatus(conn->connection) == CONNECTION_BAD;
-    char words[ERROR_TEXT_BYTES];
+    char message[ERROR_TEXT_BYTES];
     char line[ERROR_TEXT_BYTES + 48];
     struct dialect_failure failure = {.sqlstate = sqlstate, .text = primary};
     struct dialect_meaning meaning = {STATUS_REJECTED, ERROR_SERVER, NULL};
     conn->has_stale_plan = conn->has_stale_plan || is_stale(result, sqlstate);
     if (sqlstate != NULL && primary != NULL) {
         is_lost = is_lost || (level != NULL && strcmp(level, "ERROR") != 0);
-        dialect_postgresql.write_text(&failure, PQuser(conn->connection), words, sizeof words);
-        snprintf(line, sizeof line, "%.40s:  %s", severity != NULL ? severity : "ERROR", words);
+        dialect_postgresql.write_text(&failure, PQuser(conn->connection), message, sizeof message);
+        snprintf(line, sizeof line, "%.40s:  %s", severity != NULL ? severity : "ERROR", message);
         dialect_postgresql.explain(&failure, &meaning);
     } else {
         text = text[0] == '\0' ? PQerrorMessage(conn->connection) : text;
@@ -1278,9 +1278,9 @@ static void arguments_fini(struct arguments *arguments)
 
 /* Returns the type bit of the parameter that a server's message names ($1, ...); 0 when it names no
  * parameter. */
-static uint64_t find_type_bit(const char *words)
+static uint64_t find_type_bit(const char *message)
 {
-    const char *const mark = strchr(words, '$');
+    const char *const mark = strchr(message, '$');
     const unsigned long number = mark != NULL ? strtoul(mark + 1, NULL, 10) : 0;
     return number > 0 ? type_bit(number - 1) : 0;
 }

@@ -114,11 +114,11 @@ static enum status post(struct adapter_conn *conn, bool is_query, struct answer 
 
 static bool returns_rows(const char *sql)
 {
-    static const char words[] = " select with show describe desc explain profile echo table ";
+    static const char keywords[] = " select with show describe desc explain profile echo table ";
     char word[12];
     const size_t length = strcspn(sql, " \t\r\n(");
     snprintf(word, sizeof word, " %.*s ", (int)MIN(length, sizeof word), sql);
-    return sql[0] == '(' || (length > 0 && strcasestr(words, word) != NULL);
+    return sql[0] == '(' || (length > 0 && strcasestr(keywords, word) != NULL);
 }
 
 static enum status run_one(struct adapter_conn *conn, const char *sql,
@@ -173,13 +173,13 @@ static int read_error(const char *body, size_t length, char *text, size_t size)
     int number = (int)json_integer_value(json_object_get(inside, "code"));
     char line[2 * ERROR_TEXT_BYTES];
     snprintf(line, sizeof line, "%.*s", (int)(length < sizeof line ? length : sizeof line), body);
-    const char *words = message != NULL ? message : line;
-    const char *const colon = strchr(words, ':');
-    if (colon != NULL && strncmp(words, "Error ", 6) == 0) {
-        number = (int)strtol(words + 6, NULL, 10);
-        words = colon + 1 + strspn(colon + 1, " ");
+    const char *start = message != NULL ? message : line;
+    const char *const colon = strchr(start, ':');
+    if (colon != NULL && strncmp(start, "Error ", 6) == 0) {
+        number = (int)strtol(start + 6, NULL, 10);
+        start = colon + 1 + strspn(colon + 1, " ");
     }
-    snprintf(text, size, "%.*s", (int)strcspn(words, "\r\n"), words);
+    snprintf(text, size, "%.*s", (int)strcspn(start, "\r\n"), start);
     json_decref(json);
     return number;
 }
@@ -188,9 +188,9 @@ static void explain(unsigned status, const char *body, size_t length,
                     struct dialect_failure *failure, struct dialect_meaning *meaning,
                     char text[ERROR_TEXT_BYTES])
 {
-    char words[2 * ERROR_TEXT_BYTES];
-    const int number = read_error(body, length, words, sizeof words);
-    const struct dialect_failure said = {.number = number, .sqlstate = "", .text = words};
+    char message[2 * ERROR_TEXT_BYTES];
+    const int number = read_error(body, length, message, sizeof message);
+    const struct dialect_failure said = {.number = number, .sqlstate = "", .text = message};
     dialect_singlestore.write_text(&said, NULL, text, ERROR_TEXT_BYTES);
     dialect_singlestore.explain(&said, meaning);
     failure->number = number > 0 ? number : failure->number;

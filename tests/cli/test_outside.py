@@ -130,7 +130,7 @@ class Outside(harness.Case):
         call("cmake", "--build", CASE.folder / "csvdir", "--target", "csvdir-fixture")
         ended = self.append(CASE.folder / "csvdir" / "csvdir-fixture.so", self.mine,
                             program=str(PREFIX / "bin" / "append-contract"))
-        for name in ("every_type", "nulls", "row_counts", "table_made_anew", "missing_table"):
+        for name in ("every_type", "nulls", "row_counts", "table_recreated", "missing_table"):
             self.assertRegex(ended.out + ended.err, rf"OK \] test_{name}\b")
         self.assertNotIn("FAILED", ended.out + ended.err)
 

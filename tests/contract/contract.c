@@ -81,9 +81,9 @@ static void create_or_drop(struct contract *contract, const char *name, bool mak
     struct connection_info info;
     struct buffer sql = {0};
     contract_inspect(contract, &info);
-    const char *words = makes ? ask_words(&info)->create : ask_words(&info)->drop;
-    if (words != NULL) {
-        ask_write(&sql, words, &info, name, NULL, 0);
+    const char *sql_template = makes ? ask_words(&info)->create : ask_words(&info)->drop;
+    if (sql_template != NULL) {
+        ask_write(&sql, sql_template, &info, name, NULL, 0);
         contract_expect(
             contract,
             contract->adapter->execute(contract->conn, buffer_text(&sql), &contract->error),

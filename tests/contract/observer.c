@@ -100,18 +100,18 @@ bool observer_ask_json(const struct observer *to, const char *request, const cha
 bool observer_start(struct observer *to, const char *name, const char *const *arguments)
 {
     char path[512];
-    const char *words[ARGUMENTS_MAX + 2] = {path};
+    const char *command_line[ARGUMENTS_MAX + 2] = {path};
     int in[2], out[2];
     unsigned long port = 0;
     snprintf(path, sizeof path, "%s/%s_standin.py", CONTRACT_STANDIN_DIR, name);
     for (size_t i = 0; i < ARGUMENTS_MAX && arguments[i] != NULL; i++) {
-        words[i + 1] = arguments[i];
+        command_line[i + 1] = arguments[i];
     }
     if (pipe(in) == 0 && pipe(out) == 0 && (standin = fork()) == 0) {
         union {
-            const char **words;
+            const char **command_line;
             char *const *argv; /* execv does not write to it */
-        } of = {words};
+        } of = {command_line};
         dup2(in[0], STDIN_FILENO);
         dup2(out[1], STDOUT_FILENO);
         close(in[1]);

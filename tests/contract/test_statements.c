@@ -758,7 +758,7 @@ static void test_declared_sizes(void **state)
 {
     static const struct {
         struct column column;
-        const char *words[2]; /* the declaration contains one of them */
+        const char *parts[2]; /* the declaration contains one of them */
     } cases[] = {
         {{.type = COLUMN_TEXT, .size = 255, .type_name = "text(255)"}, {"varchar(255)", "varchar"}},
         {{.type = COLUMN_TEXT, .size = 120, .type_name = "char(120)"}, {"char(120)", "text"}},
@@ -777,7 +777,7 @@ static void test_declared_sizes(void **state)
         char create[300];
         struct table table;
         assert_true(info.declare_column(&cases[i].column, false, text, sizeof text));
-        if (!is_in(text, cases[i].words[0], cases[i].words[1])) {
+        if (!is_in(text, cases[i].parts[0], cases[i].parts[1])) {
             fail_msg("%s: %s", cases[i].column.type_name, text);
         }
         snprintf(create, sizeof create, "create table sized (c %s)%s", text,

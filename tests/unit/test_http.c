@@ -381,7 +381,7 @@ static bool set_shards(struct adapter_conn *conn, const char *key, const char *v
 {
     (void)conn;
     if (strcmp(key, "shards") == 0 && value[0] == 'x') {
-        error_set(error, ERROR_USAGE, 0, NULL, "it is a number");
+        error_set(error, ERROR_USAGE, 0, NULL, "use a number");
     }
     return strcmp(key, "shards") == 0 && value[0] != 'x';
 }
