@@ -298,7 +298,7 @@ static enum status describe(const struct adapter *adapter, struct adapter_conn *
         &body, "{\"query\":\"FOR d IN @@c LIMIT %d RETURN d\",\"bindVars\":{\"@c\":", SAMPLE_ROWS);
     http_add_string(&body, table_name, strlen(table_name));
     buffer_add_text(&body, "}}");
-    status = arangodb_ask(conn, "/_api/cursor", &body, &page, error);
+    status = arangodb_post(conn, "/_api/cursor", &body, &page, error);
     if (status == STATUS_OK) {
         status = arangodb_guess_columns(table, json_object_get(page, "result"), error);
     } else if (status != STATUS_LOST && error->native_code == ARANGODB_NO_COLLECTION) {

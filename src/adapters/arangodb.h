@@ -56,8 +56,8 @@ enum status arangodb_send(struct adapter_conn *conn, const char *method, const s
 
 /* Posts the body, an AQL request, to `path`; *page is the answer, which the caller frees with
  * json_decref. */
-enum status arangodb_ask(struct adapter_conn *conn, const char *path, const struct buffer *body,
-                         json_t **page, struct error *error);
+enum status arangodb_post(struct adapter_conn *conn, const char *path, const struct buffer *body,
+                          json_t **page, struct error *error);
 
 enum status arangodb_execute(struct adapter_conn *conn, const char *sql, struct error *error);
 enum status arangodb_run(struct adapter_conn *conn, const struct statement *statement,

@@ -63,8 +63,8 @@ static void add_encoded(struct buffer *out, const struct column *column,
 
 /* Adds the text up to `end` with its parameters replaced; *next is the number of the next ?,
  * counted from 1. Returns the highest parameter number. */
-static size_t fill_in(struct buffer *out, const char *text, const char *end, enum place place,
-                      const struct batch *parameters, size_t *next)
+static size_t replace_parameters(struct buffer *out, const char *text, const char *end,
+                                 enum place place, const struct batch *parameters, size_t *next)
 {
     const size_t count = parameters != NULL ? parameters->table->column_count : 0;
     size_t highest = 0;
@@ -102,7 +102,7 @@ static void write_query(struct buffer *out, const char *query, const struct batc
     struct buffer numbered = {0};
     size_t next = 1;
     if (count > 0) {
-        fill_in(&numbered, query, query + strlen(query), PLACE_QUERY, NULL, &next);
+        replace_parameters(&numbered, query, query + strlen(query), PLACE_QUERY, NULL, &next);
         query = buffer_text(&numbered);
     }
     buffer_add_text(out, "{\"query\":");
@@ -130,10 +130,10 @@ static enum status send_plain(struct adapter_conn *conn, const struct request *r
         buffer_add(&conn->path, request->path, (size_t)(request->path_end - request->path));
         buffer_add(&body, request->body, length);
     } else {
-        highest =
-            fill_in(&conn->path, request->path, request->path_end, PLACE_PATH, parameters, &next);
+        highest = replace_parameters(&conn->path, request->path, request->path_end, PLACE_PATH,
+                                     parameters, &next);
         const size_t others =
-            fill_in(&body, request->body, request->end, PLACE_BODY, parameters, &next);
+            replace_parameters(&body, request->body, request->end, PLACE_BODY, parameters, &next);
         highest = others > highest ? others : highest;
     }
     if (highest > count) {
@@ -199,7 +199,7 @@ static enum status run_query(struct adapter_conn *conn, const struct buffer *bod
     char path[ID_BYTES + 32] = "/_api/cursor";
     json_int_t writes = 0;
     json_t *page = NULL;
-    enum status status = arangodb_ask(conn, path, body, &page, error);
+    enum status status = arangodb_post(conn, path, body, &page, error);
     while (status == STATUS_OK) {
         const json_t *extra = json_object_get(page, "extra");
         const json_t *stats = json_object_get(extra, "stats");
@@ -218,7 +218,7 @@ static enum status run_query(struct adapter_conn *conn, const struct buffer *bod
             status = arangodb_send(conn, "DELETE", NULL, error);
             break;
         }
-        status = arangodb_ask(conn, path, NULL, &page, error);
+        status = arangodb_post(conn, path, NULL, &page, error);
     }
     answer->rows = answer->rows > 0 ? answer->rows : (uint64_t)writes;
     return status;
@@ -275,14 +275,15 @@ enum status arangodb_prepare(struct adapter_conn *conn, const struct statement *
     struct buffer numbered = {0}, body = {0};
     json_t *parsed = NULL;
     size_t next = 1;
-    const size_t highest = fill_in(&numbered, sql, sql + strlen(sql), PLACE_QUERY, NULL, &next);
+    const size_t highest =
+        replace_parameters(&numbered, sql, sql + strlen(sql), PLACE_QUERY, NULL, &next);
     enum status status = dialect_check_parameters(statement, highest, error);
     if (status == STATUS_OK && !read_request(sql, &request)) {
         buffer_add_text(&body, "{\"query\":");
         http_add_string(&body, buffer_text(&numbered), strlen(buffer_text(&numbered)));
         buffer_add_text(&body, "}");
         body.has_failed |= buffer_failed(&numbered);
-        status = arangodb_ask(conn, "/_api/query", &body, &parsed, error);
+        status = arangodb_post(conn, "/_api/query", &body, &parsed, error);
     }
     json_decref(parsed);
     buffer_fini(&numbered);

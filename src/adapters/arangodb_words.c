@@ -74,8 +74,8 @@ void arangodb_begin_path(struct adapter_conn *conn, const char *path)
     buffer_add_text(&conn->path, path);
 }
 
-enum status arangodb_ask(struct adapter_conn *conn, const char *path, const struct buffer *body,
-                         json_t **page, struct error *error)
+enum status arangodb_post(struct adapter_conn *conn, const char *path, const struct buffer *body,
+                          json_t **page, struct error *error)
 {
     arangodb_begin_path(conn, path);
     const enum status status = arangodb_send(conn, "POST", body, error);

@@ -52,10 +52,10 @@ static void explain(unsigned status, const char *body, size_t length,
 /* Adds a parameter of the URL as a setting of every request. */
 static bool set(struct adapter_conn *conn, const char *key, const char *value, struct error *error)
 {
-    static const char *const own[] = {"query",    "database",       "user",
-                                      "password", "default_format", "session_id"};
-    for (size_t i = 0; i < COUNT_OF(own); i++) {
-        if (strcmp(own[i], key) == 0) {
+    static const char *const reserved[] = {"query",    "database",       "user",
+                                           "password", "default_format", "session_id"};
+    for (size_t i = 0; i < COUNT_OF(reserved); i++) {
+        if (strcmp(reserved[i], key) == 0) {
             error_set(error, ERROR_USAGE, 0, NULL, "'%s' cannot be set as a ClickHouse setting",
                       key);
             return false;
@@ -327,15 +327,15 @@ static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, s
                                          .type = "application/octet-stream",
                                          .body = conn->body.bytes,
                                          .length = conn->body.length,
-                                         .spent = &conn->body};
+                                         .body_buffer = &conn->body};
     enum status status = STATUS_OK;
     *accepted = 0;
     if (conn->rows > 0) {
         size_t length = 0;
         status = http_send(conn->http, &request, error);
-        const char *const said = status == STATUS_OK ? http_body(conn->http, &length) : "";
-        if (strstr(said, CLICKHOUSE_EXCEPTION) != NULL) {
-            status = http_record_error(conn->http, said, length, error);
+        const char *const body = status == STATUS_OK ? http_body(conn->http, &length) : "";
+        if (strstr(body, CLICKHOUSE_EXCEPTION) != NULL) {
+            status = http_record_error(conn->http, body, length, error);
         } else if (status == STATUS_OK) {
             status = check_insert(conn, length, error);
         }

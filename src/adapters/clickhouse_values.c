@@ -134,7 +134,7 @@ static char *put_binary(char *out, const struct column *column, union column_val
                         size_t row)
 {
     /* types with the same encoding in a batch, except for the byte order */
-    static const uint32_t alike[COLUMN_TYPE_COUNT] = {
+    static const uint32_t same_encodings[COLUMN_TYPE_COUNT] = {
         [COLUMN_BOOL] = CLICKHOUSE_NATIVE(CLICKHOUSE_UINT, 1),
         [COLUMN_INT16] = CLICKHOUSE_NATIVE(CLICKHOUSE_INT, 2),
         [COLUMN_INT32] = CLICKHOUSE_NATIVE(CLICKHOUSE_INT, 4),
@@ -149,7 +149,7 @@ static char *put_binary(char *out, const struct column *column, union column_val
     uint16_t bits16;
     uint32_t bits32;
     uint64_t bits;
-    switch (native == alike[column->type] ? width : 0) {
+    switch (native == same_encodings[column->type] ? width : 0) {
     case 1:
         *out = *value;
         return out + width;
@@ -227,7 +227,7 @@ static bool is_null(const struct column_data *data, size_t row)
 }
 
 /* Returns the most bytes that a batch needs in RowBinary. */
-static size_t room_of(const struct batch *batch)
+static size_t max_bytes_of(const struct batch *batch)
 {
     size_t room = SPARE_BYTES;
     for (size_t i = 0; i < batch->table->column_count; i++) {
@@ -248,21 +248,21 @@ static size_t room_of(const struct batch *batch)
 /* Implements clickhouse_add_rows for RowBinary. */
 static const struct column *add_binary_rows(struct buffer *out, const struct batch *batch)
 {
-    char *at = buffer_reserve(out, room_of(batch));
+    char *at = buffer_reserve(out, max_bytes_of(batch));
     for (size_t row = 0; at != NULL && row < batch->row_count; row++) {
         for (size_t i = 0; i < batch->table->column_count; i++) {
             const struct column *column = &batch->table->columns[i];
             if (column->is_generated) {
                 continue;
             }
-            const bool has_none = is_null(&batch->columns[i], row);
+            const bool is_null_value = is_null(&batch->columns[i], row);
             if (column->is_nullable) {
-                *at++ = has_none ? 1 : 0;
+                *at++ = is_null_value ? 1 : 0;
             }
-            if (!has_none) {
+            if (!is_null_value) {
                 at = put_binary(at, column, batch->columns[i].values, row);
             }
-            if (at == NULL || (has_none && !column->is_nullable)) {
+            if (at == NULL || (is_null_value && !column->is_nullable)) {
                 return column;
             }
         }

@@ -336,14 +336,14 @@ static bool take_check(void *context, const struct cell *cells, size_t count)
 
 /* The first row of a result. */
 struct first {
-    bool is_there;
+    bool is_found;
     char texts[2][ROW_TYPE_NAME_BYTES];
 };
 
 static bool take_first(void *context, const struct cell *cells, size_t count)
 {
     struct first *first = context;
-    first->is_there = true;
+    first->is_found = true;
     for (size_t i = 0; i < count && i < 2; i++) {
         ask_text(&cells[i], first->texts[i], sizeof first->texts[i]);
     }
@@ -365,20 +365,20 @@ static bool take_engine(void *context, const struct cell *cells, size_t count)
 }
 
 /* A query. If the answer is not needed, a refusal is ignored. */
-struct question {
+struct catalogue_query {
     const char *sql;
     const char *name;
     bool is_needed;
     struct answer answer;
 };
 
-static enum status ask(const struct dialect_asker *asker, const struct question *question,
-                       struct error *error)
+static enum status run_catalogue_query(const struct dialect_asker *asker,
+                                       const struct catalogue_query *query, struct error *error)
 {
-    struct answer answer = question->answer;
+    struct answer answer = query->answer;
     const enum status status =
-        ask_rows(asker->adapter, asker->conn, question->sql, question->name, &answer, error);
-    if (status == STATUS_OK || status == STATUS_LOST || question->is_needed) {
+        ask_rows(asker->adapter, asker->conn, query->sql, query->name, &answer, error);
+    if (status == STATUS_OK || status == STATUS_LOST || query->is_needed) {
         return status;
     }
     error_clear(error);
@@ -393,8 +393,8 @@ static enum status describe(const struct dialect_asker *asker, const char *table
     static const struct dialect_columns columns = {FIELD_COUNT, read_column};
     struct first kind = {0}, length = {0};
     struct server_facts facts = {0};
-    const struct question first = {table_sql, table_name, true, {take_first, &kind, 0}};
-    const struct question others[] = {
+    const struct catalogue_query first = {table_sql, table_name, true, {take_first, &kind, 0}};
+    const struct catalogue_query others[] = {
         {engines_sql, NULL, false, {take_engine, &facts, 0}},
         {length_sql, NULL, false, {take_first, &length, 0}},
         {indexes_sql, table_name, true, {take_index, table, 0}},
@@ -402,10 +402,10 @@ static enum status describe(const struct dialect_asker *asker, const char *table
     };
     enum status status = table_init(table, table_name, error);
     if (status == STATUS_OK) {
-        status = ask(asker, &first, error);
+        status = run_catalogue_query(asker, &first, error);
     }
     const bool is_view = strstr(kind.texts[0], "VIEW") != NULL;
-    if (status == STATUS_OK && !kind.is_there) {
+    if (status == STATUS_OK && !kind.is_found) {
         error_set(error, ERROR_NOT_FOUND, 0, NULL, "no table \"%.180s\"", table_name);
         status = STATUS_REJECTED;
     } else if (status == STATUS_OK && (is_view || strstr(kind.texts[0], "SEQUENCE") != NULL)) {
@@ -419,7 +419,7 @@ static enum status describe(const struct dialect_asker *asker, const char *table
         status = dialect_read_columns(asker, columns_sql, &columns, table, error);
     }
     for (size_t i = 0; status == STATUS_OK && i < COUNT_OF(others); i++) {
-        status = ask(asker, &others[i], error);
+        status = run_catalogue_query(asker, &others[i], error);
     }
     facts.statement_bytes_max = strtoull(length.texts[0], NULL, 10);
     if (status == STATUS_OK && asker->facts != NULL) {
@@ -518,8 +518,8 @@ static enum status ask_limits(const struct dialect_asker *asker, struct server_l
     char note[sizeof limits->sessions[0].note] = "";
     char fix[sizeof limits->sessions[0].fix];
     for (size_t i = 0; i < COUNT_OF(limits_sql); i++) {
-        const struct question question = {limits_sql[i], NULL, i == 0, {take_fact, &facts, 0}};
-        const enum status status = ask(asker, &question, error);
+        const struct catalogue_query query = {limits_sql[i], NULL, i == 0, {take_fact, &facts, 0}};
+        const enum status status = run_catalogue_query(asker, &query, error);
         if (status != STATUS_OK) {
             return status;
         }

@@ -126,12 +126,12 @@ enum status dialect_postgresql_foreign(enum status status, const char *query, st
     if (status == STATUS_OK || status == STATUS_LOST || !dialect_postgresql_is_foreign(error)) {
         return status;
     }
-    const struct error said = *error;
+    const struct error refusal = *error;
     error_clear(error);
-    error_set(error, ERROR_UNSUPPORTED, 0, said.sqlstate,
+    error_set(error, ERROR_UNSUPPORTED, 0, refusal.sqlstate,
               "this server speaks PostgreSQL's protocol but does not know its catalogue: the query "
               "%s failed: %.100s",
-              query, said.text);
+              query, refusal.text);
     return STATUS_FATAL;
 }
 

@@ -63,12 +63,12 @@ static bool declare_column(const struct column *column, bool is_numbered, char *
     enum {
         FRACTION_DIGITS = 6
     };
-    struct column own = *column;
-    const bool is_time = own.type == COLUMN_TIME || own.type == COLUMN_TIMESTAMP;
-    const bool is_narrow = own.type == COLUMN_INT16 || own.type == COLUMN_INT32;
-    own.scale = is_time && own.scale > 0 ? FRACTION_DIGITS : own.scale;
-    own.type = is_numbered && is_narrow ? COLUMN_INT64 : own.type;
-    return dialect_mysql.declare_column(&own, is_numbered, text, size);
+    struct column declared = *column;
+    const bool is_time = declared.type == COLUMN_TIME || declared.type == COLUMN_TIMESTAMP;
+    const bool is_narrow = declared.type == COLUMN_INT16 || declared.type == COLUMN_INT32;
+    declared.scale = is_time && declared.scale > 0 ? FRACTION_DIGITS : declared.scale;
+    declared.type = is_numbered && is_narrow ? COLUMN_INT64 : declared.type;
+    return dialect_mysql.declare_column(&declared, is_numbered, text, size);
 }
 
 const struct dialect dialect_singlestore = {

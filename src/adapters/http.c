@@ -68,10 +68,10 @@ struct http {
     struct buffer fixed; /* the part of every request after its first line */
     struct buffer head;  /* of the request */
     struct http_answer answer;
-    struct buffer body;             /* kept body, or the beginning of a line */
-    const struct http_request *now; /* borrowed */
-    size_t written;                 /* bytes of the request that may have reached the server */
-    struct append_loss loss;        /* of the append in progress */
+    struct buffer body;                 /* kept body, or the beginning of a line */
+    const struct http_request *current; /* borrowed */
+    size_t written;                     /* bytes of the request that may have reached the server */
+    struct append_loss loss;            /* of the append in progress */
     enum body_end body_end;
     struct http_splitter splitter;
     enum http_place at; /* place of the latest byte */
@@ -393,7 +393,7 @@ static short events_of(struct http *http)
  * already. */
 static bool send_request(struct http *http)
 {
-    const struct http_request *request = http->now;
+    const struct http_request *request = http->current;
     struct iovec parts[2] = {{.iov_base = http->head.bytes, .iov_len = http->head.length},
                              {.iov_len = request->length}};
     /* iov_base is not const, but sendmsg only reads it */
@@ -480,7 +480,7 @@ static bool take_line(struct http *http, char *bytes, size_t length)
         length = http->body.length;
     }
     bytes[length] = '\0';
-    const bool wants_more = http->now->take(http->now->context, bytes, length);
+    const bool wants_more = http->current->take(http->current->context, bytes, length);
     buffer_clear(&http->body);
     return wants_more || skip_rest(http);
 }
@@ -508,7 +508,8 @@ static bool take_elements(struct http *http, const char *bytes, size_t length)
         done = i;
         if (http->at == HTTP_ELEMENT) {
             char *const element = http->body.bytes + http->around;
-            if (!http->now->take(http->now->context, element, http->body.length - http->around)) {
+            if (!http->current->take(http->current->context, element,
+                                     http->body.length - http->around)) {
                 return skip_rest(http);
             }
             http->body.length = http->around;
@@ -523,14 +524,14 @@ static bool take_body(void *context, char *bytes, size_t length)
 {
     struct http *http = context;
     const bool is_ok = http->answer.status / 100 == 2;
-    if (!is_ok || http->now->take == NULL) {
+    if (!is_ok || http->current->take == NULL) {
         return keep(http, bytes, length, is_ok ? HTTP_KEPT_MAX : REFUSAL_BYTES);
     }
     if (http->body_end == BODY_ENOUGH) {
         http->skipped += length;
         return http->skipped <= SKIPPED_MAX;
     }
-    if (http->now->rows != NULL) {
+    if (http->current->rows != NULL) {
         return take_elements(http, bytes, length);
     }
     char *end;
@@ -573,7 +574,7 @@ static enum status read_answer(struct http *http, struct error *error)
         }
     }
     const bool is_ok = answer->status / 100 == 2;
-    const bool takes_lines = http->now->take != NULL && http->now->rows == NULL;
+    const bool takes_lines = http->current->take != NULL && http->current->rows == NULL;
     if (answer->phase == HTTP_WHOLE && is_ok && takes_lines && http->body.length > 0) {
         take_line(http, http->in, 0); /* the last line may lack a line break */
     }
@@ -732,7 +733,7 @@ enum status http_record_error(struct http *http, const char *body, size_t length
 
 enum status http_send(struct http *http, const struct http_request *request, struct error *error)
 {
-    http->now = request;
+    http->current = request;
     http->written = 0;
     http->body_end = BODY_OPEN;
     http->splitter = (struct http_splitter){.name = request->rows};
@@ -755,8 +756,8 @@ enum status http_send(struct http *http, const struct http_request *request, str
         status = reconnect(http, error);
         is_sent = status == STATUS_OK && send_request(http);
     }
-    if (request->spent != NULL) {
-        buffer_fini(request->spent);
+    if (request->body_buffer != NULL) {
+        buffer_fini(request->body_buffer);
     }
     if (status == STATUS_OK) {
         /* a server that does not read the rest may have sent the reason */
@@ -1014,31 +1015,31 @@ enum status http_open(const struct adapter *adapter, const struct target *target
         return STATUS_FATAL;
     }
     struct adapter_conn *const made = calloc(1, database->conn_bytes);
-    struct http *const own = calloc(1, sizeof *own);
-    if (made == NULL || own == NULL) {
+    struct http *const http = calloc(1, sizeof *http);
+    if (made == NULL || http == NULL) {
         free(made);
-        free(own);
+        free(http);
         return dialect_memory_error(error);
     }
-    *(struct http **)made = own;
-    own->database = database;
-    own->connect_timeout_s = target->connect_timeout_s;
-    own->answer_timeout_ms = target->answer_timeout_ms;
-    own->is_cancelled = target->is_cancelled;
-    own->sock = -1;
-    own->answer.take = take_body;
-    own->answer.context = own;
+    *(struct http **)made = http;
+    http->database = database;
+    http->connect_timeout_s = target->connect_timeout_s;
+    http->answer_timeout_ms = target->answer_timeout_ms;
+    http->is_cancelled = target->is_cancelled;
+    http->sock = -1;
+    http->answer.take = take_body;
+    http->answer.context = http;
     enum status status = database->begin != NULL ? database->begin(made, target, error) : STATUS_OK;
-    status = status == STATUS_OK ? read_parameters(own, target->query, made, error) : status;
-    status = status == STATUS_OK ? write_places(own, target, error) : status;
-    status = status == STATUS_OK ? write_fixed(own, target, error) : status;
-    own->until_ns = mono_now_ns() + target->connect_timeout_s * MONO_NS_PER_S;
-    status = status == STATUS_OK ? ping(own, error) : status;
+    status = status == STATUS_OK ? read_parameters(http, target->query, made, error) : status;
+    status = status == STATUS_OK ? write_places(http, target, error) : status;
+    status = status == STATUS_OK ? write_fixed(http, target, error) : status;
+    http->until_ns = mono_now_ns() + target->connect_timeout_s * MONO_NS_PER_S;
+    status = status == STATUS_OK ? ping(http, error) : status;
     if (status == STATUS_OK && database->greet != NULL) {
         status = database->greet(made, target, error);
         status = status == STATUS_REJECTED ? STATUS_FATAL : status;
     }
-    own->until_ns = 0;
+    http->until_ns = 0;
     if (status == STATUS_OK) {
         *conn = made;
     } else {

@@ -82,9 +82,9 @@ struct http_request {
     const char *type;   /* of the body; NULL: no body */
     const void *body;   /* borrowed */
     size_t length;
-    struct buffer *spent; /* the body's buffer if it may be freed after writing, or NULL: a thousand
-                             waiting sessions would keep a thousand buffers */
-    const char *accept;   /* type of the answer; NULL: any */
+    struct buffer *body_buffer; /* the body's buffer if it may be freed after writing, or NULL: a
+                             thousand waiting sessions would keep a thousand buffers */
+    const char *accept;         /* type of the answer; NULL: any */
 
     /* Takes the body of an answer with status 2xx line by line; '\0' replaces the line break. False
      * = enough: the rest is skipped. NULL: the body is kept. The body of another status is always

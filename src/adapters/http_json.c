@@ -155,17 +155,17 @@ enum status http_take_rows(const json_t *rows, struct answer *answer, bool *has_
 
 bool http_take_row(void *reading, char *text, size_t length)
 {
-    struct http_reading *const own = reading;
+    struct http_reading *const state = reading;
     struct row_buffer room = {0};
-    json_t *const row = http_parse(text, length, own->error);
+    json_t *const row = http_parse(text, length, state->error);
     if (row == NULL) {
-        own->status = STATUS_REJECTED;
-    } else if (!take_row(&room, row, own->answer, &own->has_enough)) {
-        own->status = dialect_memory_error(own->error);
+        state->status = STATUS_REJECTED;
+    } else if (!take_row(&room, row, state->answer, &state->has_enough)) {
+        state->status = dialect_memory_error(state->error);
     }
     free_room(&room);
     json_decref(row);
-    return own->status == STATUS_OK && !own->has_enough;
+    return state->status == STATUS_OK && !state->has_enough;
 }
 
 /* Returns the length of a number-like text at the beginning of `text`; 0: none. */

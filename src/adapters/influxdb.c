@@ -64,7 +64,7 @@ static void explain(unsigned status, const char *body, size_t length,
 
 /* Returns how many of the `rows` of a write were not kept, from the answer's message: dropped rows,
  * and unreadable lines, each of which has its own line in the message. */
-static uint64_t rows_refused(const struct http *http, uint64_t rows)
+static uint64_t count_refused_rows(const struct http *http, uint64_t rows)
 {
     size_t length;
     const char *body = http_body(http, &length);
@@ -101,13 +101,13 @@ static enum status run(struct adapter_conn *conn, const struct statement *statem
         while (status == STATUS_OK && !reading.has_enough && sql_script_next(&script)) {
             status = buffer_failed(&script.statement)
                          ? dialect_memory_error(error)
-                         : questdb_ask(&reading, buffer_text(&script.statement),
-                                       statement->reads_numbers);
+                         : questdb_query(&reading, buffer_text(&script.statement),
+                                         statement->reads_numbers);
         }
         buffer_fini(&script.statement);
     } else if (status == STATUS_OK) {
         reading.takes_largest = strncasecmp(sql.bytes, count_all, strlen(count_all)) == 0;
-        status = influxdb_ask(&reading, sql.bytes);
+        status = influxdb_query(&reading, sql.bytes);
         /* InfluxDB returns no row, instead of 0, for the count of an unknown measurement */
         if (status == STATUS_OK && answer->rows == 0 &&
             strncasecmp(sql.bytes, count, strlen(count)) == 0) {
@@ -147,7 +147,7 @@ static bool take_name(void *context, const struct cell *cells, size_t count)
  * administrator. */
 static enum status find_database(struct adapter_conn *conn, bool makes_nothing, struct error *error)
 {
-    const struct statement statement = {.sql = influxdb_words.nothing};
+    const struct statement statement = {.sql = influxdb_templates.nothing};
     struct search search = {.name = conn->database};
     struct answer answer = {.take = take_name, .context = &search};
     enum status status = run(conn, &statement, NULL, &answer, error);
@@ -193,7 +193,7 @@ static void end(struct adapter_conn *conn)
     influxdb_lines_fini(&conn->lines);
 }
 
-static bool is_ours(unsigned status, const char *headers, const char *body)
+static bool is_influxdb(unsigned status, const char *headers, const char *body)
 {
     (void)body;
     return status == 204 && strcasestr(headers, "\nX-Influxdb-Version:") != NULL;
@@ -214,7 +214,7 @@ static const struct http_database database = {
     .ping = "/ping",
     .question = "/ping",
     .protocol = "InfluxDB's",
-    .is_it = is_ours,
+    .is_it = is_influxdb,
     .is_own = is_own,
     .end = end,
     .greet = greet,
@@ -229,14 +229,14 @@ static void inspect(const struct adapter *adapter, struct adapter_conn *conn,
     info->has_made_database = conn->has_made_database;
     if (conn->is_questdb) {
         snprintf(info->dialect, sizeof info->dialect, "questdb");
-        info->words = &questdb_words;
+        info->words = &questdb_templates;
         info->lacks = questdb_lacks;
         snprintf(info->note, sizeof info->note,
                  "QuestDB acknowledges rows before it shows them: a read may miss the latest rows");
     } else {
         info->not_in_names = "\"\\";
         info->lacks = influxdb_lacks;
-        info->words = conn->has_row_number ? &influxdb_words : &influxdb_other_words;
+        info->words = conn->has_row_number ? &influxdb_templates : &influxdb_count_templates;
     }
 }
 
@@ -278,7 +278,7 @@ static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, s
                                          .type = "text/plain; charset=utf-8",
                                          .body = buffer_text(&conn->lines.text),
                                          .length = conn->lines.text.length,
-                                         .spent = &conn->lines.text};
+                                         .body_buffer = &conn->lines.text};
     const uint64_t rows = conn->lines.rows;
     *accepted = 0;
     if (rows == 0) {
@@ -292,7 +292,7 @@ static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, s
     if (status == STATUS_OK) {
         *accepted = rows;
     } else if (status == STATUS_REJECTED) {
-        *accepted = rows - rows_refused(conn->http, rows);
+        *accepted = rows - count_refused_rows(conn->http, rows);
     }
     http_add_loss(conn->http, status, rows - *accepted);
     return status;

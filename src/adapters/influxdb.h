@@ -69,21 +69,21 @@ const char *influxdb_error_of(const json_t *json);
 /* InfluxDB: runs any number of statements, whose rows are returned one after the other; the
  * operations of struct adapter; and the SQL templates for measurements with and without a field
  * n3. */
-enum status influxdb_ask(struct influxdb_reading *reading, const char *sql);
+enum status influxdb_query(struct influxdb_reading *reading, const char *sql);
 enum status influxdb_describe(struct adapter_conn *conn, const char *table_name,
                               struct table *table, struct error *error);
 enum status influxdb_limits(struct adapter_conn *conn, struct server_limits *limits,
                             struct error *error);
-extern const struct words influxdb_words, influxdb_other_words;
+extern const struct words influxdb_templates, influxdb_count_templates;
 extern const struct lack influxdb_lacks[];
 
 /* QuestDB: runs one statement; the operations of struct adapter; and the SQL templates. */
-enum status questdb_ask(struct influxdb_reading *reading, const char *sql, bool reads_numbers);
+enum status questdb_query(struct influxdb_reading *reading, const char *sql, bool reads_numbers);
 enum status questdb_describe(struct adapter_conn *conn, const char *table_name, struct table *table,
                              struct error *error);
 enum status questdb_limits(struct adapter_conn *conn, struct server_limits *limits,
                            struct error *error);
-extern const struct words questdb_words;
+extern const struct words questdb_templates;
 extern const struct lack questdb_lacks[];
 
 #endif

@@ -7,7 +7,7 @@
 #include "adapters/influxdb.h"
 #include "base/ask.h"
 
-const struct words influxdb_words = {
+const struct words influxdb_templates = {
     .count = "select count(n3) from $0",
     .nothing = "show databases",
     .drop = "drop measurement $0",
@@ -17,7 +17,7 @@ const struct words influxdb_words = {
 
 /* For measurements without a field n3: the largest count is the count of a field that all rows
  * have. */
-const struct words influxdb_other_words = {
+const struct words influxdb_count_templates = {
     .count = "select count(*) from $0",
     .nothing = "show databases",
     .drop = "drop measurement $0",
@@ -97,7 +97,7 @@ static bool take_results(void *context, char *line, size_t length)
     return reading->status == STATUS_OK && !reading->has_enough;
 }
 
-enum status influxdb_ask(struct influxdb_reading *reading, const char *sql)
+enum status influxdb_query(struct influxdb_reading *reading, const char *sql)
 {
     struct adapter_conn *const conn = reading->conn;
     struct buffer body = {0};
@@ -206,7 +206,7 @@ enum status influxdb_describe(struct adapter_conn *conn, const char *table_name,
         buffer_add_text(&sql, "; show tag keys from ");
         buffer_add_identifier(&sql, table_name, '"');
         status = buffer_failed(&sql) ? dialect_memory_error(error)
-                                     : influxdb_ask(&reading, buffer_text(&sql));
+                                     : influxdb_query(&reading, buffer_text(&sql));
         status = status == STATUS_OK ? description.status : status;
     }
     buffer_fini(&sql);
@@ -254,7 +254,7 @@ enum status influxdb_limits(struct adapter_conn *conn, struct server_limits *lim
                                        .context = &allowed,
                                        .error = &refused};
     snprintf(limits->version, sizeof limits->version, "%s", conn->version);
-    const enum status status = influxdb_ask(&reading, "show diagnostics");
+    const enum status status = influxdb_query(&reading, "show diagnostics");
     if (status != STATUS_OK && refused.kind != ERROR_AUTH) {
         *error = refused;
         return status;

@@ -28,7 +28,7 @@ enum language {
 };
 
 /* Returns true when one of the eight bytes is `wanted`. */
-static bool holds(uint64_t bytes, char wanted)
+static bool contains_byte(uint64_t bytes, char wanted)
 {
     const uint64_t ones = UINT64_MAX / UINT8_MAX;
     const uint64_t zero = bytes ^ ones * (unsigned char)wanted;
@@ -51,7 +51,7 @@ static char *put_quoted(char *out, struct text_value text, enum language languag
         uint64_t bytes;
         for (; end - at >= (ptrdiff_t)sizeof bytes; at += sizeof bytes, out += sizeof bytes) {
             memcpy(&bytes, at, sizeof bytes);
-            if (holds(bytes, quote) || holds(bytes, mark)) {
+            if (contains_byte(bytes, quote) || contains_byte(bytes, mark)) {
                 break;
             }
             memcpy(out, &bytes, sizeof bytes);
@@ -90,7 +90,7 @@ static bool is_null(const struct column *column, const struct column_data *data,
 }
 
 /* Returns the most bytes that a value needs. */
-static size_t room_of(const struct column *column, const struct column_data *data, size_t row)
+static size_t max_bytes_of(const struct column *column, const struct column_data *data, size_t row)
 {
     return column_kinds[column->type].is == COLUMN_IS_TEXT && !is_null(column, data, row)
                ? 2 * (size_t)data->values.text[row].length + SPARE_BYTES
@@ -248,7 +248,7 @@ enum status influxdb_lines_add(struct influxdb_lines *lines, const struct batch 
     for (size_t row = 0; row < batch->row_count && is_writable; row++) {
         size_t room = lines->names.length;
         for (size_t i = 0; i < table->column_count; i++) {
-            room += room_of(&table->columns[i], &batch->columns[i], row);
+            room += max_bytes_of(&table->columns[i], &batch->columns[i], row);
         }
         char *const out = buffer_reserve(&lines->text, room);
         if (out == NULL) {
@@ -292,7 +292,7 @@ enum status influxdb_write_literals(struct buffer *sql, const struct statement *
             if (is_null(column, data, 0)) {
                 buffer_add_text(sql, "null");
             } else {
-                char *const out = buffer_reserve(sql, room_of(column, data, 0));
+                char *const out = buffer_reserve(sql, max_bytes_of(column, data, 0));
                 if (out != NULL) {
                     buffer_end(sql,
                                put_value(out, column, data->values, 0, is_sql ? SQL : INFLUXQL));

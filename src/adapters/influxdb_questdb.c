@@ -12,7 +12,7 @@ enum {
 };
 
 /* A table stores rows in a log first and shows them after it has applied the log. */
-const struct words questdb_words = {
+const struct words questdb_templates = {
     .count = "select count(*) from $0",
     .nothing = "select 1",
     .drop = "drop table if exists $0",
@@ -55,7 +55,7 @@ static bool take_csv(void *context, char *line, size_t length)
 }
 
 /* Runs one statement. /exp sends integers row by row, but supports only SELECT. */
-enum status questdb_ask(struct influxdb_reading *reading, const char *sql, bool reads_numbers)
+enum status questdb_query(struct influxdb_reading *reading, const char *sql, bool reads_numbers)
 {
     struct adapter_conn *const conn = reading->conn;
     struct buffer path = {0};
@@ -144,7 +144,7 @@ enum status questdb_describe(struct adapter_conn *conn, const char *table_name, 
         buffer_add_text(&sql, "show columns from ");
         buffer_add_identifier(&sql, table_name, '"');
         status = buffer_failed(&sql) ? dialect_memory_error(error)
-                                     : questdb_ask(&reading, buffer_text(&sql), false);
+                                     : questdb_query(&reading, buffer_text(&sql), false);
     }
     status = status == STATUS_OK ? description.status : status;
     buffer_fini(&sql);
@@ -181,13 +181,13 @@ enum status questdb_limits(struct adapter_conn *conn, struct server_limits *limi
     struct answer build = {.take = take_build, .context = limits->version};
     struct answer setting = {.take = take_setting, .context = &allowed};
     struct influxdb_reading reading = {.conn = conn, .answer = &build, .error = error};
-    enum status status = questdb_ask(&reading, "select build()", false);
+    enum status status = questdb_query(&reading, "select build()", false);
     reading.answer = &setting;
     if (status == STATUS_OK) {
-        status = questdb_ask(&reading,
-                             "select value from (show parameters) where property_path = "
-                             "'http.net.connection.limit'",
-                             false);
+        status = questdb_query(&reading,
+                               "select value from (show parameters) where property_path = "
+                               "'http.net.connection.limit'",
+                               false);
     }
     struct session_limit *limit =
         status == STATUS_OK && allowed > 0

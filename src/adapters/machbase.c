@@ -1257,19 +1257,19 @@ static enum status server_limits(const struct adapter *adapter, struct adapter_c
                                  struct server_limits *limits, struct error *error)
 {
     (void)adapter;
-    static const char *const questions[] = {
+    static const char *const queries[] = {
         "select binary_signature from v$version",
         "select value from v$property where name = 'MAX_SESSION_COUNT'",
         "select count(*) from v$session where closed = 0",
     };
     /* stays "" when the server gives no answer */
-    char facts[COUNT_OF(questions)][FACT_BYTES] = {""};
+    char facts[COUNT_OF(queries)][FACT_BYTES] = {""};
     int64_t most = 0;
     int64_t now = 0;
     memset(limits, 0, sizeof *limits);
-    for (size_t i = 0; i < COUNT_OF(questions); i++) {
+    for (size_t i = 0; i < COUNT_OF(queries); i++) {
         struct answer answer = {.take = take_text, .context = facts[i]};
-        if (run_one(conn, questions[i], &answer, error) == STATUS_LOST) {
+        if (run_one(conn, queries[i], &answer, error) == STATUS_LOST) {
             return STATUS_LOST;
         }
         error_clear(error);

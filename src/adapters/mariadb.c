@@ -75,11 +75,11 @@ struct adapter_conn {
     const struct table *statement_table; /* its table; NULL = no bulk statement is prepared */
     const struct server_facts *facts;    /* the target's, or `learned`; may be NULL */
     struct server_facts *learned;        /* owned; may be NULL */
-    unsigned kept;                       /* script statements that a session keeps prepared */
+    unsigned kept_statements;            /* script statements that a session keeps prepared */
     bool sends_text;                     /* built for another library: see choose_method */
     bool has_begun;                      /* a transaction: see begin */
     bool shows_transactions;             /* the server showed the transaction when it began */
-    unsigned has_kept;                   /* prepared statements on the server */
+    unsigned prepared_count;             /* prepared statements on the server */
     struct buffer packet; /* the statement to send; its memory is kept for the next statement */
 };
 
@@ -457,8 +457,8 @@ static enum status connect_error(struct adapter_conn *conn, struct error *error)
     return meaning.status;
 }
 
-static enum status report(struct adapter_conn *conn, unsigned number, const char *sqlstate,
-                          const char *message, struct error *error)
+static enum status record_failure(struct adapter_conn *conn, unsigned number, const char *sqlstate,
+                                  const char *message, struct error *error)
 {
     struct dialect_failure failure = {.number = (int)number, .sqlstate = sqlstate, .text = message};
     struct dialect_meaning meaning = {STATUS_REJECTED, ERROR_SERVER, NULL};
@@ -480,8 +480,8 @@ static enum status report(struct adapter_conn *conn, unsigned number, const char
 /* Records why the latest call on the connection failed. */
 static enum status call_error(struct adapter_conn *conn, struct error *error)
 {
-    return report(conn, mysql_errno(&conn->mysql), mysql_sqlstate(&conn->mysql),
-                  mysql_error(&conn->mysql), error);
+    return record_failure(conn, mysql_errno(&conn->mysql), mysql_sqlstate(&conn->mysql),
+                          mysql_error(&conn->mysql), error);
 }
 
 /* Converts integers to numbers, as prepared statements return them. */
@@ -501,8 +501,8 @@ static void make_number(struct cell *cell, enum enum_field_types type)
 /* Runs statements and hands their rows to answer->take, one at a time: thousands of sessions must
  * not hold large results at once. Unwanted rows are read when the result is freed, so that the next
  * statement can be sent. */
-static enum status ask(struct adapter_conn *conn, const char *sql, struct answer *answer,
-                       struct error *error)
+static enum status run_query(struct adapter_conn *conn, const char *sql, struct answer *answer,
+                             struct error *error)
 {
     MYSQL *const mysql = &conn->mysql;
     uint64_t matched = 0;
@@ -551,7 +551,7 @@ static enum status ask(struct adapter_conn *conn, const char *sql, struct answer
 /* Runs one or more statements and drops their rows. */
 static enum status run_text(struct adapter_conn *conn, const char *sql, struct error *error)
 {
-    return ask(conn, sql, &(struct answer){.take = NULL}, error);
+    return run_query(conn, sql, &(struct answer){.take = NULL}, error);
 }
 
 /* Rolls back a transaction that a statement left open outside begin. If init_connect, which runs
@@ -738,7 +738,8 @@ static enum status send_command(struct adapter_conn *conn, enum enum_server_comm
                : call_error(conn, error);
 }
 
-static enum status forget(struct adapter_conn *conn, unsigned long statement, struct error *error)
+static enum status close_statement(struct adapter_conn *conn, unsigned long statement,
+                                   struct error *error)
 {
     unsigned char id[ID_BYTES];
     put_number(id, statement, sizeof id);
@@ -770,8 +771,8 @@ static enum status prepare_text(struct adapter_conn *conn, const char *sql,
         return dialect_memory_error(error);
     }
     if (mysql_stmt_prepare(handle, sql, (unsigned long)strlen(sql)) != 0) {
-        status = report(conn, mysql_stmt_errno(handle), mysql_stmt_sqlstate(handle),
-                        mysql_stmt_error(handle), error);
+        status = record_failure(conn, mysql_stmt_errno(handle), mysql_stmt_sqlstate(handle),
+                                mysql_stmt_error(handle), error);
     } else if (handle->mysql != mysql || mysql->stmts == NULL || mysql->stmts->data != handle ||
                mysql->stmts->next != NULL) {
         error_set(error, ERROR_UNSUPPORTED, 0, NULL,
@@ -808,7 +809,7 @@ static enum status bulk_prepare(struct adapter_conn *conn, const struct table *t
     }
     if (conn->statement_table != NULL) {
         conn->statement_table = NULL;
-        const enum status status = forget(conn, conn->statement, error);
+        const enum status status = close_statement(conn, conn->statement, error);
         if (status != STATUS_OK) {
             return status;
         }
@@ -952,7 +953,7 @@ static enum status fail_append(struct adapter_conn *conn, enum status status)
         struct answer answer = {.take = ask_take_number, .context = &failed};
         if (run_text(conn, "get diagnostics condition 1 @append_row = row_number", &ignored) ==
                 STATUS_OK &&
-            ask(conn, "select @append_row", &answer, &ignored) == STATUS_OK && failed > 0 &&
+            run_query(conn, "select @append_row", &answer, &ignored) == STATUS_OK && failed > 0 &&
             (uint64_t)failed <= append->sent) {
             append->kept += (uint64_t)failed - 1;
         }
@@ -994,7 +995,7 @@ static bool take_warning(void *context, const struct cell *cells, size_t count)
 }
 
 /* Reads the answer to the statement sent last. */
-static enum status take_answer(struct adapter_conn *conn, struct error *error)
+static enum status read_append_answer(struct adapter_conn *conn, struct error *error)
 {
     struct mariadb_append *append = &conn->append;
     append->is_pending = false;
@@ -1018,7 +1019,7 @@ static enum status take_answer(struct adapter_conn *conn, struct error *error)
         struct error warning;
         struct answer answer = {.take = take_warning, .context = &warning};
         error_clear(&warning);
-        status = ask(conn, "show warnings", &answer, error);
+        status = run_query(conn, "show warnings", &answer, error);
         if (status == STATUS_OK && error_is_set(&warning)) {
             *error = warning;
             status = STATUS_REJECTED;
@@ -1045,7 +1046,7 @@ static enum status append_rows(struct adapter_conn *conn, const struct batch *ba
     struct mariadb_append *append = &conn->append;
     enum status status = STATUS_OK;
     if (append->is_pending) {
-        status = take_answer(conn, error);
+        status = read_append_answer(conn, error);
     }
     if (status == STATUS_OK) {
         append->sent = 0;
@@ -1072,7 +1073,7 @@ static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, s
     struct mariadb_append *append = &conn->append;
     enum status status = STATUS_OK;
     if (append->is_pending) {
-        status = take_answer(conn, error);
+        status = read_append_answer(conn, error);
     }
     if (status == STATUS_OK && append->in_transaction) {
         status = run_text(conn, "commit", error);
@@ -1259,7 +1260,7 @@ static enum status end_sessions(struct adapter_conn *conn, const struct session_
     dialect_add_sessions(&sql, names, count, 0);
     buffer_add_text(&sql, ")");
     enum status status = buffer_failed(&sql) ? dialect_memory_error(error)
-                                             : ask(conn, buffer_text(&sql), &answer, error);
+                                             : run_query(conn, buffer_text(&sql), &answer, error);
     buffer_fini(&sql);
     for (size_t i = 0; i < found.count && status == STATUS_OK && mono_now_ns() < until_ns; i++) {
         char kill[40];
@@ -1311,7 +1312,7 @@ static enum status open_connection(const struct adapter *adapter, const struct t
         return dialect_memory_error(error);
     }
     made->is_method_given = target->method != NULL;
-    made->kept = target->prepared_statements;
+    made->kept_statements = target->prepared_statements;
     made->facts = target->facts;
     made->uses_insert = target->method != NULL && strcmp(target->method, "insert") == 0;
     const enum status status = connect_to(made, target, error);
@@ -1413,7 +1414,7 @@ struct packet {
 static enum status malformed_answer(struct adapter_conn *conn, struct error *error)
 {
     conn->is_lost = true;
-    return report(conn, 0, "", "", error);
+    return record_failure(conn, 0, "", "", error);
 }
 
 /* Reads the next packet of an answer; an error packet is recorded as an error. */
@@ -1756,15 +1757,15 @@ static enum status prepare(struct adapter_conn *conn, const struct statement *st
     made->columns = NULL;
     if (made->is_kept) {
         made->is_kept = false;
-        conn->has_kept--;
-        status = forget(conn, made->id, error);
+        conn->prepared_count--;
+        status = close_statement(conn, made->id, error);
     }
     if (status == STATUS_OK && statement->parameters != NULL) {
         status = use_utc(conn, statement->parameters, true, error);
     }
     if (status == STATUS_OK) {
         status = prepare_text(conn, statement->sql, made, error);
-        conn->has_kept += made->is_kept;
+        conn->prepared_count += made->is_kept;
     }
     return status;
 }
@@ -1799,7 +1800,7 @@ static enum status run_prepared(struct adapter_conn *conn, struct adapter_prepar
     }
     if (status == STATUS_REJECTED && error->native_code == ER_UNKNOWN_STMT_HANDLER) {
         *stale = STALE_AGAIN; /* the server has forgotten the statement and done nothing */
-        conn->has_kept -= prepared->is_kept;
+        conn->prepared_count -= prepared->is_kept;
         prepared->is_kept = false;
         return status;
     }
@@ -1835,7 +1836,7 @@ static enum status run_statement(struct adapter_conn *conn, const struct stateme
     if (buffer_failed(&sql)) {
         status = dialect_memory_error(error);
     } else if (status == STATUS_OK) {
-        status = end_transaction(conn, ask(conn, text, answer, error), error);
+        status = end_transaction(conn, run_query(conn, text, answer, error), error);
     }
     buffer_fini(&sql);
     return status;
@@ -1879,9 +1880,9 @@ static struct dialect_asker asker_of(const struct adapter *adapter, struct adapt
                                   .conn = conn,
                                   .prepares = !conn->uses_insert,
                                   .has_prepared = conn->statement_table != NULL,
-                                  .statements = conn->sends_text ? 0 : conn->kept,
+                                  .statements = conn->sends_text ? 0 : conn->kept_statements,
                                   .facts = conn->learned,
-                                  .has_statements = conn->has_kept};
+                                  .has_statements = conn->prepared_count};
 }
 
 static enum status describe(const struct adapter *adapter, struct adapter_conn *conn,

@@ -873,15 +873,15 @@ static enum status probe_copy(struct adapter_conn *conn, const struct table *tab
     if (!conn->has_no_copy) {
         return status;
     }
-    const struct error said = *error;
+    const struct error refusal = *error;
     error_clear(error);
     if (!conn->is_method_given) {
         return STATUS_OK;
     }
-    error_set(error, ERROR_UNSUPPORTED, 0, said.sqlstate,
+    error_set(error, ERROR_UNSUPPORTED, 0, refusal.sqlstate,
               "the server does not know COPY ... FROM STDIN (FORMAT binary): use --method insert "
               "(%.120s)",
-              said.text);
+              refusal.text);
     return STATUS_FATAL;
 }
 

@@ -190,9 +190,9 @@ static void explain(unsigned status, const char *body, size_t length,
 {
     char message[2 * ERROR_TEXT_BYTES];
     const int number = read_error(body, length, message, sizeof message);
-    const struct dialect_failure said = {.number = number, .sqlstate = "", .text = message};
-    dialect_singlestore.write_text(&said, NULL, text, ERROR_TEXT_BYTES);
-    dialect_singlestore.explain(&said, meaning);
+    const struct dialect_failure refusal = {.number = number, .sqlstate = "", .text = message};
+    dialect_singlestore.write_text(&refusal, NULL, text, ERROR_TEXT_BYTES);
+    dialect_singlestore.explain(&refusal, meaning);
     failure->number = number > 0 ? number : failure->number;
     failure->text = text;
     if (status == 401 || status == 404) {
@@ -229,7 +229,7 @@ static void end(struct adapter_conn *conn)
     buffer_fini(&conn->sql);
 }
 
-static bool is_ours(unsigned status, const char *headers, const char *body)
+static bool is_singlestore(unsigned status, const char *headers, const char *body)
 {
     (void)headers;
     return status == 200 && strncmp(body, "pong", 4) == 0 && strlen(body) <= 6; /* a line break */
@@ -242,7 +242,7 @@ static const struct http_database database = {
     .ping = "/ping",
     .question = "/ping",
     .protocol = "SingleStore's",
-    .is_it = is_ours,
+    .is_it = is_singlestore,
     .begin = begin,
     .end = end,
     .greet = greet,

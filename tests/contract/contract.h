@@ -5,7 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-/* cmocka.h needs the four above and setjmp.h. */
+/* cmocka.h needs the four headers above and setjmp.h. */
 #include <setjmp.h>
 
 #include <cmocka.h>

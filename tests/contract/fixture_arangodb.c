@@ -30,9 +30,9 @@ static bool read_text(const char *sql, char text[FIXTURE_TEXT_BYTES])
     }
     json_t *const request = json_pack("{s:s}", "query", query);
     char *const body = json_dumps(request, 0);
-    const bool is_good = observer_ask_json(&place, "POST /_db/contract/_api/cursor",
-                                           "Authorization: Basic cm9vdDpzZWNyZXQ=\r\n", body,
-                                           is_count ? "result" : "result/0", text);
+    const bool is_good = observer_request_json(&place, "POST /_db/contract/_api/cursor",
+                                               "Authorization: Basic cm9vdDpzZWNyZXQ=\r\n", body,
+                                               is_count ? "result" : "result/0", text);
     free(body);
     json_decref(request);
     if (is_good && is_count) {

@@ -18,7 +18,7 @@ static bool ask(const char *sql, char body[FIXTURE_TEXT_BYTES])
 {
     char request[160];
     snprintf(request, sizeof request, "POST /?database=%s&user=%s", database, user);
-    return observer_ask(&place, request, "", sql, body);
+    return observer_request(&place, request, "", sql, body);
 }
 
 static bool read_text(const char *sql, char text[FIXTURE_TEXT_BYTES])

@@ -24,8 +24,9 @@ static bool ask(const char *sql, char text[FIXTURE_TEXT_BYTES])
         used += (size_t)snprintf(body + used, 4, is_plain ? "%c" : "%%%02X", (unsigned char)*sql);
     }
     snprintf(request, sizeof request, "POST /query?db=%s", database);
-    return observer_ask_json(&place, request, "Content-Type: application/x-www-form-urlencoded\r\n",
-                             body, "results/0/series/0/values/0/1", text);
+    return observer_request_json(&place, request,
+                                 "Content-Type: application/x-www-form-urlencoded\r\n", body,
+                                 "results/0/series/0/values/0/1", text);
 }
 
 static bool read_text(const char *sql, char text[FIXTURE_TEXT_BYTES])
@@ -116,7 +117,7 @@ static const struct fixture *open_fixture(void)
         return NULL;
     }
     snprintf(sql, sizeof sql, "POST /write?db=%s", database);
-    if (!observer_ask(&place, sql, "", "usable a=11i,b=-12i 1", text)) {
+    if (!observer_request(&place, sql, "", "usable a=11i,b=-12i 1", text)) {
         return NULL;
     }
     fixture.target = (struct target){.scheme = "influxdb",

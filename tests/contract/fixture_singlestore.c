@@ -21,9 +21,9 @@ static bool read_text(const char *sql, char text[FIXTURE_TEXT_BYTES])
     json_t *const request = json_pack("{s:s, s:s}", "sql", sql, "database", "db");
     char *const body = json_dumps(request, 0);
     const bool is_good =
-        observer_ask_json(&place, "POST /api/v2/query/tuples",
-                          "Authorization: Bearer secret\r\nContent-Type: application/json\r\n",
-                          body, "results/0/rows/0/0", text);
+        observer_request_json(&place, "POST /api/v2/query/tuples",
+                              "Authorization: Bearer secret\r\nContent-Type: application/json\r\n",
+                              body, "results/0/rows/0/0", text);
     free(body);
     json_decref(request);
     return is_good;

@@ -66,19 +66,19 @@ static const char *ask(const struct observer *to, const char *request, const cha
     return end + 4;
 }
 
-bool observer_ask(const struct observer *to, const char *request, const char *headers,
-                  const char *body, char answer[FIXTURE_TEXT_BYTES])
+bool observer_request(const struct observer *to, const char *request, const char *headers,
+                      const char *body, char answer[FIXTURE_TEXT_BYTES])
 {
-    const char *const said = ask(to, request, headers, body);
-    snprintf(answer, FIXTURE_TEXT_BYTES, "%s", said != NULL ? said : "");
-    return said != NULL;
+    const char *const answered = ask(to, request, headers, body);
+    snprintf(answer, FIXTURE_TEXT_BYTES, "%s", answered != NULL ? answered : "");
+    return answered != NULL;
 }
 
-bool observer_ask_json(const struct observer *to, const char *request, const char *headers,
-                       const char *body, const char *path, char text[FIXTURE_TEXT_BYTES])
+bool observer_request_json(const struct observer *to, const char *request, const char *headers,
+                           const char *body, const char *path, char text[FIXTURE_TEXT_BYTES])
 {
-    const char *const said = ask(to, request, headers, body);
-    json_t *const json = json_loads(said != NULL ? said : "", JSON_DECODE_ANY, NULL);
+    const char *const answered = ask(to, request, headers, body);
+    json_t *const json = json_loads(answered != NULL ? answered : "", JSON_DECODE_ANY, NULL);
     json_t *value = json;
     for (size_t length; *path != '\0'; path += length + (path[length] != '\0')) {
         char part[32];

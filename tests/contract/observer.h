@@ -11,13 +11,13 @@ struct observer {
 
 /* Sends a request, for example "POST /path", with additional headers, each ended by "\r\n", and
  * copies the answer's body. False: the status is not 2xx; the answer was printed. */
-bool observer_ask(const struct observer *to, const char *request, const char *headers,
-                  const char *body, char answer[FIXTURE_TEXT_BYTES]);
+bool observer_request(const struct observer *to, const char *request, const char *headers,
+                      const char *body, char answer[FIXTURE_TEXT_BYTES]);
 
 /* Sends a request like observer_ask and copies the value at "a/0/b" of the JSON answer: text
  * without quotes, and "(null)" when the value is null or missing. */
-bool observer_ask_json(const struct observer *to, const char *request, const char *headers,
-                       const char *body, const char *path, char text[FIXTURE_TEXT_BYTES]);
+bool observer_request_json(const struct observer *to, const char *request, const char *headers,
+                           const char *body, const char *path, char text[FIXTURE_TEXT_BYTES]);
 
 /* Starts NAME_standin.py with up to four arguments, terminated by NULL. False: the reason was
  * printed. */

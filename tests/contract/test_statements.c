@@ -506,13 +506,13 @@ static void test_deadlock(void **state)
                                   : contract->adapter->rollback(contract->conn, &contract->error);
     pthread_join(thread, NULL);
     const bool is_mine = status != STATUS_OK;
-    const struct error *const said = is_mine ? &mine : &waiter.error;
-    print_message("%s %s: %s\n", error_kind_name(said->kind), said->sqlstate, said->text);
+    const struct error *const victim = is_mine ? &mine : &waiter.error;
+    print_message("%s %s: %s\n", error_kind_name(victim->kind), victim->sqlstate, victim->text);
     assert_int_equal(ended, STATUS_OK);
     assert_int_equal(is_mine ? status : waiter.status, STATUS_REJECTED);
     assert_int_equal(is_mine ? waiter.status : status, STATUS_OK);
-    assert_int_equal(said->kind, ERROR_DEADLOCK);
-    assert_true(error_is_passing(said));
+    assert_int_equal(victim->kind, ERROR_DEADLOCK);
+    assert_true(error_is_passing(victim));
     error_clear(error);
     contract_expect(contract,
                     is_mine ? contract->adapter->commit(waiter.conn, error)
