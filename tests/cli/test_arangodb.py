@@ -351,7 +351,7 @@ transaction("t", function() end, {autocommit = true})"""
 
     def test_what_is_wrong_is_known_before_the_sessions_begin(self):
         path = self.folder / "wrong.lua"
-        for text, pattern in (("SELECT 1", "wrong.lua:1: statement 'x': ArangoDB has no SQL: it needs a text"),
+        for text, pattern in (("SELECT 1", "wrong.lua:1: statement 'x': ArangoDB has no SQL: give"),
                               ("FOR x", "wrong.lua:1: statement 'x': AQL: syntax error"),
                               ("RETURN LENGTH(none)", None)):
             path.write_text('local s = statement("x", {arangodb = "%s"})\n'

@@ -135,7 +135,7 @@ class Settings(harness.Postgresql):
         harness.mariadb(url, f"create table {name} (n1 int, msg varchar(20)) engine=MEMORY")
         self.addCleanup(harness.mariadb, url, f"drop table {name}")
         ended, run = self.run_append(1, 100, url, "--table", name)
-        self.assertIn(f"weakened: tables_in_memory={name}: their rows are gone", " ".join(ended.out.split()))
+        self.assertIn(f"weakened: tables_in_memory={name}: their rows are lost", " ".join(ended.out.split()))
 
     def test_what_differs_from_the_default(self):
         self.sql(f"alter database {self.database} set random_page_cost = 1.25")

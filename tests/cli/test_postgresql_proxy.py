@@ -64,7 +64,7 @@ class Pooler(Pgbouncer):
 
     def test_a_schema(self):
         self.refused(1, 1, self.url, "--host", self.folder, "--schema", "public", code=2,
-                     pattern="unsupported startup parameter: options: .* search_path in place of --schema")
+                     pattern="unsupported startup parameter: options: .* search_path instead of using --schema")
 
     def test_its_limits_are_not_the_servers(self):
         ended = self.append("check", 5000, self.url, "--host", self.folder, code=None)
@@ -99,7 +99,7 @@ class FullSessionPooler(Pgbouncer):
     def test_more(self):
         ended, run = self.pooled(5, 500, code=1)
         self.assertEqual((run.sessions["finished"], run.sessions["dropped"]), (3, 2))
-        self.assertRegex(ended.reason, "query_wait_timeout: with pool_mode = session .* default_pool_size of all")
+        self.assertRegex(ended.reason, "query_wait_timeout: with pool_mode = session, pgbouncer's default_pool_size must cover all")
 
 
 class StatementPooler(Pgbouncer):

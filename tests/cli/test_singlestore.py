@@ -120,7 +120,7 @@ class Runs(SinglestoreCase):
             transaction("one", function() read:one(1) end, {autocommit = true})
         """)
         ended = self.append("prepare", "1", self.url, "--workload", script, code=2)
-        self.assertRegex(ended.reason, r"a row is larger than the 1 MB that the Data API takes")
+        self.assertRegex(ended.reason, r"a row exceeds the Data API's limit of 1 MB")
 
     def test_a_port_alone(self):
         """The server is recognised by its pong, which arrives byte by byte."""
