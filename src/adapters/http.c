@@ -25,8 +25,8 @@
 enum {
     IN_BYTES = 2 * 1024,    /* bytes that each session keeps */
     IDLE_BYTES = 16 * 1024, /* bytes that a buffer may keep between requests */
-    /* bytes of an answer that are skipped after `take` has stopped; after more bytes, the connection is
-     * dropped instead */
+    /* bytes of an answer that are skipped after `take` has stopped; after more bytes, the
+     * connection is dropped instead */
     SKIPPED_MAX = 64 * 1024,
     REFUSAL_BYTES = 1 << 20, /* bytes that are read of an error answer */
 };
