@@ -62,7 +62,7 @@ static struct text_value text_of(const struct column *column, union column_value
     case COLUMN_BYTES:
     case COLUMN_JSON:
         return values.text[row];
-    case COLUMN_FLOAT64: /* with fewer digits old servers may read a neighbouring number */
+    case COLUMN_FLOAT64: /* with fewer digits, old servers may read a neighbouring number */
         length = snprintf(out, VALUE_TEXT_BYTES, "%.17g", values.float64[row]);
         break;
     case COLUMN_TIMESTAMP: {

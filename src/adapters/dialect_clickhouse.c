@@ -73,8 +73,8 @@ static void write_text(const struct dialect_failure *failure, const char *user, 
     snprintf(text, size, "%.*s", (int)kept, message);
 }
 
-/* Types that are narrower than append's own are decimals that fit. UInt8 is the boolean of old
- * versions. */
+/* Int8 and UInt16 have no counterpart among append's types: they hold decimals whose digits always
+ * fit. UInt8 is the boolean type of old versions. */
 static const struct {
     const char *name;
     enum column_type type;

@@ -370,7 +370,7 @@ static ssize_t send_some(struct http *http, struct iovec *parts, size_t count)
 }
 
 /* Returns the events to wait for in the middle of a request: room for more, or an early answer, for
- * example from a server that does not read the rest. 0: an answer is there. */
+ * example from a server that does not read the rest. 0: an answer has arrived. */
 static short events_of(struct http *http)
 {
     char start[10];

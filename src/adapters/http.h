@@ -113,7 +113,7 @@ void http_interrupt(struct adapter_conn *conn);
 enum status http_begin_append(struct http *http, struct error *error);
 
 /* Sends a request and waits for its complete answer. OK: the status is 2xx. With another status
- * *error is the server's message, and the result is, unless explain knows better: 401, 403 FATAL
+ * *error is the server's message, and the result, unless explain changes it, is: 401, 403 FATAL
  * (ERROR_AUTH); 404 REJECTED (ERROR_NOT_FOUND); 429, 503 REJECTED (ERROR_BUSY), because nothing was
  * stored; 413 REJECTED (ERROR_DATA); 408, 502, 504 LOST, in doubt; 3xx FATAL, with the address that
  * the server names; others REJECTED (ERROR_SERVER). LOST: the connection is lost, and it is unknown

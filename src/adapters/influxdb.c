@@ -40,7 +40,7 @@ static void explain(unsigned status, const char *body, size_t length,
     json_t *const json = json_loadb(body, length, 0, NULL);
     const char *message = influxdb_error_of(json);
     if (message != NULL && status == 500 && strcmp(message, "timeout") == 0) {
-        /* of a write, which may still be kept */
+        /* a write timed out; the server may still store its rows */
         *meaning = (struct dialect_meaning){STATUS_LOST, ERROR_TIMEOUT, NULL};
     }
     if (message != NULL) {

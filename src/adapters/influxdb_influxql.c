@@ -34,8 +34,9 @@ const struct lack influxdb_lacks[] = {
 const char *influxdb_error_of(const json_t *json)
 {
     const json_t *message = json_object_get(json, "error");
-    message =
-        message != NULL ? message : json_object_get(json, "message"); /* QuestDB's, of a write */
+    if (message == NULL) {
+        message = json_object_get(json, "message"); /* QuestDB's answer to a failed write */
+    }
     size_t index;
     const json_t *result;
     json_array_foreach(json_object_get(json, "results"), index, result)

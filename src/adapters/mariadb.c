@@ -1210,7 +1210,7 @@ static enum status connect_to(struct adapter_conn *conn, const struct target *ta
         error_set(error, ERROR_CANCELLED, 0, NULL, "interrupted while connecting");
         return STATUS_LOST;
     } else if (attempt.deadline.ended == ERROR_TIMEOUT ||
-               /* from the watching thread */
+               /* the thread that watches the deadline recorded it */
                (error->kind == ERROR_TIMEOUT && error->native_code == 0)) {
         error_clear(error);
         error_set(error, ERROR_TIMEOUT, 0, NULL, "no answer from \"%.150s\" within %u s",
@@ -1403,7 +1403,7 @@ enum {
     FEW_CELLS = 16,
     CELL_TEXT_BYTES = 40, /* a number or a time as text */
     TAIL_BYTES = 6,       /* a column definition's bytes from the type to the end */
-    DIGITS_UNKNOWN = 31,  /* from here on, `decimals` is not a number of digits */
+    DIGITS_UNKNOWN = 31,  /* from this value on, `decimals` is not a number of digits */
 };
 
 /* The unread part of a packet. */

@@ -90,7 +90,7 @@ static bool break_connections(void)
         for (const char *id = text; id != NULL; id = strchr(id, ',')) {
             id += *id == ',';
             snprintf(sql, sizeof sql, "kill connection %lu", strtoul(id, NULL, 10));
-            mysql_query(observer, sql); /* it may have ended already */
+            mysql_query(observer, sql); /* fails if the session has ended already */
             was_any = true;
         }
         nanosleep(&pause, NULL);
