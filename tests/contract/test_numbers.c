@@ -118,10 +118,10 @@ static void test_numbers_refused(void **state)
         const char *text; /* of the error */
     } cases[] = {
         {"select id, big from numbers where id >= 3 order by id", "NULL"},
-        {"select id, word from numbers where id = 2", "no whole number: x"},
-        {"select id, word from numbers where id = 3", "no whole number"},
-        {"select id, word from numbers where id = 4", "no whole number: 1.5"},
-        {"select id, word from numbers where id = 5", "no whole number: 9223372036854775808"},
+        {"select id, word from numbers where id = 2", "not a whole number: x"},
+        {"select id, word from numbers where id = 3", "not a whole number"},
+        {"select id, word from numbers where id = 4", "not a whole number: 1.5"},
+        {"select id, word from numbers where id = 5", "not a whole number: 9223372036854775808"},
         {"select id from numbers", "1 columns instead of 2"},
         {"select id, small, big from numbers", "3 columns instead of 2"},
     };
@@ -186,7 +186,7 @@ static void test_numbers_of_rows(void **state)
         contract_expect(contract, read_two(contract, contract_translate(contract, sql), &nothing),
                         STATUS_REJECTED);
         const bool is_null = id == 1 && contract->fixture->has_no_empty_text;
-        assert_non_null(strstr(contract->error.text, is_null ? "NULL" : "no whole number"));
+        assert_non_null(strstr(contract->error.text, is_null ? "NULL" : "not a whole number"));
     }
     contract_expect(
         contract,
