@@ -81,7 +81,7 @@ struct target {
                                    = the adapter's choice */
     unsigned prepared_statements; /* statements that a session keeps prepared on the server, besides
                                      the adapter's own */
-    bool makes_nothing;           /* open does not create a missing database */
+    bool creates_nothing;         /* open does not create a missing database */
 
     /* May be NULL. Called from time to time while open waits, by any thread. True = give up: open
      * returns LOST with ERROR_CANCELLED. */
@@ -124,7 +124,7 @@ struct server_limits {
 /* SQL templates of append's own queries and statements, in the database's dialect. $0 stands for
  * the table's name, $1 to $3 for its columns n1 to n3, all quoted; $4 for a run's tag, a value of
  * n1. NULL: the database has no statement for it. */
-struct words {
+struct sql_templates {
     const char *count;   /* counts the table's rows, one number: "select count(*) from $0" */
     const char *nothing; /* the cheapest possible query: "select 1" */
     const char *create;  /* creates the table where columns need not be declared; NULL: columns must
@@ -137,21 +137,21 @@ struct words {
 };
 
 /* A kind of statement that a database does not support. */
-struct lack {
+struct unsupported {
     const char *words; /* first words of such a statement: "update", "create index" */
     const char *why;   /* the reason and the alternative, a sentence without a full stop */
 };
 
-/* Queries for a table's size and place on the server's disk. $0 as in struct words; $5 is the
- * table's name as a string literal. */
-struct storage_words {
-    const char *directory;    /* folder of the database's files, as a path on the server's machine;
-                                 NULL: the server does not report it */
-    bool works_there;         /* the folder is the server process's working directory */
-    const char *const *sizes; /* bytes of the table with its indexes, one number; the first query
-                                 that returns a number counts; NULL-terminated */
-    const char *right;        /* note for the user when the server refuses the queries: it names the
-                                 missing privilege; NULL: unknown */
+/* Queries for a table's size and place on the server's disk. $0 as in struct sql_templates; $5 is
+ * the table's name as a string literal. */
+struct storage_queries {
+    const char *directory;     /* folder of the database's files, as a path on the server's machine;
+                                  NULL: the server does not report it */
+    bool is_working_directory; /* the folder is the server process's working directory */
+    const char *const *sizes;  /* bytes of the table with its indexes, one number; the first query
+                                  that returns a number counts; NULL-terminated */
+    const char *right;    /* note for the user when the server refuses the queries: it names the
+                             missing privilege; NULL: unknown */
     const char *counters; /* names and numbers: the server's counts of its writes and syncs; NULL:
                              the server does not count them */
 };
@@ -161,7 +161,7 @@ struct storage_words {
  * name as a literal, $6 for the text as a literal, $7 for the table's first column, $8 and $9 for
  * the new and the old text as names. */
 #define TABLE_MARK_PREFIX "made by append: "
-struct table_mark_words {
+struct table_mark_statements {
     const char *read;  /* the text, one cell; ? is the table's name, also in the next two queries */
     const char *place; /* one cell: the table's name with its database and, if tables have numbers,
                           its number, which a copy of the table with its text does not share */
@@ -179,14 +179,14 @@ struct table_mark_words {
 
 /* Queries for the server's settings that decide durability and speed, as they apply to this
  * session; and the values that weaken durability. */
-struct settings_words {
+struct settings_queries {
     const char *const *queries; /* names and values, one setting a row; the first query that
                                    succeeds counts; NULL-terminated */
 
     /* Queries about one table, ? is its name; every query is run. They return rows of (setting,
      * table name) when the table's rows are not durable, and rows for the table's indexes, triggers
      * and foreign keys. NULL-terminated. */
-    const char *const *of_table;
+    const char *const *table_queries;
 
     const struct weak_setting {
         const char *name, *value; /* NULL: any value */
@@ -225,20 +225,20 @@ struct connection_info {
                               servers */
     char dialect[32];      /* of SQL: the name of the database's own adapter */
     char identifier_quote; /* '"' or '`'; 0: names are not quoted */
-    const char *not_in_names;  /* characters that a name cannot contain, even quoted; NULL: any
-                                  character is allowed */
-    const char *method;        /* the method in use: one of adapter.methods; static */
-    const struct words *words; /* static; NULL: the SQL that all databases share */
-    const struct storage_words *storage; /* static; NULL: unknown */
-    const struct table_mark_words
+    const char *not_in_names; /* characters that a name cannot contain, even quoted; NULL: any
+                                 character is allowed */
+    const char *method;       /* the method in use: one of adapter.methods; static */
+    const struct sql_templates *words;     /* static; NULL: the SQL that all databases share */
+    const struct storage_queries *storage; /* static; NULL: unknown */
+    const struct table_mark_statements
         *table_mark; /* static; NULL: the database keeps no text with a table */
-    const struct settings_words *settings; /* static; NULL: unknown */
-    const char *ask_for_all; /* lifts, for this connection, a server setting that limits the rows of
-                                a result; static; NULL: there is no such setting */
-    char address[64];        /* address of the peer; "": the same as `host` */
-    bool has_made_database;  /* open created the database, which was missing */
+    const struct settings_queries *settings; /* static; NULL: unknown */
+    const char *lift_row_limit; /* lifts, for this connection, a server setting that limits the rows
+                                of a result; static; NULL: there is no such setting */
+    char address[64];           /* address of the peer; "": the same as `host` */
+    bool has_created_database;  /* open created the database, which was missing */
 
-    const struct lack *lacks; /* static; ends with a zeroed entry; NULL: unknown */
+    const struct unsupported *unsupported; /* static; ends with a zeroed entry; NULL: unknown */
     struct server_facts facts;
 
     /* How this database creates a table that a script declares; NULL: it cannot.
@@ -405,7 +405,7 @@ struct adapter {
 
     /* Optional. Called before the sessions begin: does the work that later appends need once per
      * connection, for example preparing statements. Its failures are reported by append_open. */
-    void (*get_ready)(struct adapter_conn *conn, const struct table *table);
+    void (*prepare_appends)(struct adapter_conn *conn, const struct table *table);
 
     /* Opens one append into the columns of `table`, which outlives the connection. REJECTED with
      * ERROR_BUSY: the session may call again. */
@@ -471,13 +471,13 @@ struct adapter {
  * new member even if ADAPTER_ABI was not raised. */
 #define ADAPTER_STRUCT_BYTES                                                                       \
     (sizeof(struct adapter) + sizeof(struct target) + sizeof(struct server_facts) +                \
-     sizeof(struct server_limits) + sizeof(struct connection_info) + sizeof(struct words) +        \
-     sizeof(struct storage_words) + sizeof(struct table_mark_words) +                              \
-     sizeof(struct settings_words) + sizeof(struct statement) + sizeof(struct answer) +            \
-     sizeof(struct append_loss) + sizeof(struct column) + sizeof(struct table) +                   \
-     sizeof(struct batch) + sizeof(struct error) + sizeof(struct transaction) +                    \
-     sizeof(struct session_name) + sizeof(struct cell) + sizeof(struct column_data) +              \
-     sizeof(struct text_value) + sizeof(struct column_kind))
+     sizeof(struct server_limits) + sizeof(struct connection_info) +                               \
+     sizeof(struct sql_templates) + sizeof(struct storage_queries) +                               \
+     sizeof(struct table_mark_statements) + sizeof(struct settings_queries) +                      \
+     sizeof(struct statement) + sizeof(struct answer) + sizeof(struct append_loss) +               \
+     sizeof(struct column) + sizeof(struct table) + sizeof(struct batch) + sizeof(struct error) +  \
+     sizeof(struct transaction) + sizeof(struct session_name) + sizeof(struct cell) +              \
+     sizeof(struct column_data) + sizeof(struct text_value) + sizeof(struct column_kind))
 
 /* The symbol that the shared library NAME.so of the adapter NAME exports:
  *

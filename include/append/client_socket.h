@@ -128,11 +128,11 @@ struct probe {
     bool is_port_in_name;    /* the socket's name ends in the port */
     const void *question;    /* sent first; NULL: the server speaks first */
     size_t question_bytes;
-    enum probe_answer (*judge)(const unsigned char *answer, size_t length);
+    enum probe_answer (*recognise)(const unsigned char *answer, size_t length);
 
     /* Replaces judge for answers of any length: takes each part as it arrives and may write to it.
      * Length 0: the server has ended the connection. */
-    enum probe_answer (*hear)(void *context, char *part, size_t length);
+    enum probe_answer (*parse_part)(void *context, char *part, size_t length);
     void *context;
 };
 

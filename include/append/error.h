@@ -81,7 +81,7 @@ void error_prefix(struct error *error, const char *format, ...) APPEND_API(error
 bool error_is_set(const struct error *error) APPEND_API(error_is_set);
 
 /* Returns true when the failed call may succeed if it is repeated: a lock, a deadlock. */
-bool error_is_passing(const struct error *error) APPEND_API(error_is_passing);
+bool error_is_transient(const struct error *error) APPEND_API(error_is_transient);
 
 /* Returns the kind as one lower-case word ("limit", "timeout"), never NULL. */
 const char *error_kind_name(enum error_kind kind) APPEND_API(error_kind_name);

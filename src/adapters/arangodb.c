@@ -68,7 +68,7 @@ static enum status find_database(struct adapter_conn *conn, const struct target 
     }
     arangodb_begin_path(conn, "/_api/database/current");
     enum status status = arangodb_send(conn, "GET", NULL, error);
-    if (status != STATUS_OK && !target->makes_nothing &&
+    if (status != STATUS_OK && !target->creates_nothing &&
         error->native_code == ARANGODB_NO_DATABASE) {
         struct buffer body = {0};
         buffer_add_text(&body, "{\"name\":");
@@ -78,7 +78,7 @@ static enum status find_database(struct adapter_conn *conn, const struct target 
         buffer_add_text(&conn->path, "/_db/_system/_api/database");
         error_clear(error);
         status = arangodb_send(conn, "POST", &body, error);
-        conn->has_made_database = status == STATUS_OK;
+        conn->has_created_database = status == STATUS_OK;
         buffer_fini(&body);
         if (status != STATUS_OK && error->native_code == ARANGODB_IS_THERE) {
             error_clear(error);
@@ -86,7 +86,7 @@ static enum status find_database(struct adapter_conn *conn, const struct target 
         }
     }
     if (status == STATUS_REJECTED) {
-        status = error_is_passing(error) ? STATUS_LOST : STATUS_FATAL;
+        status = error_is_transient(error) ? STATUS_LOST : STATUS_FATAL;
     }
     return status;
 }
@@ -125,12 +125,12 @@ static const struct http_database database = {
     .ping = "/_api/version",
     .question = "/_api/version",
     .protocol = "ArangoDB's",
-    .is_it = is_arangodb,
+    .recognises_answer = is_arangodb,
     .begin = begin,
     .end = end,
     .greet = find_database,
     .set = set,
-    .explain = arangodb_explain,
+    .classify_error = arangodb_classify_error,
 };
 
 static enum status append_open(struct adapter_conn *conn, const struct table *table,
@@ -330,7 +330,7 @@ static enum status server_limits(const struct adapter *adapter, struct adapter_c
 static void inspect(const struct adapter *adapter, struct adapter_conn *conn,
                     struct connection_info *info)
 {
-    static const struct words words = {
+    static const struct sql_templates words = {
         .count = "RETURN LENGTH(`$0`)",
         .nothing = "RETURN 1",
         .create = "POST /_api/collection {\"name\": \"$0\"}",
@@ -340,17 +340,17 @@ static void inspect(const struct adapter *adapter, struct adapter_conn *conn,
                 " RETURN [NOT_NULL(d.`$2`, -1), NOT_NULL(d.`$3`, -1)]",
     };
 #define NO_SQL "ArangoDB has no SQL: give {arangodb = ...} with AQL or a request"
-    static const struct lack lacks[] = {{"select", NO_SQL},
-                                        {"insert into", NO_SQL},
-                                        {"delete from", NO_SQL},
-                                        {"create index", "ArangoDB has no CREATE INDEX"},
-                                        {0}};
+    static const struct unsupported lacks[] = {{"select", NO_SQL},
+                                               {"insert into", NO_SQL},
+                                               {"delete from", NO_SQL},
+                                               {"create index", "ArangoDB has no CREATE INDEX"},
+                                               {0}};
     http_inspect(adapter, conn, info);
     snprintf(info->database, sizeof info->database, "%.127s", conn->database);
     info->words = &words;
-    info->lacks = lacks;
+    info->unsupported = lacks;
     info->facts.has_no_columns = true;
-    info->has_made_database = conn->has_made_database;
+    info->has_created_database = conn->has_created_database;
 }
 
 const struct adapter adapter_arangodb = {

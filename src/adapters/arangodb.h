@@ -28,16 +28,16 @@ enum {
     ARANGODB_NO_DATABASE = 1228,
 };
 
-/* Implements http_database.explain. */
-void arangodb_explain(unsigned status, const char *body, size_t length,
-                      struct dialect_failure *failure, struct dialect_meaning *meaning,
-                      char text[ERROR_TEXT_BYTES]);
+/* Implements http_database.classify_error. */
+void arangodb_classify_error(unsigned status, const char *body, size_t length,
+                             struct dialect_failure *failure, struct dialect_meaning *meaning,
+                             char text[ERROR_TEXT_BYTES]);
 
 struct adapter_conn {
     struct http *http;
     struct buffer root, path; /* "/_db/NAME"; of the current request */
     json_t *properties;       /* of collections to create, from the URL */
-    bool waits_for_sync, sends_array, has_made_database;
+    bool waits_for_sync, sends_array, has_created_database;
     const char *database; /* the target's */
 
     /* The open append. Stored documents stay, whatever happens later. */

@@ -195,7 +195,7 @@ enum status arangodb_execute(struct adapter_conn *conn, const char *sql, struct 
 static enum status run_query(struct adapter_conn *conn, const struct buffer *body,
                              struct answer *answer, struct error *error)
 {
-    bool has_enough = false;
+    bool take_stopped = false;
     char path[ID_BYTES + 32] = "/_api/cursor";
     json_int_t writes = 0;
     json_t *page = NULL;
@@ -206,14 +206,14 @@ static enum status run_query(struct adapter_conn *conn, const struct buffer *bod
         const char *id = json_string_value(json_object_get(page, "id"));
         const bool has_more = json_is_true(json_object_get(page, "hasMore")) && id != NULL;
         writes += json_integer_value(json_object_get(stats, "writesExecuted"));
-        status = http_take_rows(json_object_get(page, "result"), answer, &has_enough, error);
+        status = http_take_rows(json_object_get(page, "result"), answer, &take_stopped, error);
         snprintf(path, sizeof path, "/_api/cursor/%.*s", ID_BYTES, id != NULL ? id : "");
         json_decref(page);
         page = NULL;
         if (status != STATUS_OK || !has_more) {
             break;
         }
-        if (has_enough) {
+        if (take_stopped) {
             arangodb_begin_path(conn, path);
             status = arangodb_send(conn, "DELETE", NULL, error);
             break;
@@ -237,12 +237,15 @@ static enum status run_plain(struct adapter_conn *conn, const struct request *re
     }
     answer->rows = status == STATUS_OK && answer->take == NULL ? 1 : 0;
     if (status == STATUS_OK && answer->take != NULL) {
-        bool has_enough = false;
+        bool take_stopped = false;
         json_t *row = http_json(conn->http, error);
         json_t *rows = row != NULL ? json_pack("[o]", row) : NULL;
-        status = row == NULL    ? STATUS_REJECTED
-                 : rows == NULL ? dialect_memory_error(error)
-                                : http_take_rows(rows, answer, &has_enough, error);
+        if (row == NULL) {
+            status = STATUS_REJECTED;
+        } else {
+            status = rows == NULL ? dialect_memory_error(error)
+                                  : http_take_rows(rows, answer, &take_stopped, error);
+        }
         json_decref(rows);
     }
     return status;

@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-void arangodb_explain(unsigned status, const char *body, size_t length,
-                      struct dialect_failure *failure, struct dialect_meaning *meaning,
-                      char text[ERROR_TEXT_BYTES])
+void arangodb_classify_error(unsigned status, const char *body, size_t length,
+                             struct dialect_failure *failure, struct dialect_meaning *meaning,
+                             char text[ERROR_TEXT_BYTES])
 {
     static const struct {
         int number;

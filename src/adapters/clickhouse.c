@@ -32,9 +32,9 @@ struct adapter_conn {
 
 /* Reads "Code: 60, e.displayText() = DB::Exception: words, e.what() = DB::Exception" or, from later
  * versions, "Code: 60. DB::Exception: words. (UNKNOWN_TABLE) (version 22.3)". */
-static void explain(unsigned status, const char *body, size_t length,
-                    struct dialect_failure *failure, struct dialect_meaning *meaning,
-                    char text[ERROR_TEXT_BYTES])
+static void classify_error(unsigned status, const char *body, size_t length,
+                           struct dialect_failure *failure, struct dialect_meaning *meaning,
+                           char text[ERROR_TEXT_BYTES])
 {
     const char *const code = strstr(body, "Code: ");
     const char *const message = code != NULL ? strstr(code, CLICKHOUSE_EXCEPTION) : NULL;
@@ -43,7 +43,7 @@ static void explain(unsigned status, const char *body, size_t length,
     if (message != NULL) {
         failure->number = (int)strtol(code + strlen("Code: "), NULL, 10);
         failure->text = message + strlen(CLICKHOUSE_EXCEPTION);
-        dialect_clickhouse.explain(failure, meaning);
+        dialect_clickhouse.classify_error(failure, meaning);
         dialect_clickhouse.write_text(failure, NULL, text, ERROR_TEXT_BYTES);
         failure->text = text;
     }
@@ -242,13 +242,13 @@ static const struct http_database database = {
     .ping = "/ping",
     .question = "/?query=select%201",
     .protocol = "ClickHouse's",
-    .is_it = is_clickhouse,
+    .recognises_answer = is_clickhouse,
     .is_own = is_clickhouse,
     .begin = begin,
     .end = end,
     .greet = greet,
     .set = set,
-    .explain = explain,
+    .classify_error = classify_error,
 };
 
 static void inspect(const struct adapter *adapter, struct adapter_conn *conn,
@@ -259,7 +259,7 @@ static void inspect(const struct adapter *adapter, struct adapter_conn *conn,
     snprintf(info->database, sizeof info->database, "%s", conn->database);
     info->method = methods[conn->method];
     info->not_in_names = "\\"; /* a backslash would escape */
-    info->lacks = dialect_clickhouse_lacks(conn->version);
+    info->unsupported = dialect_clickhouse_unsupported(conn->version);
 }
 
 /* Reconnects if the server has ended the idle connection: no row is in doubt yet. */

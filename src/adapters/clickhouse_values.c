@@ -235,9 +235,11 @@ static size_t max_bytes_of(const struct batch *batch)
         const struct column_data *data = &batch->columns[i];
         const bool is_string = CLICKHOUSE_WIRE(column->native_type) == CLICKHOUSE_STRING;
         const bool has_text = is_string && column_kinds[column->type].is == COLUMN_IS_TEXT;
-        room += batch->row_count * (1 + (has_text    ? LENGTH_BYTES
-                                         : is_string ? LENGTH_BYTES + VALUE_TEXT_BYTES
-                                                     : CLICKHOUSE_WIDTH(column->native_type)));
+        size_t width = CLICKHOUSE_WIDTH(column->native_type);
+        if (is_string) {
+            width = LENGTH_BYTES + (has_text ? 0 : VALUE_TEXT_BYTES);
+        }
+        room += batch->row_count * (1 + width);
         for (size_t row = 0; has_text && row < batch->row_count; row++) {
             room += is_null(data, row) ? 0 : data->values.text[row].length;
         }

@@ -46,7 +46,7 @@ struct dialect {
     const char *name; /* of the database, as in connection_info.dialect */
 
     /* Classifies a failure. False: its meaning is unknown, and *meaning is unchanged. */
-    bool (*explain)(const struct dialect_failure *failure, struct dialect_meaning *meaning);
+    bool (*classify_error)(const struct dialect_failure *failure, struct dialect_meaning *meaning);
 
     /* Writes the server's message without the parts that differ from row to row, so that equal
      * causes have equal texts, followed by advice if there is any. `user` as in struct
@@ -67,10 +67,10 @@ struct dialect {
     bool (*declare_column)(const struct column *column, bool is_numbered, char *text, size_t size);
     const char *create_tail;
     void (*number_from)(const char *table_name, const char *column_name, char *sql, size_t size);
-    const struct storage_words *storage;
-    const struct table_mark_words *table_mark;
-    const struct settings_words *settings;
-    const char *ask_for_all;
+    const struct storage_queries *storage;
+    const struct table_mark_statements *table_mark;
+    const struct settings_queries *settings;
+    const char *lift_row_limit;
 };
 
 extern const struct dialect dialect_postgresql;
@@ -119,8 +119,8 @@ enum clickhouse_wire {
 #define CLICKHOUSE_WIRE(native) ((enum clickhouse_wire)((native) >> 24))
 #define CLICKHOUSE_WIDTH(native) ((native)&0xffffff)
 
-/* connection_info.lacks for a server of this version ("18.16.1"). */
-const struct lack *dialect_clickhouse_lacks(const char *version);
+/* connection_info.unsupported for a server of this version ("18.16.1"). */
+const struct unsupported *dialect_clickhouse_unsupported(const char *version);
 
 /* Implements declare_column for MariaDB 10.10 or later, which has types for addresses and UUIDs. */
 bool dialect_mariadb_declare(const struct column *column, bool is_numbered, char *text,
@@ -135,7 +135,7 @@ bool dialect_postgresql_is_foreign(const struct error *failure);
 enum status dialect_postgresql_foreign(enum status status, const char *query, struct error *error);
 
 /* Checks whether these bytes are PostgreSQL's answer to a TLS request. */
-enum probe_answer dialect_postgresql_judge(const unsigned char *answer, size_t length);
+enum probe_answer dialect_postgresql_recognise(const unsigned char *answer, size_t length);
 
 /* How to read the rows of a query for columns. */
 struct dialect_columns {

@@ -36,7 +36,7 @@ static const struct {
     {{STATUS_LOST, ERROR_CONNECTION, NULL}, {319}}, /* unknown whether the rows were inserted */
 };
 
-static bool explain(const struct dialect_failure *failure, struct dialect_meaning *meaning)
+static bool classify_error(const struct dialect_failure *failure, struct dialect_meaning *meaning)
 {
     bool is_known = false;
     for (size_t i = 0; i < COUNT_OF(meanings); i++) {
@@ -199,13 +199,13 @@ static bool declare_column(const struct column *column, bool is_numbered, char *
     return true;
 }
 
-const struct lack *dialect_clickhouse_lacks(const char *version)
+const struct unsupported *dialect_clickhouse_unsupported(const char *version)
 {
     enum {
         FIRST_WITH_DELETE = 2208,
         FIRST_WITH_UPDATE = 2507
     };
-    static const struct lack lacks[] = {
+    static const struct unsupported lacks[] = {
         {"delete", "ClickHouse has no DELETE before 22.8, only ALTER TABLE ... DELETE, which "
                    "rewrites the stored data some time later"},
         {"update", "ClickHouse has no UPDATE before 25.7, only ALTER TABLE ... UPDATE, which "
@@ -308,7 +308,7 @@ static enum status limits(const struct dialect_asker *asker, struct server_limit
 }
 
 /* The disk of the server's path; a storage policy may keep parts elsewhere. */
-static const struct storage_words storage = {
+static const struct storage_queries storage = {
     .directory = "select metadata_path from system.tables where database = currentDatabase() and "
                  "metadata_path != '' limit 1",
     .sizes = (const char *const[]){"select toInt64(sum(bytes_on_disk)) from system.parts where "
@@ -317,7 +317,7 @@ static const struct storage_words storage = {
 };
 
 /* The mark is the comment of the first column: 18.16 has no comments on tables. */
-static const struct table_mark_words table_mark = {
+static const struct table_mark_statements table_mark = {
     .read = "select comment from system.columns"
             " where database = currentDatabase() and table = ? limit 1",
     .place = "select concat(currentDatabase(), '.', ?)",
@@ -328,7 +328,7 @@ static const struct table_mark_words table_mark = {
     .write = "alter table $0 comment column $7 $6",
 };
 
-static const struct settings_words settings = {
+static const struct settings_queries settings = {
     .queries = (const char *const[]){"select name, value from system.settings where changed = 1 or"
                                      " name in ('async_insert', 'wait_for_async_insert',"
                                      " 'insert_quorum', 'insert_distributed_sync') union all"
@@ -342,7 +342,7 @@ const struct dialect dialect_clickhouse = {
     .name = "clickhouse",
     .settings = &settings,
     .table_mark = &table_mark,
-    .explain = explain,
+    .classify_error = classify_error,
     .write_text = write_text,
     .describe = describe,
     .limits = limits,

@@ -95,7 +95,7 @@ static const struct {
     {"create a new thread", ERROR_LIMIT_TASKS},
 };
 
-static bool explain(const struct dialect_failure *failure, struct dialect_meaning *meaning)
+static bool classify_error(const struct dialect_failure *failure, struct dialect_meaning *meaning)
 {
     const bool is_connecting = failure->is_connecting;
     const struct number_meaning *meanings = is_connecting ? connect_meanings : call_meanings;
@@ -641,7 +641,8 @@ static bool declare(const struct column *column, bool is_numbered, bool has_type
     } else if ((type == COLUMN_TEXT || type == COLUMN_BYTES) && column->size > 0) {
         const bool is_char =
             strncmp(column->type_name, "char", 4) == 0 && column->size <= CHAR_MAX_SIZE;
-        name = type == COLUMN_BYTES ? "varbinary" : is_char ? "char" : "varchar";
+        const char *const of_text = is_char ? "char" : "varchar";
+        name = type == COLUMN_BYTES ? "varbinary" : of_text;
         snprintf(numbers, sizeof numbers, "(%u)", (unsigned)column->size);
     }
     snprintf(text, size, "%s%s%s%s%s", name, numbers,
@@ -667,9 +668,9 @@ bool dialect_mariadb_declare(const struct column *column, bool is_numbered, char
     "select cast(sum(allocated_size) as signed) from information_schema." table                    \
     " where name = concat(database(), '/', $5) or left(name, char_length(database()) + "           \
     "char_length($5) + 4) = concat(database(), '/', $5, '#P#')"
-static const struct storage_words storage = {
+static const struct storage_queries storage = {
     .directory = "select @@datadir",
-    .works_there = true,
+    .is_working_directory = true,
     .sizes =
         (const char *const[]){
             SIZE_OF_FILES("innodb_sys_tablespaces"), SIZE_OF_FILES("innodb_tablespaces"),
@@ -681,7 +682,7 @@ static const struct storage_words storage = {
                 " ('Innodb_log_writes', 'Innodb_data_fsyncs')",
 };
 
-static const struct table_mark_words table_mark = {
+static const struct table_mark_statements table_mark = {
     .read = "select table_comment from information_schema.tables"
             " where table_schema = database() and table_name = ?",
     .place = "select concat(database(), '.', ?)",
@@ -706,7 +707,7 @@ static const struct table_mark_words table_mark = {
     " 'innodb_redo_log_capacity', 'default_storage_engine', 'autocommit', 'tx_isolation',"         \
     " 'transaction_isolation')"
 /* MariaDB reports where a value comes from; for MySQL the settings are named. */
-static const struct settings_words settings = {
+static const struct settings_queries settings = {
     .queries =
         (const char *const[]){
             "select lower(variable_name), coalesce(session_value, global_value)"
@@ -717,7 +718,7 @@ static const struct settings_words settings = {
             " and variable_name not like '%password%' and variable_name not like '%ssl%'"
             " order by variable_name limit 64",
             "show variables where variable_name in" NAMED_SETTINGS, NULL},
-    .of_table =
+    .table_queries =
         (const char *const[]){
             "select 'tables_in_memory', table_name from information_schema.tables where"
             " table_schema = database() and table_name = ? and engine in ('MEMORY', 'BLACKHOLE')",
@@ -750,9 +751,9 @@ static const struct settings_words settings = {
 const struct dialect dialect_mysql = {
     .name = "mariadb",
     .settings = &settings,
-    .ask_for_all = "set sql_select_limit = 18446744073709551615", /* the default */
+    .lift_row_limit = "set sql_select_limit = 18446744073709551615", /* the default */
     .table_mark = &table_mark,
-    .explain = explain,
+    .classify_error = classify_error,
     .write_text = write_text,
     .describe = describe,
     .limits = ask_limits,

@@ -4,7 +4,7 @@
 #include "adapters/dialect.h"
 #include "base/ask.h"
 
-static bool explain(const struct dialect_failure *failure, struct dialect_meaning *meaning)
+static bool classify_error(const struct dialect_failure *failure, struct dialect_meaning *meaning)
 {
     enum {
         TOO_MANY_CONNECTIONS = 1040,
@@ -15,7 +15,7 @@ static bool explain(const struct dialect_failure *failure, struct dialect_meanin
         *meaning = (struct dialect_meaning){status, ERROR_BUSY, "max_connections"};
         return true;
     }
-    return failure->number < OWN_NUMBERS && dialect_mysql.explain(failure, meaning);
+    return failure->number < OWN_NUMBERS && dialect_mysql.classify_error(failure, meaning);
 }
 
 static void write_text(const struct dialect_failure *failure, const char *user, char *text,
@@ -73,7 +73,7 @@ static bool declare_column(const struct column *column, bool is_numbered, char *
 
 const struct dialect dialect_singlestore = {
     .name = "singlestore",
-    .explain = explain,
+    .classify_error = classify_error,
     .write_text = write_text,
     .describe = describe,
     .limits = ask_limits,

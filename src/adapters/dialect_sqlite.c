@@ -46,7 +46,7 @@ static const struct {
     {0, " has no column named ", STATUS_FATAL, ERROR_NOT_FOUND},
 };
 
-static bool explain(const struct dialect_failure *failure, struct dialect_meaning *meaning)
+static bool classify_error(const struct dialect_failure *failure, struct dialect_meaning *meaning)
 {
     for (size_t i = 0; i < COUNT_OF(meanings); i++) {
         const int code = meanings[i].code;
@@ -305,7 +305,7 @@ void dialect_inspect(const struct dialect *dialect, struct connection_info *info
     info->storage = dialect->storage;
     info->table_mark = dialect->table_mark;
     info->settings = dialect->settings;
-    info->ask_for_all = dialect->ask_for_all;
+    info->lift_row_limit = dialect->lift_row_limit;
 }
 
 enum status dialect_describe(const struct adapter *adapter, struct adapter_conn *conn,
@@ -371,7 +371,7 @@ enum status dialect_check_transaction(enum status status, bool is_open, struct e
 }
 
 /* Tables have no comments: the mark is the name of an index that contains no rows. */
-static const struct table_mark_words table_mark = {
+static const struct table_mark_statements table_mark = {
     .read = "select name from sqlite_schema where type = 'index' and tbl_name = ? collate nocase"
             " and name glob 'made by append:*'",
     .place = "select file || '.' || ? from pragma_database_list where name = 'main'",
@@ -389,7 +389,7 @@ static const struct table_mark_words table_mark = {
     .erase = "drop index $9",
 };
 
-static const struct settings_words settings = {
+static const struct settings_queries settings = {
     .queries =
         (const char *const[]){
             "select 'synchronous', case synchronous when 0 then 'off' when 1 then 'normal'"
@@ -409,7 +409,7 @@ const struct dialect dialect_sqlite = {
     .name = "sqlite",
     .settings = &settings,
     .table_mark = &table_mark,
-    .explain = explain,
+    .classify_error = classify_error,
     .write_text = write_text,
     .describe = describe,
     .declare_column = declare_column,

@@ -352,7 +352,11 @@ static bool wait_for(struct http *http, short events)
     const int ready =
         client_socket_wait(http->sock, events, is_limited ? http->until_ns : CLIENT_SOCKET_FOREVER,
                            is_limited ? http->is_cancelled : NULL);
-    errno = ready == 0 ? ETIMEDOUT : ready == CLIENT_SOCKET_CANCELLED ? ECANCELED : errno;
+    if (ready == 0) {
+        errno = ETIMEDOUT;
+    } else if (ready == CLIENT_SOCKET_CANCELLED) {
+        errno = ECANCELED;
+    }
     return ready > 0;
 }
 
@@ -560,11 +564,8 @@ static enum status read_answer(struct http *http, struct error *error)
             answer->phase = HTTP_CUT; /* the rest is not wanted */
         } else if (got < 0) {
             const bool is_late = errno == ETIMEDOUT;
-            return lost(http,
-                        is_late              ? ERROR_TIMEOUT
-                        : errno == ECANCELED ? ERROR_CANCELLED
-                                             : ERROR_CONNECTION,
-                        errno, "no answer", error);
+            const enum error_kind other = errno == ECANCELED ? ERROR_CANCELLED : ERROR_CONNECTION;
+            return lost(http, is_late ? ERROR_TIMEOUT : other, errno, "no answer", error);
         } else if (atomic_load(&http->is_interrupted) || !http_answer_end(answer)) {
             return lost(http, ERROR_CONNECTION, 0,
                         answer->head.length == 0
@@ -682,10 +683,10 @@ static void describe_status(const struct http *http, const char *body, size_t le
 /* Adds advice for statuses that imply it, unless the server's message has it. */
 static void add_advice(unsigned status, const char *message, char text[ERROR_TEXT_BYTES])
 {
-    const char *const advice = status == 401 && strcasestr(message, "password") == NULL
-                                   ? "give --user and its password (--password-file FILE)"
-                               : status == 413 ? "use a smaller --batch"
-                                               : NULL;
+    const char *advice = status == 413 ? "use a smaller --batch" : NULL;
+    if (status == 401 && strcasestr(message, "password") == NULL) {
+        advice = "give --user and its password (--password-file FILE)";
+    }
     if (advice != NULL) {
         const size_t room = ERROR_TEXT_BYTES - strlen(advice) - sizeof ": ";
         char whole[ERROR_TEXT_BYTES];
@@ -704,8 +705,8 @@ enum status http_record_error(struct http *http, const char *body, size_t length
         .is_connecting = is_opening, .number = (int)status, .sqlstate = "", .text = text};
     struct dialect_meaning meaning;
     explain_status(status, &meaning);
-    if (http->database->explain != NULL && status / 100 != 3) {
-        http->database->explain(status, body, length, &failure, &meaning, text);
+    if (http->database->classify_error != NULL && status / 100 != 3) {
+        http->database->classify_error(status, body, length, &failure, &meaning, text);
     }
     if (failure.text[0] == '\0') {
         describe_status(http, body, length, text);

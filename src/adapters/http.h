@@ -48,7 +48,7 @@ struct http_database {
     /* Recognises the database by the answer to a GET of `question`; `protocol`, for example
      * "ClickHouse's", is for the message. */
     const char *question, *protocol;
-    bool (*is_it)(unsigned status, const char *headers, const char *body);
+    bool (*recognises_answer)(unsigned status, const char *headers, const char *body);
 
     /* Optional. Recognises whether the database itself sent an answer that says "busy", or a proxy
      * in front of it. NULL: every such answer is the database's. */
@@ -71,9 +71,9 @@ struct http_database {
     /* Reads an error answer: a status from 400 on, or an error within another answer. *meaning is
      * preset from the status. Sets failure->number, *meaning where the body is more specific, and
      * failure->text to the server's message, stored in `text`. */
-    void (*explain)(unsigned status, const char *body, size_t length,
-                    struct dialect_failure *failure, struct dialect_meaning *meaning,
-                    char text[ERROR_TEXT_BYTES]);
+    void (*classify_error)(unsigned status, const char *body, size_t length,
+                           struct dialect_failure *failure, struct dialect_meaning *meaning,
+                           char text[ERROR_TEXT_BYTES]);
 };
 
 struct http_request {
@@ -113,11 +113,11 @@ void http_interrupt(struct adapter_conn *conn);
 enum status http_begin_append(struct http *http, struct error *error);
 
 /* Sends a request and waits for its complete answer. OK: the status is 2xx. With another status
- * *error is the server's message, and the result, unless explain changes it, is: 401, 403 FATAL
- * (ERROR_AUTH); 404 REJECTED (ERROR_NOT_FOUND); 429, 503 REJECTED (ERROR_BUSY), because nothing was
- * stored; 413 REJECTED (ERROR_DATA); 408, 502, 504 LOST, in doubt; 3xx FATAL, with the address that
- * the server names; others REJECTED (ERROR_SERVER). LOST: the connection is lost, and it is unknown
- * whether the request was carried out. */
+ * *error is the server's message, and the result, unless classify_error changes it, is: 401, 403
+ * FATAL (ERROR_AUTH); 404 REJECTED (ERROR_NOT_FOUND); 429, 503 REJECTED (ERROR_BUSY), because
+ * nothing was stored; 413 REJECTED (ERROR_DATA); 408, 502, 504 LOST, in doubt; 3xx FATAL, with the
+ * address that the server names; others REJECTED (ERROR_SERVER). LOST: the connection is lost, and
+ * it is unknown whether the request was carried out. */
 enum status http_send(struct http *http, const struct http_request *request, struct error *error);
 
 /* Adds unacknowledged rows of the latest request to the append's losses: with `status` LOST, rows
@@ -142,8 +142,8 @@ enum status http_malformed_answer(struct http *http, const char *what, struct er
 /* Returns a header of the latest answer, valid until the next request; NULL: no such header. */
 const char *http_header(const struct http *http, const char *name);
 
-/* Records an error that the latest answer contains, as database->explain reads it; returns the
- * error's status. */
+/* Records an error that the latest answer contains, as database->classify_error reads it; returns
+ * the error's status. */
 enum status http_record_error(struct http *http, const char *body, size_t length,
                               struct error *error);
 
@@ -156,10 +156,10 @@ json_t *http_parse(const char *text, size_t length, struct error *error);
 json_t *http_json(const struct http *http, struct error *error);
 
 /* Counts the rows of a JSON array and hands them to answer->take, which may be NULL, until take
- * returns false, which sets *has_enough. A row is an array or object of values, or one value.
+ * returns false, which sets *take_stopped. A row is an array or object of values, or one value.
  * Integers become integers, true and false 1 and 0, null NULL, other numbers and strings text;
  * arrays and objects JSON text. */
-enum status http_take_rows(const json_t *rows, struct answer *answer, bool *has_enough,
+enum status http_take_rows(const json_t *rows, struct answer *answer, bool *take_stopped,
                            struct error *error);
 
 /* Implements http_request.take with `rows`: takes one row like http_take_rows. */
@@ -167,7 +167,7 @@ struct http_reading {
     struct answer *answer;
     struct error *error;
     enum status status;
-    bool has_enough;
+    bool take_stopped;
 };
 bool http_take_row(void *reading, char *text, size_t length);
 

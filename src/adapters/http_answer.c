@@ -276,7 +276,7 @@ void http_answer_fini(struct http_answer *answer)
 struct probe_state {
     struct http_answer answer;
     struct buffer body;
-    bool (*is_it)(unsigned status, const char *headers, const char *body);
+    bool (*recognises_answer)(unsigned status, const char *headers, const char *body);
 };
 
 static bool keep_probe_body(void *context, char *bytes, size_t length)
@@ -301,8 +301,8 @@ static enum probe_answer parse_probe(void *context, char *part, size_t length)
     if (answer->phase != HTTP_WHOLE) {
         return answer->phase == HTTP_CUT ? PROBE_NO : PROBE_MORE;
     }
-    return probe_state->is_it(answer->status, buffer_text(&answer->head),
-                              buffer_text(&probe_state->body))
+    return probe_state->recognises_answer(answer->status, buffer_text(&answer->head),
+                                          buffer_text(&probe_state->body))
                ? PROBE_YES
                : PROBE_NO;
 }
@@ -321,14 +321,14 @@ enum status http_recognise(const struct adapter *adapter, const char *host, uint
         error_set(error, ERROR_UNSUPPORTED, 0, NULL, "the host name %.100s is too long", host);
         return STATUS_REJECTED;
     }
-    struct probe_state probe_state = {.is_it = database->is_it};
+    struct probe_state probe_state = {.recognises_answer = database->recognises_answer};
     probe_state.answer.take = keep_probe_body;
     probe_state.answer.context = &probe_state;
     const struct probe probe = {.protocol = database->protocol,
                                 .socket_name = "http.sock",
                                 .question = text,
                                 .question_bytes = (size_t)length,
-                                .hear = parse_probe,
+                                .parse_part = parse_probe,
                                 .context = &probe_state};
     const enum status status = probe_recognise(&probe, host, port, timeout_ms, error);
     http_answer_fini(&probe_state.answer);

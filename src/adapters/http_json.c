@@ -83,9 +83,10 @@ static bool set_cell(struct row_buffer *room, size_t i, const json_t *value)
 
 static size_t width_of(const json_t *row)
 {
-    return json_is_object(row)  ? json_object_size(row)
-           : json_is_array(row) ? json_array_size(row)
-                                : 1;
+    if (json_is_object(row)) {
+        return json_object_size(row);
+    }
+    return json_is_array(row) ? json_array_size(row) : 1;
 }
 
 static bool set_cells(struct row_buffer *room, json_t *row)
@@ -115,14 +116,15 @@ static bool set_cells(struct row_buffer *room, json_t *row)
 }
 
 /* Counts a row and hands it to answer->take, if set; false: out of memory. */
-static bool take_row(struct row_buffer *room, json_t *row, struct answer *answer, bool *has_enough)
+static bool take_row(struct row_buffer *room, json_t *row, struct answer *answer,
+                     bool *take_stopped)
 {
     answer->rows++;
     if (answer->take == NULL) {
         return true;
     }
     const bool is_ok = set_cells(room, row);
-    *has_enough = is_ok && !answer->take(answer->context, room->cells, width_of(row));
+    *take_stopped = is_ok && !answer->take(answer->context, room->cells, width_of(row));
     for (size_t i = 0; i < room->count; i++) {
         free(room->texts[i]);
         room->texts[i] = NULL;
@@ -137,7 +139,7 @@ static void free_room(struct row_buffer *room)
     free(room->texts);
 }
 
-enum status http_take_rows(const json_t *rows, struct answer *answer, bool *has_enough,
+enum status http_take_rows(const json_t *rows, struct answer *answer, bool *take_stopped,
                            struct error *error)
 {
     struct row_buffer room = {0};
@@ -146,8 +148,8 @@ enum status http_take_rows(const json_t *rows, struct answer *answer, bool *has_
         error_set(error, ERROR_SERVER, 0, NULL, "the answer contains no array of rows");
         return STATUS_REJECTED;
     }
-    for (size_t i = 0; is_ok && !*has_enough && i < json_array_size(rows); i++) {
-        is_ok = take_row(&room, json_array_get(rows, i), answer, has_enough);
+    for (size_t i = 0; is_ok && !*take_stopped && i < json_array_size(rows); i++) {
+        is_ok = take_row(&room, json_array_get(rows, i), answer, take_stopped);
     }
     free_room(&room);
     return is_ok ? STATUS_OK : dialect_memory_error(error);
@@ -160,12 +162,12 @@ bool http_take_row(void *reading, char *text, size_t length)
     json_t *const row = http_parse(text, length, state->error);
     if (row == NULL) {
         state->status = STATUS_REJECTED;
-    } else if (!take_row(&room, row, state->answer, &state->has_enough)) {
+    } else if (!take_row(&room, row, state->answer, &state->take_stopped)) {
         state->status = dialect_memory_error(state->error);
     }
     free_room(&room);
     json_decref(row);
-    return state->status == STATUS_OK && !state->has_enough;
+    return state->status == STATUS_OK && !state->take_stopped;
 }
 
 /* Returns the length of a number-like text at the beginning of `text`; 0: none. */
@@ -251,7 +253,10 @@ enum http_place http_split(struct http_splitter *splitter, char byte)
         return is_in_array ? HTTP_ELEMENT : HTTP_AROUND;
     }
     if (strchr(" \t\r\n", byte) != NULL && byte != '\0') {
-        return !is_in_array ? HTTP_AROUND : splitter->is_in_element ? HTTP_ELEMENT : HTTP_BETWEEN;
+        if (!is_in_array) {
+            return HTTP_AROUND;
+        }
+        return splitter->is_in_element ? HTTP_ELEMENT : HTTP_BETWEEN;
     }
     if (is_direct && byte == ',') {
         splitter->is_in_element = false;

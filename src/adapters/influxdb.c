@@ -15,9 +15,9 @@
 #include "adapters/influxdb.h"
 #include "base/ask.h"
 
-static void explain(unsigned status, const char *body, size_t length,
-                    struct dialect_failure *failure, struct dialect_meaning *meaning,
-                    char text[ERROR_TEXT_BYTES])
+static void classify_error(unsigned status, const char *body, size_t length,
+                           struct dialect_failure *failure, struct dialect_meaning *meaning,
+                           char text[ERROR_TEXT_BYTES])
 {
     static const struct {
         const char *part;
@@ -44,10 +44,11 @@ static void explain(unsigned status, const char *body, size_t length,
         *meaning = (struct dialect_meaning){STATUS_LOST, ERROR_TIMEOUT, NULL};
     }
     if (message != NULL) {
-        snprintf(text, ERROR_TEXT_BYTES, "%s%s", message,
-                 status == 401   ? ": wrong user or password"
-                 : status == 413 ? ": above the server's max-body-size: use a smaller --batch"
-                                 : "");
+        const char *advice = status == 401 ? ": wrong user or password" : "";
+        if (status == 413) {
+            advice = ": above the server's max-body-size: use a smaller --batch";
+        }
+        snprintf(text, ERROR_TEXT_BYTES, "%s%s", message, advice);
         failure->text = text;
         /* a dropped row's reason precedes "partial write", and may name a limit */
         const bool is_partial = strncmp(message, "partial write", 13) == 0;
@@ -98,7 +99,7 @@ static enum status run(struct adapter_conn *conn, const struct statement *statem
         influxdb_write_literals(&sql, statement, parameters, conn->is_questdb, error);
     if (status == STATUS_OK && conn->is_questdb) {
         struct sql_script script = {.rest = buffer_text(&sql)};
-        while (status == STATUS_OK && !reading.has_enough && sql_script_next(&script)) {
+        while (status == STATUS_OK && !reading.take_stopped && sql_script_next(&script)) {
             status = buffer_failed(&script.statement)
                          ? dialect_memory_error(error)
                          : questdb_query(&reading, buffer_text(&script.statement),
@@ -145,20 +146,21 @@ static bool take_name(void *context, const struct cell *cells, size_t count)
 
 /* Creates the database if it is missing. Looks for it first, because creating requires an
  * administrator. */
-static enum status find_database(struct adapter_conn *conn, bool makes_nothing, struct error *error)
+static enum status find_database(struct adapter_conn *conn, bool creates_nothing,
+                                 struct error *error)
 {
     const struct statement statement = {.sql = influxdb_templates.nothing};
     struct search search = {.name = conn->database};
     struct answer answer = {.take = take_name, .context = &search};
     enum status status = run(conn, &statement, NULL, &answer, error);
-    if (status == STATUS_OK && !search.is_found && !makes_nothing) {
+    if (status == STATUS_OK && !search.is_found && !creates_nothing) {
         struct buffer sql = {0};
         buffer_add_text(&sql, "create database ");
         buffer_add_identifier(&sql, conn->database, '"');
         status = buffer_failed(&sql) ? dialect_memory_error(error)
                                      : execute(conn, buffer_text(&sql), error);
         buffer_fini(&sql);
-        conn->has_made_database = status == STATUS_OK;
+        conn->has_created_database = status == STATUS_OK;
     }
     return status == STATUS_REJECTED ? STATUS_FATAL : status;
 }
@@ -172,10 +174,8 @@ static enum status greet(struct adapter_conn *conn, const struct target *target,
     conn->is_questdb = server != NULL && strncasecmp(server, "questDB", 7) == 0;
     conn->lines.is_questdb = conn->is_questdb;
     snprintf(conn->version, sizeof conn->version, "InfluxDB %s", version != NULL ? version : "");
-    snprintf(conn->database, sizeof conn->database, "%s",
-             conn->is_questdb           ? "qdb"
-             : target->database != NULL ? target->database
-                                        : "append");
+    const char *const named = target->database != NULL ? target->database : "append";
+    snprintf(conn->database, sizeof conn->database, "%s", conn->is_questdb ? "qdb" : named);
     buffer_add_text(&conn->write_path, "/write?precision=ns&db=");
     http_add_encoded(&conn->write_path, conn->database);
     buffer_add_text(&conn->query_path, "/query?epoch=ns&chunked=true&chunk_size=1000&db=");
@@ -183,7 +183,7 @@ static enum status greet(struct adapter_conn *conn, const struct target *target,
     if (buffer_failed(&conn->write_path) || buffer_failed(&conn->query_path)) {
         return dialect_memory_error(error);
     }
-    return conn->is_questdb ? STATUS_OK : find_database(conn, target->makes_nothing, error);
+    return conn->is_questdb ? STATUS_OK : find_database(conn, target->creates_nothing, error);
 }
 
 static void end(struct adapter_conn *conn)
@@ -214,11 +214,11 @@ static const struct http_database database = {
     .ping = "/ping",
     .question = "/ping",
     .protocol = "InfluxDB's",
-    .is_it = is_influxdb,
+    .recognises_answer = is_influxdb,
     .is_own = is_own,
     .end = end,
     .greet = greet,
-    .explain = explain,
+    .classify_error = classify_error,
 };
 
 static void inspect(const struct adapter *adapter, struct adapter_conn *conn,
@@ -226,16 +226,16 @@ static void inspect(const struct adapter *adapter, struct adapter_conn *conn,
 {
     http_inspect(adapter, conn, info);
     snprintf(info->database, sizeof info->database, "%s", conn->database);
-    info->has_made_database = conn->has_made_database;
+    info->has_created_database = conn->has_created_database;
     if (conn->is_questdb) {
         snprintf(info->dialect, sizeof info->dialect, "questdb");
         info->words = &questdb_templates;
-        info->lacks = questdb_lacks;
+        info->unsupported = questdb_unsupported;
         snprintf(info->note, sizeof info->note,
                  "QuestDB acknowledges rows before it shows them: a read may miss the latest rows");
     } else {
         info->not_in_names = "\"\\";
-        info->lacks = influxdb_lacks;
+        info->unsupported = influxdb_unsupported;
         info->words = conn->has_row_number ? &influxdb_templates : &influxdb_count_templates;
     }
 }

@@ -42,7 +42,7 @@ struct adapter_conn {
     struct http *http;
     bool is_questdb;
     char version[64];
-    bool has_made_database;
+    bool has_created_database;
     char database[128];
     struct buffer write_path, query_path; /* owned */
     bool has_row_number;                  /* the measurement described last has a field n3 */
@@ -58,7 +58,7 @@ struct influxdb_reading {
     void *context;
     bool takes_largest; /* keep only the largest count of a row */
     bool has_header;    /* the header line of the CSV has been read */
-    bool has_enough;
+    bool take_stopped;
     enum status status;
     struct error *error;
 };
@@ -74,8 +74,8 @@ enum status influxdb_describe(struct adapter_conn *conn, const char *table_name,
                               struct table *table, struct error *error);
 enum status influxdb_limits(struct adapter_conn *conn, struct server_limits *limits,
                             struct error *error);
-extern const struct words influxdb_templates, influxdb_count_templates;
-extern const struct lack influxdb_lacks[];
+extern const struct sql_templates influxdb_templates, influxdb_count_templates;
+extern const struct unsupported influxdb_unsupported[];
 
 /* QuestDB: runs one statement; the operations of struct adapter; and the SQL templates. */
 enum status questdb_query(struct influxdb_reading *reading, const char *sql, bool reads_numbers);
@@ -83,7 +83,7 @@ enum status questdb_describe(struct adapter_conn *conn, const char *table_name, 
                              struct error *error);
 enum status questdb_limits(struct adapter_conn *conn, struct server_limits *limits,
                            struct error *error);
-extern const struct words questdb_templates;
-extern const struct lack questdb_lacks[];
+extern const struct sql_templates questdb_templates;
+extern const struct unsupported questdb_unsupported[];
 
 #endif

@@ -7,7 +7,7 @@
 #include "adapters/influxdb.h"
 #include "base/ask.h"
 
-const struct words influxdb_templates = {
+const struct sql_templates influxdb_templates = {
     .count = "select count(n3) from $0",
     .nothing = "show databases",
     .drop = "drop measurement $0",
@@ -17,13 +17,13 @@ const struct words influxdb_templates = {
 
 /* For measurements without a field n3: the largest count is the count of a field that all rows
  * have. */
-const struct words influxdb_count_templates = {
+const struct sql_templates influxdb_count_templates = {
     .count = "select count(*) from $0",
     .nothing = "show databases",
     .drop = "drop measurement $0",
 };
 
-const struct lack influxdb_lacks[] = {
+const struct unsupported influxdb_unsupported[] = {
     {"create table", "InfluxDB has no CREATE TABLE: a measurement is created by its first "
                      "row, which must be written beforehand"},
     {"create index", "InfluxDB has no CREATE INDEX"},
@@ -90,12 +90,12 @@ static bool take_results(void *context, char *line, size_t length)
             }
             if (reading->status == STATUS_OK) {
                 reading->status =
-                    http_take_rows(rows, reading->answer, &reading->has_enough, reading->error);
+                    http_take_rows(rows, reading->answer, &reading->take_stopped, reading->error);
             }
         }
     }
     json_decref(json);
-    return reading->status == STATUS_OK && !reading->has_enough;
+    return reading->status == STATUS_OK && !reading->take_stopped;
 }
 
 enum status influxdb_query(struct influxdb_reading *reading, const char *sql)
@@ -145,9 +145,10 @@ static enum status add_known(struct table *table, size_t number, struct error *e
 {
     struct column column = known[number];
     const bool is_tag = strcmp(column.type_name, "tag") == 0;
-    column.native_type = column.type == COLUMN_TIMESTAMP ? INFLUXDB_TIME
-                         : is_tag                        ? INFLUXDB_TAG
-                                                         : INFLUXDB_FIELD;
+    column.native_type = is_tag ? INFLUXDB_TAG : INFLUXDB_FIELD;
+    if (column.type == COLUMN_TIMESTAMP) {
+        column.native_type = INFLUXDB_TIME;
+    }
     column.is_nullable = column.native_type != INFLUXDB_TIME;
     return table_add_column(table, &column, error);
 }

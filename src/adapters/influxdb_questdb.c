@@ -12,7 +12,7 @@ enum {
 };
 
 /* A table stores rows in a log first and shows them after it has applied the log. */
-const struct words questdb_templates = {
+const struct sql_templates questdb_templates = {
     .count = "select count(*) from $0",
     .nothing = "select 1",
     .drop = "drop table if exists $0",
@@ -22,10 +22,11 @@ const struct words questdb_templates = {
         "select coalesce(sum(sequencerTxn - writerTxn), 0) from wal_tables() where not suspended",
 };
 
-const struct lack questdb_lacks[] = {{"delete", "QuestDB has no DELETE: it drops partitions"},
-                                     {"create index", "QuestDB has no CREATE INDEX"},
-                                     {"create temporary", "QuestDB has no temporary tables"},
-                                     {0}};
+const struct unsupported questdb_unsupported[] = {
+    {"delete", "QuestDB has no DELETE: it drops partitions"},
+    {"create index", "QuestDB has no CREATE INDEX"},
+    {"create temporary", "QuestDB has no temporary tables"},
+    {0}};
 
 /* Parses one CSV line. Cells that are not integers become text; empty cells are NULL. */
 static bool take_csv(void *context, char *line, size_t length)
@@ -49,9 +50,9 @@ static bool take_csv(void *context, char *line, size_t length)
         at += width + 1;
     }
     reading->answer->rows += count > 0;
-    reading->has_enough = count > 0 && reading->answer->take != NULL &&
-                          !reading->answer->take(reading->answer->context, cells, count);
-    return !reading->has_enough;
+    reading->take_stopped = count > 0 && reading->answer->take != NULL &&
+                            !reading->answer->take(reading->answer->context, cells, count);
+    return !reading->take_stopped;
 }
 
 /* Runs one statement. /exp sends integers row by row, but supports only SELECT. */
@@ -70,8 +71,8 @@ enum status questdb_query(struct influxdb_reading *reading, const char *sql, boo
     enum status status = buffer_failed(&path) ? dialect_memory_error(reading->error)
                                               : http_send(conn->http, &request, reading->error);
     buffer_fini(&path);
-    reading->has_enough |= rows.has_enough;
-    if (status != STATUS_OK || reads_numbers || rows.status != STATUS_OK || rows.has_enough) {
+    reading->take_stopped |= rows.take_stopped;
+    if (status != STATUS_OK || reads_numbers || rows.status != STATUS_OK || rows.take_stopped) {
         return status == STATUS_OK ? rows.status : status;
     }
     size_t length;

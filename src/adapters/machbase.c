@@ -277,6 +277,19 @@ static enum status start(const char *client_lib, struct adapter_library **librar
     return STATUS_OK;
 }
 
+/* Returns the largest value of a column of whole numbers without sign. */
+static int64_t largest_unsigned(uint32_t native_type)
+{
+    switch (native_type) {
+    case MACHBASE_UINT16:
+        return UINT16_MAX;
+    case MACHBASE_UINT32:
+        return UINT32_MAX;
+    default:
+        return INT64_MAX;
+    }
+}
+
 static void client_version(char *text, size_t size)
 {
     struct error error = {0};
@@ -367,10 +380,7 @@ bool machbase_encode(const struct column *column, union column_values values, si
         return true;
     case COLUMN_DECIMAL:
         value->int64 = values.int64[row];
-        return value->int64 >= 0 &&
-               value->int64 <= (column->native_type == MACHBASE_UINT16   ? UINT16_MAX
-                                : column->native_type == MACHBASE_UINT32 ? UINT32_MAX
-                                                                         : INT64_MAX);
+        return value->int64 >= 0 && value->int64 <= largest_unsigned(column->native_type);
     case COLUMN_FLOAT32:
         value->float32 = values.float32[row];
         return true;
@@ -409,8 +419,8 @@ static bool is_plain(const char *value)
     return value[0] != '\0' && strpbrk(value, ";= \t\r\n") == NULL;
 }
 
-enum status machbase_place_read(struct machbase_place *place, const struct target *target,
-                                struct error *error)
+enum status machbase_target_read(struct machbase_target *place, const struct target *target,
+                                 struct error *error)
 {
     const char *default_text = getenv("MACHBASE_PORT_NO"); /* the library's own default */
     const unsigned long number = default_text != NULL ? strtoul(default_text, NULL, 10) : 0;
@@ -419,7 +429,7 @@ enum status machbase_place_read(struct machbase_place *place, const struct targe
     const char *query = target->query;
     struct url_parameter parameter;
     bool is_valid = true;
-    *place = (struct machbase_place){
+    *place = (struct machbase_target){
         .host = target->host != NULL ? target->host : "127.0.0.1",
         .port = target->port != 0 ? target->port : default_port,
         .user = target->user != NULL ? target->user : "SYS",
@@ -467,7 +477,7 @@ enum status machbase_place_read(struct machbase_place *place, const struct targe
 /* Writes every key, because some defaults differ between the library's versions. The library
  * ignores DSN, although its manual documents it as the host. COMPRESS stays off: rows that the
  * library compresses cannot be read. */
-void machbase_string_build(struct buffer *text, const struct machbase_place *place,
+void machbase_string_build(struct buffer *text, const struct machbase_target *place,
                            const char *address, unsigned timeout_s)
 {
     buffer_add_format(text, "SERVER=%s;PORT_NO=%u;UID=%s;PWD=%s;CONNTYPE=1;CONNECTION_TIMEOUT=%u;",
@@ -570,11 +580,11 @@ static enum status connect_to(struct adapter_conn *conn, const struct target *ta
 {
     const struct addrinfo wanted = {.ai_family = AF_INET, .ai_socktype = SOCK_STREAM};
     struct addrinfo *found = NULL;
-    struct machbase_place place;
+    struct machbase_target place;
     struct sockaddr_in first;
     char address[INET_ADDRSTRLEN];
     struct buffer text = {0};
-    enum status status = machbase_place_read(&place, target, error);
+    enum status status = machbase_target_read(&place, target, error);
     if (status != STATUS_OK) {
         return status;
     }
@@ -1285,7 +1295,7 @@ static enum status server_limits(const struct adapter *adapter, struct adapter_c
     return STATUS_OK;
 }
 
-enum probe_answer machbase_judge(const unsigned char *bytes, size_t length)
+enum probe_answer machbase_recognise(const unsigned char *bytes, size_t length)
 {
     if (memcmp(bytes, "CMI_READY", length < HELLO_BYTES ? length : HELLO_BYTES) != 0) {
         return PROBE_NO;
@@ -1297,7 +1307,7 @@ static const struct probe probe = {.protocol = "Machbase's",
                                    .socket_name = "",
                                    .question = "CMI_INET0", /* 0: little-endian */
                                    .question_bytes = HELLO_BYTES,
-                                   .judge = machbase_judge};
+                                   .recognise = machbase_recognise};
 
 const struct adapter adapter_machbase = {
     .name = "machbase",

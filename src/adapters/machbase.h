@@ -14,10 +14,10 @@
 extern const struct adapter adapter_machbase;
 
 /* Checks whether these bytes are Machbase's answer to a client's greeting. */
-enum probe_answer machbase_judge(const unsigned char *bytes, size_t length);
+enum probe_answer machbase_recognise(const unsigned char *bytes, size_t length);
 
 /* The target in this adapter's form. Strings are borrowed from the target, or in `alternatives`. */
-struct machbase_place {
+struct machbase_target {
     const char *host;
     uint16_t port;
     const char *user;
@@ -27,11 +27,11 @@ struct machbase_place {
 };
 
 /* Reads the target; FATAL: Machbase or its library does not support a part of it. */
-enum status machbase_place_read(struct machbase_place *place, const struct target *target,
-                                struct error *error);
+enum status machbase_target_read(struct machbase_target *place, const struct target *target,
+                                 struct error *error);
 
 /* Writes the connection string; `address` is the host's numeric IPv4 address. */
-void machbase_string_build(struct buffer *text, const struct machbase_place *place,
+void machbase_string_build(struct buffer *text, const struct machbase_target *place,
                            const char *address, unsigned timeout_s);
 
 /* Column types. This and the following follow the vendor's documented interface for 64-bit

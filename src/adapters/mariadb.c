@@ -67,7 +67,7 @@ struct adapter_conn {
     bool is_method_given; /* the user gave the method: no other may be used */
     bool is_lost;
     bool is_utc; /* the session's time zone was set */
-    bool has_made_database;
+    bool has_created_database;
     struct client_socket socket; /* for an interrupt from another thread */
     const char *why_no_bulk;     /* static; NULL = bulk is in use or was not requested */
     struct mariadb_append append;
@@ -322,11 +322,9 @@ static void add_type(struct buffer *packet, const struct column *column)
         [COLUMN_TIME] = MYSQL_TYPE_TIME,          [COLUMN_TIMESTAMP] = MYSQL_TYPE_DATETIME,
     };
     unsigned char out[2];
-    put_number(out,
-               types[column->type] != 0          ? types[column->type]
-               : dialect_mysql_is_binary(column) ? MYSQL_TYPE_BLOB
-                                                 : MYSQL_TYPE_VAR_STRING,
-               sizeof out);
+    const unsigned of_bytes =
+        dialect_mysql_is_binary(column) ? MYSQL_TYPE_BLOB : MYSQL_TYPE_VAR_STRING;
+    put_number(out, types[column->type] != 0 ? types[column->type] : of_bytes, sizeof out);
     buffer_add(packet, out, sizeof out);
 }
 
@@ -386,7 +384,7 @@ void mariadb_add_execute(struct buffer *packet, unsigned long statement, const s
 }
 
 /* A greeting is packet 0: the protocol's number and the server's version as text. */
-enum probe_answer mariadb_judge(const unsigned char *bytes, size_t length)
+enum probe_answer mariadb_recognise(const unsigned char *bytes, size_t length)
 {
     if (length < HEADER_BYTES) {
         return PROBE_MORE;
@@ -417,7 +415,7 @@ static void record(const struct dialect_failure *failure, struct dialect_meaning
                    struct error *error)
 {
     char text[ERROR_TEXT_BYTES];
-    dialect_mysql.explain(failure, meaning);
+    dialect_mysql.classify_error(failure, meaning);
     dialect_mysql.write_text(failure, "", text, sizeof text);
     dialect_record(meaning, failure, text, error);
 }
@@ -535,9 +533,12 @@ static enum status run_query(struct adapter_conn *conn, const char *sql, struct 
             is_wanted = answer->take == NULL || answer->take(answer->context, cells, columns);
         }
         const bool has_failed = result == NULL || (row == NULL && mysql_errno(mysql) != 0);
-        const enum status status = cells == NULL ? dialect_memory_error(error)
-                                   : has_failed  ? call_error(conn, error)
-                                                 : STATUS_OK;
+        enum status status = STATUS_OK;
+        if (cells == NULL) {
+            status = dialect_memory_error(error);
+        } else if (has_failed) {
+            status = call_error(conn, error);
+        }
         free(cells);
         mysql_free_result(result);
         if (status != STATUS_OK) {
@@ -908,7 +909,7 @@ static enum status use_utc(struct adapter_conn *conn, const struct table *table,
     return status;
 }
 
-static void get_ready(struct adapter_conn *conn, const struct table *table)
+static void prepare_appends(struct adapter_conn *conn, const struct table *table)
 {
     struct error ignored = {0};
     if (use_utc(conn, table, false, &ignored) == STATUS_OK && !conn->uses_insert) {
@@ -1130,10 +1131,10 @@ static enum status connect_and_set_up(void *context, struct error *error)
         status = call_error(conn, error);
     }
     /* sessions without a database use append's own database, which is created when it is missing */
-    bool has_database = (mysql->db != NULL && mysql->db[0] != '\0') || target->makes_nothing;
+    bool has_database = (mysql->db != NULL && mysql->db[0] != '\0') || target->creates_nothing;
     for (bool is_made = false; status == STATUS_OK && !has_database; is_made = true) {
         has_database = mysql_select_db(mysql, "append") == 0;
-        conn->has_made_database = has_database && is_made;
+        conn->has_created_database = has_database && is_made;
         if (!has_database) {
             status = !is_made && mysql_errno(mysql) == ER_BAD_DB_ERROR
                          ? run_text(conn, "create database if not exists append", error)
@@ -1326,7 +1327,7 @@ static enum status open_connection(const struct adapter *adapter, const struct t
 }
 
 static const struct probe probe = {
-    .protocol = "MySQL's", .socket_name = "mysqld.sock", .judge = mariadb_judge};
+    .protocol = "MySQL's", .socket_name = "mysqld.sock", .recognise = mariadb_recognise};
 
 /* Sets the buffer size of all connections. Answers are short, and statements longer than the buffer
  * are sent directly. */
@@ -1378,7 +1379,7 @@ static void inspect(const struct adapter *adapter, struct adapter_conn *conn,
                  conn->why_no_bulk, conn->sends_text ? ", statements as text" : "");
     }
     dialect_inspect(&dialect_mysql, info);
-    info->has_made_database = conn->has_made_database;
+    info->has_created_database = conn->has_created_database;
     if (conn->facts != NULL) {
         info->facts = *conn->facts;
     }
@@ -1933,7 +1934,7 @@ const struct adapter adapter_mariadb = {
     .inspect = inspect,
     .execute = execute,
     .describe = describe,
-    .get_ready = get_ready,
+    .prepare_appends = prepare_appends,
     .append_open = append_open,
     .append_rows = append_rows,
     .append_close = append_close,

@@ -39,6 +39,6 @@ void mariadb_add_execute(struct buffer *packet, unsigned long statement, const s
 
 /* Checks whether these bytes are the beginning of a greeting, or of an error instead of a
  * greeting. */
-enum probe_answer mariadb_judge(const unsigned char *bytes, size_t length);
+enum probe_answer mariadb_recognise(const unsigned char *bytes, size_t length);
 
 #endif

@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/param.h>
 #include <sys/socket.h>
 
 #include "adapters/dialect.h"
@@ -427,7 +428,7 @@ static struct dialect_meaning classify_state(const struct dialect_failure *failu
             }
         }
     }
-    dialect_postgresql.explain(failure, &meaning);
+    dialect_postgresql.classify_error(failure, &meaning);
     return meaning;
 }
 
@@ -470,7 +471,7 @@ static enum status connect_error(SQLHDBC connection, struct error *error)
     struct dialect_meaning meaning = {0};
     const bool is_mysql = failure.number >= MYSQL_NUMBERS;
     const struct dialect *const dialect = is_mysql ? &dialect_mysql : &dialect_postgresql;
-    const bool is_explained = dialect->explain(&failure, &meaning);
+    const bool is_explained = dialect->classify_error(&failure, &meaning);
     if (!is_explained || meaning.kind != ERROR_LIMIT) {
         meaning = connect_meaning < end      ? (struct dialect_meaning){connect_meaning->status,
                                                                         connect_meaning->kind, NULL}
@@ -500,7 +501,7 @@ static enum status call_error(struct adapter_conn *conn, SQLHSTMT statement, str
     static const struct dialect_meaning is_lost = {STATUS_LOST, ERROR_CONNECTION, NULL};
     struct dialect_meaning meaning = is_lost;
     if (!atomic_load(&conn->is_interrupted)) {
-        if (conn->dialect == NULL || !conn->dialect->explain(&failure, &meaning)) {
+        if (conn->dialect == NULL || !conn->dialect->classify_error(&failure, &meaning)) {
             meaning = classify_state(&failure, conn->database_name);
         }
         /* drivers report a broken connection under any SQLSTATE; this attribute they answer
@@ -568,7 +569,7 @@ static const struct form fixed_types[COLUMN_TYPE_COUNT] = {
 
 static int64_t clamp(int64_t value, int64_t most)
 {
-    return value < 0 ? 0 : value > most ? most : value;
+    return value < 0 ? 0 : MIN(value, most);
 }
 
 static bool is_text(const struct column *column)
@@ -600,9 +601,8 @@ static struct parameter make_parameter(const struct column *column, const struct
             const size_t length = data->values.text[row].length;
             width = length > width ? length : width;
         }
-        const size_t least = !is_declared || !is_text(column) ? 0
-                             : column->size > 0               ? column->size
-                                                              : LONG_CHARACTERS;
+        const size_t declared = column->size > 0 ? column->size : LONG_CHARACTERS;
+        const size_t least = is_declared && is_text(column) ? declared : 0;
         const SQLULEN characters = width > least ? width : least;
         const bool is_long = characters > LONG_CHARACTERS;
         made.is_copied = true;
@@ -1671,7 +1671,9 @@ static enum status insert_rows(struct adapter_conn *conn, SQLHSTMT statement,
                   "the driver executed only some rows of an array: use --method row");
         status = STATUS_FATAL;
     }
-    conn->inserted_rows += status != STATUS_OK ? 0 : is_counted ? inserted : rows;
+    if (status == STATUS_OK) {
+        conn->inserted_rows += is_counted ? inserted : rows;
+    }
     return status;
 }
 
@@ -1712,9 +1714,8 @@ static enum status odbc_append_rows(struct adapter_conn *conn, const struct batc
         status = STATUS_FATAL;
     }
     const bool is_list = conn->method == METHOD_INSERT && columns > 0 && columns < PARAMETERS_MAX;
-    const size_t most = conn->method == METHOD_ARRAY ? ROW_BATCH_MAX
-                        : is_list                    ? PARAMETERS_MAX / columns
-                                                     : 1;
+    const size_t of_list = is_list ? PARAMETERS_MAX / columns : 1;
+    const size_t most = conn->method == METHOD_ARRAY ? ROW_BATCH_MAX : of_list;
     for (size_t first = 0; first < batch->row_count && status == STATUS_OK; first += most) {
         const size_t left = batch->row_count - first;
         const size_t rows = left < most ? left : most;
@@ -1857,13 +1858,15 @@ static enum status choose_method(struct adapter_conn *conn, const struct target 
         return STATUS_FATAL;
     }
     if (target->method == NULL && !has_whole) {
-        conn->method = has_row_lists ? METHOD_INSERT : has_arrays ? METHOD_ARRAY : METHOD_ROW;
+        static const char *const instead[] = {[METHOD_INSERT] = ": multi-row INSERT instead",
+                                              [METHOD_ROW] = ": each row is a statement",
+                                              [METHOD_ARRAY] = ""};
+        const enum method of_rows = has_arrays ? METHOD_ARRAY : METHOD_ROW;
+        conn->method = has_row_lists ? METHOD_INSERT : of_rows;
         buffer_add_format(&conn->note, "%s%s %s%s", separator(conn), conn->driver,
                           has_arrays ? "runs a statement for each row of an array"
                                      : "has no parameter arrays",
-                          conn->method == METHOD_INSERT ? ": multi-row INSERT instead"
-                          : conn->method == METHOD_ROW  ? ": each row is a statement"
-                                                        : "");
+                          instead[conn->method]);
     }
     return STATUS_OK;
 }

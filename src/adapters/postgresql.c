@@ -149,7 +149,7 @@ static enum status connect_error(PGconn *connection, bool was_reached, struct er
         memcpy(sqlstate, found, 5);
         snprintf(text, sizeof text, "%.*s  %.*s", (int)(found - 2 - severity), severity,
                  (int)strcspn(found + 7, "\n"), found + 7);
-        dialect_postgresql.explain(&failure, &meaning);
+        dialect_postgresql.classify_error(&failure, &meaning);
         dialect_postgresql.write_text(&failure, PQuser(connection), advised, sizeof advised);
         return dialect_record(&meaning, &failure, advised, error);
     }
@@ -170,7 +170,7 @@ static enum status connect_error(PGconn *connection, bool was_reached, struct er
         return STATUS_FATAL;
     }
     failure.text = line;
-    bool is_known = dialect_postgresql.explain(&failure, &meaning);
+    bool is_known = dialect_postgresql.classify_error(&failure, &meaning);
     for (size_t i = 0; !is_known; i++) {
         const char *const *parts = connect_messages[i].parts;
         while (*parts != NULL && strstr(line, *parts) == NULL) {
@@ -218,7 +218,7 @@ static enum status result_error(struct adapter_conn *conn, const PGresult *resul
         is_lost = is_lost || (level != NULL && strcmp(level, "ERROR") != 0);
         dialect_postgresql.write_text(&failure, PQuser(conn->connection), message, sizeof message);
         snprintf(line, sizeof line, "%.40s:  %s", severity != NULL ? severity : "ERROR", message);
-        dialect_postgresql.explain(&failure, &meaning);
+        dialect_postgresql.classify_error(&failure, &meaning);
     } else {
         text = text[0] == '\0' ? PQerrorMessage(conn->connection) : text;
         snprintf(line, sizeof line, "%.*s", (int)strcspn(text, "\n"), text);
@@ -661,7 +661,7 @@ static const struct probe probe = {.protocol = "PostgreSQL's",
                                    .is_port_in_name = true,
                                    .question = tls_request,
                                    .question_bytes = sizeof tls_request,
-                                   .judge = dialect_postgresql_judge};
+                                   .recognise = dialect_postgresql_recognise};
 
 /* COPY ... FROM STDIN (FORMAT binary): PostgreSQL's fastest path for rows.
  *

@@ -88,7 +88,7 @@ static enum status post(struct adapter_conn *conn, bool is_query, struct answer 
                                          .rows = "rows",
                                          .context = &reading};
     enum status status = http_send(conn->http, &request, error);
-    if (status != STATUS_OK || reading.status != STATUS_OK || reading.has_enough) {
+    if (status != STATUS_OK || reading.status != STATUS_OK || reading.take_stopped) {
         return status == STATUS_OK ? reading.status : status;
     }
     json_t *const json = http_json(conn->http, error);
@@ -150,9 +150,13 @@ static enum status run(struct adapter_conn *conn, const struct statement *statem
     answer->rows = 0;
     while (status == STATUS_OK && sql_script_next(&script)) {
         const char *const sql = buffer_text(&script.statement);
-        status = buffer_failed(&script.statement)  ? dialect_memory_error(error)
-                 : script.kind == SQL_SCRIPT_BEGIN ? dialect_refuse_transaction(STATUS_OK, error)
-                                                   : run_one(conn, sql, parameters, answer, error);
+        if (buffer_failed(&script.statement)) {
+            status = dialect_memory_error(error);
+        } else {
+            status = script.kind == SQL_SCRIPT_BEGIN
+                         ? dialect_refuse_transaction(STATUS_OK, error)
+                         : run_one(conn, sql, parameters, answer, error);
+        }
     }
     buffer_fini(&script.statement);
     return status;
@@ -184,15 +188,15 @@ static int read_error(const char *body, size_t length, char *text, size_t size)
     return number;
 }
 
-static void explain(unsigned status, const char *body, size_t length,
-                    struct dialect_failure *failure, struct dialect_meaning *meaning,
-                    char text[ERROR_TEXT_BYTES])
+static void classify_error(unsigned status, const char *body, size_t length,
+                           struct dialect_failure *failure, struct dialect_meaning *meaning,
+                           char text[ERROR_TEXT_BYTES])
 {
     char message[2 * ERROR_TEXT_BYTES];
     const int number = read_error(body, length, message, sizeof message);
     const struct dialect_failure refusal = {.number = number, .sqlstate = "", .text = message};
     dialect_singlestore.write_text(&refusal, NULL, text, ERROR_TEXT_BYTES);
-    dialect_singlestore.explain(&refusal, meaning);
+    dialect_singlestore.classify_error(&refusal, meaning);
     failure->number = number > 0 ? number : failure->number;
     failure->text = text;
     if (status == 401 || status == 404) {
@@ -242,11 +246,11 @@ static const struct http_database database = {
     .ping = "/ping",
     .question = "/ping",
     .protocol = "SingleStore's",
-    .is_it = is_singlestore,
+    .recognises_answer = is_singlestore,
     .begin = begin,
     .end = end,
     .greet = greet,
-    .explain = explain,
+    .classify_error = classify_error,
 };
 
 static void begin_insert(struct adapter_conn *conn)

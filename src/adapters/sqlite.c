@@ -50,7 +50,7 @@ static enum status call_result(sqlite3 *database, int code, const char *path, st
     const char *message = database != NULL ? sqlite3_errmsg(database) : sqlite3_errstr(code);
     const struct dialect_failure failure = {.number = code, .sqlstate = "", .text = message};
     struct dialect_meaning meaning = {STATUS_REJECTED, ERROR_SERVER, NULL};
-    dialect_sqlite.explain(&failure, &meaning);
+    dialect_sqlite.classify_error(&failure, &meaning);
     snprintf(text, sizeof text, "%s%s%.160s", message, path != NULL ? ": " : "",
              path != NULL ? path : "");
     return dialect_record(&meaning, &failure, text, error);

@@ -34,9 +34,9 @@ void ask_text(const struct cell *cell, char *text, size_t size)
     }
 }
 
-const struct words *ask_words(const struct connection_info *connection)
+const struct sql_templates *ask_templates(const struct connection_info *connection)
 {
-    static const struct words sql_words = {
+    static const struct sql_templates sql_words = {
         .count = "select count(*) from $0",
         .nothing = "select 1",
         .drop = "drop table if exists $0",
@@ -166,7 +166,7 @@ enum status ask_count_table(const struct adapter *adapter, struct adapter_conn *
                             uint64_t *rows, struct error *error)
 {
     struct buffer sql = {0};
-    ask_write(&sql, ask_words(connection)->count, connection, table_name, NULL, 0);
+    ask_write(&sql, ask_templates(connection)->count, connection, table_name, NULL, 0);
     const struct statement count = {.sql = buffer_text(&sql)};
     enum status status = STATUS_FATAL;
     if (buffer_failed(&sql)) {
@@ -196,7 +196,7 @@ enum status ask_drop_table(const struct adapter *adapter, struct adapter_conn *c
                            struct error *error)
 {
     struct buffer sql = {0};
-    ask_write(&sql, ask_words(connection)->drop, connection, table_name, NULL, 0);
+    ask_write(&sql, ask_templates(connection)->drop, connection, table_name, NULL, 0);
     return ask_execute(adapter, conn, &sql, error);
 }
 

@@ -28,11 +28,11 @@ bool ask_take_number(void *context, const struct cell *cells, size_t count);
 
 /* Returns the words of the connection, or the words of standard SQL when the connection has none of
  * its own. */
-const struct words *ask_words(const struct connection_info *connection);
+const struct sql_templates *ask_templates(const struct connection_info *connection);
 
-/* Appends `words` to `sql`, with the placeholders of struct words replaced. $1 to $3 need `columns`
- * and $4 needs `tag`. $5 becomes the table's name as a quoted text; the name must not contain
- * quotes or backslashes. */
+/* Appends `words` to `sql`, with the placeholders of struct sql_templates replaced. $1 to $3 need
+ * `columns` and $4 needs `tag`. $5 becomes the table's name as a quoted text; the name must not
+ * contain quotes or backslashes. */
 void ask_write(struct buffer *sql, const char *words, const struct connection_info *connection,
                const char *table_name, const struct table *columns, int tag);
 
@@ -70,7 +70,7 @@ enum status ask_execute(const struct adapter *adapter, struct adapter_conn *conn
 /* How ask_count_shown waits until the server shows all rows that it has acknowledged. */
 #define ASK_UNREAD_NS (60 * MONO_NS_PER_S)
 struct ask_wait {
-    const char *unread;               /* from struct words; NULL: no wait */
+    const char *unread;               /* from struct sql_templates; NULL: no wait */
     int64_t limit_ns;                 /* the longest wait; the rows are counted after it anyway */
     void (*on_answer)(void *context); /* called after each query during the wait; may be NULL */
     void *context;

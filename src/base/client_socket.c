@@ -403,13 +403,13 @@ enum status probe_recognise(const struct probe *probe, const char *host, uint16_
             continue;
         }
         const size_t part = received > 0 ? (size_t)received : 0;
-        if (probe->hear != NULL) {
-            judged = probe->hear(probe->context, (char *)answer, part);
+        if (probe->parse_part != NULL) {
+            judged = probe->parse_part(probe->context, (char *)answer, part);
             judged = judged == PROBE_MORE && part == 0 ? PROBE_NO : judged;
             continue;
         }
         length += part;
-        judged = received > 0 ? probe->judge(answer, length) : PROBE_NO;
+        judged = received > 0 ? probe->recognise(answer, length) : PROBE_NO;
     }
     close(sock);
     if (judged == PROBE_YES) {

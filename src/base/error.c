@@ -115,7 +115,7 @@ bool error_is_set(const struct error *error)
     return error->kind != ERROR_NONE;
 }
 
-bool error_is_passing(const struct error *error)
+bool error_is_transient(const struct error *error)
 {
     return error->kind == ERROR_BUSY || error->kind == ERROR_DEADLOCK ||
            error->kind == ERROR_SERIALIZATION;

@@ -58,7 +58,7 @@ struct job {
     bool is_joined;  /* the files contain what the other ranks sent */
     bool is_written; /* the files show the outcome that *result has */
 
-    /* Of a search; borrowed. NULL: a run. */
+    /* The search, borrowed; NULL for a run. */
     struct search *search;
     enum exit_code (*find_bound)(struct job *job, struct error *error); /* the first step */
     void (*on_ready)(struct job *job);                          /* before the first session */

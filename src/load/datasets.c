@@ -70,8 +70,9 @@ static const char *find_unsupported(const struct connection_info *connection, co
 {
     struct sql_script script = {.rest = sql, .lexis = sql_lexis_of(connection->dialect)};
     const char *why = NULL;
-    while (connection->lacks != NULL && why == NULL && sql_script_next(&script)) {
-        for (const struct lack *lack = connection->lacks; lack->words != NULL; lack++) {
+    while (connection->unsupported != NULL && why == NULL && sql_script_next(&script)) {
+        for (const struct unsupported *lack = connection->unsupported; lack->words != NULL;
+             lack++) {
             why = begins_with(buffer_text(&script.statement), lack->words) ? lack->why : why;
         }
     }
@@ -225,8 +226,8 @@ static enum status fill_setup_table(const struct datasets_place *place, size_t n
     struct buffer sql = {0};
     const enum status status = init_written_table(script, number, described, &out->table, error);
     const struct connection_info *connection = &place->setup->connection;
-    ask_write(&sql, ask_words(connection)->count, connection, script->datasets[number].name, NULL,
-              0);
+    ask_write(&sql, ask_templates(connection)->count, connection, script->datasets[number].name,
+              NULL, 0);
     free(out->count_sql);
     out->count_sql = sql.bytes;
     out->count =
@@ -293,8 +294,8 @@ static enum status write_create(const struct datasets_place *place, struct table
     }
     if (own != NULL) {
         buffer_add_text(sql, own);
-    } else if (ask_words(connection)->create != NULL) {
-        ask_write(sql, ask_words(connection)->create, connection, dataset->name, NULL, 0);
+    } else if (ask_templates(connection)->create != NULL) {
+        ask_write(sql, ask_templates(connection)->create, connection, dataset->name, NULL, 0);
     }
     if (sql->length > 0 || buffer_failed(sql)) {
         return buffer_failed(sql) ? table_load_no_memory(error) : STATUS_OK;
@@ -421,7 +422,7 @@ static enum status check_rows(const struct datasets_place *place, struct table_l
     const struct script_dataset *dataset = work->dataset;
     const struct setup_table *counted = &place->setup->tables[work->number];
     const char *script = short_name(plan->script);
-    const struct ask_wait wait = {.unread = ask_words(&place->setup->connection)->unread,
+    const struct ask_wait wait = {.unread = ask_templates(&place->setup->connection)->unread,
                                   .limit_ns = ASK_UNREAD_NS,
                                   .on_answer = place->on_answer,
                                   .context = place->context};
@@ -694,7 +695,7 @@ static enum status make_table(const struct datasets_place *place, struct table_l
         const bool is_own =
             script_text_for(&work->dataset->create, place->setup->connection.dialect) != NULL;
         const bool is_wrong = is_own && !work->is_made && status == STATUS_REJECTED &&
-                              !error_is_passing(error) && error->kind != ERROR_AUTH &&
+                              !error_is_transient(error) && error->kind != ERROR_AUTH &&
                               error->kind != ERROR_READ_ONLY;
         error->kind = is_wrong ? ERROR_USAGE : error->kind;
     } else {

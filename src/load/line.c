@@ -110,7 +110,8 @@ void busy_retry_init(struct busy_retry *retry)
 bool busy_retry_may_go_on(const struct busy_retry *retry, enum status status,
                           const struct error *error)
 {
-    return status == STATUS_REJECTED && error_is_passing(error) && mono_now_ns() < retry->limit_ns;
+    return status == STATUS_REJECTED && error_is_transient(error) &&
+           mono_now_ns() < retry->limit_ns;
 }
 
 int64_t busy_retry_pause_ns(struct busy_retry *retry)

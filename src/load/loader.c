@@ -174,10 +174,10 @@ static void end_step(struct loader *loader, const struct step *step, enum status
 static enum status delete_chunk(struct loader *loader, const struct table_load *work,
                                 uint64_t chunk, struct error *error)
 {
-    static const struct table_mark_words none;
+    static const struct table_mark_statements none;
     const struct plan *plan = loader->loading->plan;
     const struct connection_info *connection = &loader->loading->setup->connection;
-    const struct table_mark_words *words =
+    const struct table_mark_statements *words =
         connection->table_mark == NULL ? &none : connection->table_mark;
     const char quote = connection->identifier_quote;
     const int64_t first = work->key_from + (int64_t)(chunk * CHUNK_ROWS);
@@ -407,7 +407,7 @@ static enum status finish_table(struct loader *loader, const struct table_load *
     }
     status = status == STATUS_OK ? analyze(loader, work, error) : status;
     if (status == STATUS_OK) {
-        const struct ask_wait wait = {.unread = ask_words(connection)->unread,
+        const struct ask_wait wait = {.unread = ask_templates(connection)->unread,
                                       .limit_ns = ASK_UNREAD_NS};
         status = ask_count_shown(plan->adapter, loader->conn, &counted->count, &wait, rows, error);
     }

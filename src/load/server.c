@@ -51,7 +51,7 @@ void server_ask_settings(struct task *task, struct adapter_conn *conn,
 {
     const struct plan *plan = task->plan;
     const struct setup *setup = task->setup;
-    const struct settings_words *words = setup->connection.settings;
+    const struct settings_queries *words = setup->connection.settings;
     enum status status = STATUS_REJECTED;
     for (size_t i = 0; words != NULL && words->queries[i] != NULL && status == STATUS_REJECTED;
          i++) {
@@ -65,8 +65,8 @@ void server_ask_settings(struct task *task, struct adapter_conn *conn,
         settings->count = 0;
         return;
     }
-    for (size_t i = 0; words->of_table != NULL && i < setup->table_count; i++) {
-        for (const char *const *query = words->of_table; *query != NULL; query++) {
+    for (size_t i = 0; words->table_queries != NULL && i < setup->table_count; i++) {
+        for (const char *const *query = words->table_queries; *query != NULL; query++) {
             struct answer answer = {.take = take_table_setting, .context = settings};
             ask_rows(plan->adapter, conn, *query, setup->tables[i].name, &answer,
                      &(struct error){.kind = ERROR_NONE});
@@ -153,7 +153,7 @@ void server_count_io(const struct setup *setup, const struct plan *plan,
     struct task task = {
         .plan = plan,
         .open = TASK_AGAIN,
-        .makes_nothing = true,
+        .creates_nothing = true,
         .work = count_io,
         .setup = setup,
         .context = counters,
@@ -162,7 +162,7 @@ void server_count_io(const struct setup *setup, const struct plan *plan,
         .limit_ns = TASK_HASTY_NS,
         .is_hasty = true,
     };
-    const struct storage_words *words = setup->connection.storage;
+    const struct storage_queries *words = setup->connection.storage;
     memset(counters, 0, sizeof *counters);
     if (words == NULL || words->counters == NULL || plan->host_count > 0 ||
         task_run(&task, &error) != STATUS_OK) {

@@ -57,10 +57,10 @@ static enum status open_connection(struct session *session, enum cause_phase pha
                     phase == CAUSE_RECONNECT ? OPERATION_RECONNECT : OPERATION_CONNECT,
                     end_ns - start_ns);
     session_add(session, RECORDER_CONNECTIONS_OPENED, 1);
-    if (adapter->get_ready != NULL && !session->is_idle &&
+    if (adapter->prepare_appends != NULL && !session->is_idle &&
         load->setup->own->table.column_count > 0) {
         session_begin_call(session);
-        adapter->get_ready(session->conn, &load->setup->own->table);
+        adapter->prepare_appends(session->conn, &load->setup->own->table);
         session_end_call(session);
     }
     const enum status ready = session->transactions != NULL && !session->is_idle

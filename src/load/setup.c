@@ -258,7 +258,7 @@ static void inspect(struct setup *setup, struct adapter_conn *conn, const struct
     if (conn != NULL && plan->adapter->inspect != NULL) {
         plan->adapter->inspect(plan->adapter, conn, connection);
     }
-    setup->nothing.sql = ask_words(connection)->nothing;
+    setup->nothing.sql = ask_templates(connection)->nothing;
     /* a container has its own address, which is not an address of this machine */
     const char *there = connection->address[0] != '\0' ? connection->address : connection->host;
     setup->is_remote = !connection->is_embedded && plan->facts->server_pid == 0 &&
@@ -338,8 +338,8 @@ static enum status prepare_table(struct task *task, struct setup *setup, struct 
         status = keep_writable(plan, table, error);
     }
     if (status == STATUS_OK) {
-        ask_write(&sql, ask_words(&setup->connection)->count, &setup->connection, table->name, NULL,
-                  0);
+        ask_write(&sql, ask_templates(&setup->connection)->count, &setup->connection, table->name,
+                  NULL, 0);
         setup->own->count_sql = sql.bytes;
         /* through a pooler another session may have prepared it */
         setup->own->count =
@@ -712,7 +712,7 @@ void setup_describe_removal(const struct setup *setup, const struct plan *plan, 
                  plan->table_name);
     }
     buffer_fini(&table);
-    if (setup->connection.has_made_database) {
+    if (setup->connection.has_created_database) {
         const size_t length = strlen(text);
         snprintf(text + length, size - length, "; drop database %.60s /* made by this run */",
                  setup->connection.database);
@@ -739,7 +739,7 @@ enum exit_code setup_cleanup(const struct plan *plan, char *line, size_t size, s
     struct task task = {
         .plan = plan,
         .open = TASK_PATIENTLY,
-        .makes_nothing = true,
+        .creates_nothing = true,
         .work = clean_up,
         .context = &cleanup,
         .what = "an answer while tables were dropped",
@@ -782,7 +782,7 @@ enum exit_code setup_query_limits(struct setup *setup, const struct plan *plan, 
     struct task task = {
         .plan = plan,
         .open = TASK_FIRST,
-        .makes_nothing = true,
+        .creates_nothing = true,
         .work = inquire,
         .setup = setup,
         .context = setup,

@@ -99,7 +99,7 @@ void storage_find(struct storage *storage, const struct plan *plan,
                  "with several hosts the tables are not measured, and disk figures are those of "
                  "one host");
     }
-    storage->is_where_it_works = connection->storage->works_there;
+    storage->is_where_it_works = connection->storage->is_working_directory;
     if (connection->storage->directory != NULL) {
         const struct statement statement = {.sql = connection->storage->directory};
         struct answer answer = {.take = take_directory, .context = storage};
@@ -179,7 +179,7 @@ static int64_t read_once(struct storage_watch *watch, struct adapter_conn **conn
 {
     struct error error = {.kind = ERROR_NONE};
     struct target target = target_at(watch->plan, watch->host);
-    target.makes_nothing = true;
+    target.creates_nothing = true;
     target.connect_timeout_s = CONNECT_S;
     if (*conn == NULL && line_open(&watch->line, &target, conn, &error) != STATUS_OK) {
         return -1;

@@ -90,7 +90,7 @@ static enum status ask_about(const struct table_mark_place *place, const char *w
 enum status table_mark_read(const struct table_mark_place *place, struct table_mark *mark,
                             struct error *error)
 {
-    const struct table_mark_words *words = place->connection->table_mark;
+    const struct table_mark_statements *words = place->connection->table_mark;
     char text[2 * TABLE_MARK_BYTES], where[2 * TABLE_MARK_BYTES];
     *mark = (struct table_mark){.is_valid = false};
     if (words == NULL) {
@@ -118,7 +118,7 @@ enum status table_mark_read(const struct table_mark_place *place, struct table_m
 }
 
 /* Writes the template `words` with $0, $1, $6 to $9 and $$ replaced: see struct
- * table_mark_words. */
+ * table_mark_statements. */
 static void write_words(struct buffer *sql, const char *words, const struct table_mark_place *place,
                         const char *column, const struct table_mark *old, const char *text)
 {
@@ -187,7 +187,7 @@ static enum status execute(const struct table_mark_place *place, struct buffer *
 enum status table_mark_write(const struct table_mark_place *place, const char *column, bool is_new,
                              bool is_loading, struct error *error)
 {
-    const struct table_mark_words *words = place->connection->table_mark;
+    const struct table_mark_statements *words = place->connection->table_mark;
     char hashes[2 * HASH_DIGITS + 2], what[WHAT_BYTES] = "", text[TABLE_MARK_BYTES];
     char where[2 * TABLE_MARK_BYTES] = "";
     struct table_mark old;

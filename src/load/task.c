@@ -81,7 +81,7 @@ static enum status open_connection(struct task *task, struct adapter_conn **conn
     const int64_t timeout_s =
         (task->plan->timeout_ns + MONO_NS_PER_S - 1) / MONO_NS_PER_S; /* 0: no --timeout */
     struct target target = target_at(task->plan, task->host);
-    target.makes_nothing = task->makes_nothing;
+    target.creates_nothing = task->creates_nothing;
     if (is_first && target.host != NULL && adapter->recognise != NULL) {
         target.is_another = find_other_database;
         target.silence_context = task;
@@ -158,13 +158,13 @@ static enum status request_complete_answers(const struct task *task,
                                             struct adapter_conn *connection, struct error *error)
 {
     const struct adapter *adapter = task->plan->adapter;
-    struct connection_info info = {.ask_for_all = NULL};
+    struct connection_info info = {.lift_row_limit = NULL};
     target_fill_connection(task->plan, &info);
     if (adapter->inspect != NULL) {
         adapter->inspect(adapter, connection, &info);
     }
-    if (info.ask_for_all == NULL ||
-        adapter->execute(connection, info.ask_for_all, error) != STATUS_LOST) {
+    if (info.lift_row_limit == NULL ||
+        adapter->execute(connection, info.lift_row_limit, error) != STATUS_LOST) {
         error_clear(error); /* a server without the setting truncates nothing */
         return STATUS_OK;
     }
@@ -275,7 +275,7 @@ enum status task_run_again(struct task task, const struct setup *setup, const st
 enum status task_count_rows(struct task *task, struct adapter_conn *conn,
                             const struct statement *count, uint64_t *rows, struct error *error)
 {
-    const struct ask_wait wait = {.unread = ask_words(&task->setup->connection)->unread,
+    const struct ask_wait wait = {.unread = ask_templates(&task->setup->connection)->unread,
                                   .limit_ns = task->is_hasty ? TASK_HASTY_NS : ASK_UNREAD_NS,
                                   .on_answer = task_note_answer,
                                   .context = task};

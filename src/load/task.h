@@ -37,9 +37,9 @@ enum task_open {
 struct task {
     const struct plan *plan;
     enum task_open open;
-    bool makes_nothing; /* a missing database is not created */
-    unsigned host;      /* with several hosts: the first to try; then the one that answered */
-    bool is_of_host;    /* no other host may be used */
+    bool creates_nothing; /* a missing database is not created */
+    unsigned host;        /* with several hosts: the first to try; then the one that answered */
+    bool is_of_host;      /* no other host may be used */
 
     /* Does the work on the task's thread; `connection` is open. */
     enum status (*work)(struct task *task, struct adapter_conn *connection, struct error *error);

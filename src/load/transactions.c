@@ -388,7 +388,7 @@ static enum status do_append(void *context, size_t dataset, uint64_t rows)
     runner->append = NULL;
     const int64_t end_ns = start_script_clock(runner);
     if (!is_begun ||
-        (status == STATUS_REJECTED && append.accepted == 0 && error_is_passing(&runner->error))) {
+        (status == STATUS_REJECTED && append.accepted == 0 && error_is_transient(&runner->error))) {
         /* the rows are sent again later */
         return note_failure(runner, CAUSE_APPEND, declared->name, STATUS_REJECTED);
     }
@@ -777,7 +777,7 @@ static enum status begin(struct transactions *runner)
 static enum try_end classify_failure(const struct transactions *runner)
 {
     const bool can_pass =
-        (error_is_passing(&runner->error) && runner->error.kind != ERROR_READ_ONLY) ||
+        (error_is_transient(&runner->error) && runner->error.kind != ERROR_READ_ONLY) ||
         (runner->error.kind == ERROR_DUPLICATE &&
          runner->script->transactions[runner->number].retries_duplicate);
     if (runner->is_in_doubt) {

@@ -77,7 +77,7 @@ enum exit_code verify_prepare(const struct setup *setup, const struct plan *plan
     if (plan->verify_mode != VERIFY_ROWS) {
         return EXIT_CODE_OK;
     }
-    if (ask_words(&setup->connection)->tags == NULL) {
+    if (ask_templates(&setup->connection)->tags == NULL) {
         return usage_refuse(
             error, "--verify rows: append cannot read rows back from %s: use --verify count",
             setup->connection.dialect);
@@ -94,7 +94,7 @@ enum exit_code verify_prepare(const struct setup *setup, const struct plan *plan
     }
     struct scan scan = {.setup = setup};
     enum status status = STATUS_FATAL;
-    ask_write(&scan.sql, ask_words(&setup->connection)->tags, &setup->connection,
+    ask_write(&scan.sql, ask_templates(&setup->connection)->tags, &setup->connection,
               setup->own->table.name, &setup->own->table, facts->run_tag);
     if (buffer_failed(&scan.sql)) {
         error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for a statement");
@@ -169,7 +169,7 @@ static void verify_rows(const struct setup *setup, const struct plan *plan, stru
     struct scan scan = {.setup = setup, .result = result};
     scan.map = row_map_create(result->session_list, result->session_count);
     /* rows whose session or number is NULL have another writer; no session has the number -1 */
-    ask_write(&scan.sql, ask_words(&setup->connection)->rows, &setup->connection,
+    ask_write(&scan.sql, ask_templates(&setup->connection)->rows, &setup->connection,
               setup->own->table.name, &setup->own->table, plan->facts->run_tag);
     if (scan.map == NULL || buffer_failed(&scan.sql) || lacks_exceptions) {
         error_set(&error, ERROR_MEMORY, 0, NULL,

@@ -751,7 +751,7 @@ const struct report_table report_expectations = {
 
 /* Settings that weaken durability. */
 
-const char *report_weakness(const struct settings_words *words,
+const char *report_weakness(const struct settings_queries *words,
                             const struct server_setting *setting)
 {
     for (const struct weak_setting *weak = words == NULL ? NULL : words->weak;

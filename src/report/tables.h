@@ -127,7 +127,7 @@ struct weakened_row {
 
 /* Returns what can be lost with a setting of a server; NULL: the setting does not weaken
  * durability. `words` may be NULL. */
-const char *report_weakness(const struct settings_words *words,
+const char *report_weakness(const struct settings_queries *words,
                             const struct server_setting *setting);
 
 /* The tables, and the records of their rows. */

@@ -113,7 +113,7 @@ static const char *format_elapsed(int64_t ns, char text[UNITS_TEXT_BYTES])
 
 /* Adds the settings of a host that weaken durability, after the host's name unless it is the only
  * host. `has_text`: of an earlier host. Returns whether there is a text now. */
-static bool say_weak(struct screen *out, const struct settings_words *words,
+static bool say_weak(struct screen *out, const struct settings_queries *words,
                      const struct host_result *host, bool is_only, bool has_text)
 {
     bool is_named = is_only;

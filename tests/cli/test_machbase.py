@@ -30,7 +30,7 @@ class WithoutLibrary(MachbaseCase):
         empty = self.folder / "empty"
         empty.mkdir()
         text = self.folder / "text.so"
-        text.write_text("this is no library")
+        text.write_text("not a library")
         torn = self.folder / "torn"
         torn.mkdir()
         (torn / "libmachbasecli_dll.so").write_text("not a library")

@@ -184,7 +184,7 @@ class Outside(harness.Case):
         self.is_refused("other:", r"other\.so lacks one of .* run, ")
         self.build(name="another")
         self.is_refused("another:", r"another\.so contains the adapter 'other'")
-        (self.mine / "text.so").write_text("this is no library\n")
+        (self.mine / "text.so").write_text("not a library\n")
         self.is_refused("text:", r"text\.so cannot be loaded: file too short|invalid ELF header")
         (self.mine / "folder.so").mkdir()
         self.is_refused("folder:", r"folder\.so cannot be loaded: ")

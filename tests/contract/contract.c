@@ -81,7 +81,7 @@ static void create_or_drop(struct contract *contract, const char *name, bool mak
     struct connection_info info;
     struct buffer sql = {0};
     contract_inspect(contract, &info);
-    const char *sql_template = makes ? ask_words(&info)->create : ask_words(&info)->drop;
+    const char *sql_template = makes ? ask_templates(&info)->create : ask_templates(&info)->drop;
     if (sql_template != NULL) {
         ask_write(&sql, sql_template, &info, name, NULL, 0);
         contract_expect(
@@ -199,7 +199,7 @@ enum status contract_ask_count(struct contract *contract, const struct table *ta
     struct connection_info info;
     struct buffer sql = {0};
     contract_inspect(contract, &info);
-    ask_write(&sql, ask_words(&info)->count, &info, table->name, NULL, 0);
+    ask_write(&sql, ask_templates(&info)->count, &info, table->name, NULL, 0);
     const struct statement *count = find_count(buffer_text(&sql));
     buffer_fini(&sql);
     return ask_count(contract->adapter, contract->conn, count, rows, &contract->error);

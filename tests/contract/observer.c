@@ -88,10 +88,9 @@ bool observer_request_json(const struct observer *to, const char *request, const
                                      : json_object_get(value, part);
     }
     char *const written = json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
+    const char *const other = written == NULL || json_is_null(value) ? "(null)" : written;
     snprintf(text, FIXTURE_TEXT_BYTES, "%s",
-             json_is_string(value)                    ? json_string_value(value)
-             : written == NULL || json_is_null(value) ? "(null)"
-                                                      : written);
+             json_is_string(value) ? json_string_value(value) : other);
     free(written);
     json_decref(json);
     return json != NULL;

@@ -91,9 +91,10 @@ static struct text_value text_sample(const struct samples *samples, const struct
     } else if (sample == SAMPLE_LARGEST) {
         text = column->type == COLUMN_BYTES ? samples->long_bytes : samples->long_text;
         /* two bytes per character, because the limit is in characters */
-        length = column->size == 0 || column->size > LONG_TEXT_BYTES / 2 ? LONG_TEXT_BYTES - 1
-                 : column->type == COLUMN_BYTES || measures_bytes        ? column->size
-                                                                         : column->size * 2U;
+        length = column->type == COLUMN_BYTES || measures_bytes ? column->size : column->size * 2U;
+        if (column->size == 0 || column->size > LONG_TEXT_BYTES / 2) {
+            length = LONG_TEXT_BYTES - 1;
+        }
     } else if (sample != SAMPLE_SMALLEST) {
         text = sample == SAMPLE_ODD ? odd : ordinary;
         length = strlen(text);

@@ -257,13 +257,13 @@ static void test_lacks(void **state)
     struct connection_info info;
     struct table table;
     contract_inspect(contract, &info);
-    if (info.lacks == NULL) {
+    if (info.unsupported == NULL) {
         skip();
         return;
     }
     contract_make_keyed(contract, &table);
     table_fini(&table);
-    for (const struct lack *lack = info.lacks; lack->words != NULL; lack++) {
+    for (const struct unsupported *lack = info.unsupported; lack->words != NULL; lack++) {
         const size_t length = strlen(lack->words);
         const char *sql = NULL;
         uint64_t rows = 0;

@@ -512,7 +512,7 @@ static void test_deadlock(void **state)
     assert_int_equal(is_mine ? status : waiter.status, STATUS_REJECTED);
     assert_int_equal(is_mine ? waiter.status : status, STATUS_OK);
     assert_int_equal(victim->kind, ERROR_DEADLOCK);
-    assert_true(error_is_passing(victim));
+    assert_true(error_is_transient(victim));
     error_clear(error);
     contract_expect(contract,
                     is_mine ? contract->adapter->commit(waiter.conn, error)
@@ -542,7 +542,7 @@ static void test_serialization(void **state)
         STATUS_OK);
     contract_expect(contract, run(contract, &change, 1, "mine", &rows), STATUS_REJECTED);
     assert_int_equal(error->kind, ERROR_SERIALIZATION);
-    assert_true(error_is_passing(error));
+    assert_true(error_is_transient(error));
     expect_rollback(contract);
     expect_committed(contract, 1, "other's");
     contract_close(contract, other);
@@ -563,9 +563,7 @@ static void declare_all(const struct connection_info *info, struct declared *dec
     for (int type = COLUMN_BOOL; type < COLUMN_TYPE_COUNT; type++) {
         const bool has_time = type == COLUMN_TIME || type == COLUMN_TIMESTAMP;
         struct column column = {.type = (enum column_type)type,
-                                .scale = type == COLUMN_DECIMAL ? 3
-                                         : has_time             ? 6
-                                                                : 0,
+                                .scale = has_time ? 6 : (type == COLUMN_DECIMAL ? 3 : 0),
                                 .precision = type == COLUMN_DECIMAL ? 12 : 0,
                                 .size = type == COLUMN_TEXT ? 50 : 0,
                                 .is_nullable = type != COLUMN_INT32};
@@ -645,13 +643,14 @@ static void test_declared_types(void **state)
         assert_int_equal(table.columns[i].is_nullable, declared.table.columns[i].is_nullable);
         used += (size_t)snprintf(insert_sql + used, sizeof insert_sql - used, i == 0 ? "" : ", ?");
         /* equality is useless for JSON and floats of 32 bits */
-        tests += (size_t)snprintf(find_sql + tests, sizeof find_sql - tests,
-                                  type == COLUMN_JSON || type == COLUMN_FLOAT32
-                                      ? contract->fixture->needs_type
-                                            ? " and (cast(? as text) is null or 1 = 1)"
-                                            : " and (? is null or 1 = 1)"
-                                      : " and %s = ?",
-                                  declared.table.columns[i].name);
+        const char *const any_value = contract->fixture->needs_type
+                                          ? " and (cast(? as text) is null or 1 = 1)"
+                                          : " and (? is null or 1 = 1)";
+        const bool is_any = type == COLUMN_JSON || type == COLUMN_FLOAT32;
+        tests +=
+            (size_t)(is_any ? snprintf(find_sql + tests, sizeof find_sql - tests, "%s", any_value)
+                            : snprintf(find_sql + tests, sizeof find_sql - tests, " and %s = ?",
+                                       declared.table.columns[i].name));
     }
     snprintf(insert_sql + used, sizeof insert_sql - used, ")");
     for (int pass = 0; pass < SAMPLE_COUNT + 1; pass++) {

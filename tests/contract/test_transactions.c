@@ -267,7 +267,7 @@ static void test_conflict(void **state)
     commit(contract);
     contract_expect(&other, run(&other, statement(UPDATE), 2, NULL, &answer), STATUS_REJECTED);
     assert_int_equal(other.error.kind, ERROR_SERIALIZATION);
-    assert_true(error_is_passing(&other.error));
+    assert_true(error_is_transient(&other.error));
     error_clear(&other.error);
     roll_back(&other);
     if (is_file) {

@@ -24,10 +24,10 @@ static bool check_row(void *context, const struct cell *cells, size_t count)
 static void check_rows(const json_t *json)
 {
     uint64_t rows = 0;
-    bool has_enough = false;
+    bool take_stopped = false;
     struct error error = {0};
     struct answer answer = {.take = check_row, .context = &rows};
-    const enum status status = http_take_rows(json, &answer, &has_enough, &error);
+    const enum status status = http_take_rows(json, &answer, &take_stopped, &error);
     fuzz_require(status == (json_is_array(json) ? STATUS_OK : STATUS_REJECTED),
                  "rows are an array");
     fuzz_require(answer.rows == rows, "take gets each row until it returns false");

@@ -7,7 +7,7 @@ A name stands for its scenario; `postgresql` and `mariadb` for all on that serve
 all others.
 
 Each scenario is a few commands of the program in a folder of its own; its golden, NAME.txt, has
-what they printed and every file they left. Of a file that PARENT left, too, a golden has what is not
+what they printed and every file they left. A golden has of a file that PARENT also left only what is not
 as there: of one with a line for each key (run.json, summary.csv, samples.csv, intervals.csv) the other
 lines and the keys that it lacks. A new key is a change of one golden. What differs from run to run is masked by its name, not
 by its look: times, rates, CPU, memory, versions, hosts, paths, ports. Ledgers, counts, keys,
@@ -15,7 +15,7 @@ columns, texts and verdicts stay. A loaded machine can change a verdict or a cou
 that differs is made again, up to TRIES times, until it is as expected or differs alike twice.
 
 Environment: APPEND_BINARY (default build/append), APPEND_TEST_POSTGRESQL and APPEND_TEST_MARIADB
-(URL of a server, see scripts/test.sh). --accept writes the goldens anew; those of a server or an
+(URL of a server, see scripts/test.sh). --accept writes the goldens again; those of a server or an
 adapter that is not there are left as they are, and named.
 """
 

@@ -71,7 +71,7 @@ static enum status csv_open(const struct adapter *adapter, const struct target *
 {
     *conn = NULL;
     const char *const folder = target->path != NULL ? target->path : "";
-    const bool is_made = target->makes_nothing || mkdir(folder, 0777) == 0 || errno == EEXIST;
+    const bool is_made = target->creates_nothing || mkdir(folder, 0777) == 0 || errno == EEXIST;
     if (!is_made || access(folder, R_OK | W_OK | X_OK) != 0) {
         system_error(folder, errno, error);
         return STATUS_FATAL;
@@ -273,7 +273,7 @@ static enum status csv_run(struct adapter_conn *conn, const struct statement *st
 static void csv_inspect(const struct adapter *adapter, struct adapter_conn *conn,
                         struct connection_info *info)
 {
-    static const struct words words = {
+    static const struct sql_templates words = {
         .count = "count $0", .nothing = "nothing", .drop = "drop $0"};
     info->words = &words;
     info->not_in_names = "/ \n";

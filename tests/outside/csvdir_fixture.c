@@ -93,7 +93,7 @@ static const struct value_case cases[] = {
 
 static const struct bad_target bad_targets[] = {
     {"no such folder",
-     {.path = "/nonexistent/folder", .makes_nothing = true},
+     {.path = "/nonexistent/folder", .creates_nothing = true},
      STATUS_FATAL,
      ERROR_NOT_FOUND,
      NULL},

@@ -326,7 +326,7 @@ TEST(test_interrupted_answer)
         int number;
         enum status status;
     } cases[] = {{EINTR, STATUS_OK}, {EAGAIN, STATUS_OK}, {ECONNRESET, STATUS_REJECTED}};
-    const struct probe probe = {.protocol = "X's", .judge = judge_x};
+    const struct probe probe = {.protocol = "X's", .recognise = judge_x};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct sockaddr_in address = {.sin_family = AF_INET,

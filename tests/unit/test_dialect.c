@@ -221,7 +221,7 @@ TEST(test_limits_that_errors_name)
                                                 .sqlstate = cases[i].sqlstate,
                                                 .text = cases[i].text};
         struct dialect_meaning meaning;
-        assert_true(cases[i].dialect->explain(&failure, &meaning));
+        assert_true(cases[i].dialect->classify_error(&failure, &meaning));
         assert_int_equal(meaning.status, STATUS_LOST);
         assert_int_equal(meaning.kind, ERROR_LIMIT);
         if (cases[i].limit == NULL) {
@@ -267,11 +267,11 @@ TEST(test_calls_that_may_be_repeated)
         const struct dialect_failure failure = {
             .number = cases[i].number, .sqlstate = cases[i].sqlstate, .text = "refused"};
         struct dialect_meaning meaning;
-        assert_true(cases[i].dialect->explain(&failure, &meaning));
+        assert_true(cases[i].dialect->classify_error(&failure, &meaning));
         assert_int_equal(meaning.status, cases[i].status);
         assert_int_equal(meaning.kind, cases[i].kind);
     }
     /* a table that exists already is not a missing table */
     const struct dialect_failure failure = {.number = 1050, .sqlstate = "42S01", .text = "refused"};
-    assert_false(dialect_mysql.explain(&failure, &(struct dialect_meaning){STATUS_OK}));
+    assert_false(dialect_mysql.classify_error(&failure, &(struct dialect_meaning){STATUS_OK}));
 }

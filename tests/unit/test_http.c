@@ -433,7 +433,7 @@ static const struct http_database database = {
     .end = end,
     .set = set_shards,
     .greet = greet,
-    .explain = explain_by_words,
+    .classify_error = explain_by_words,
 };
 
 static const struct adapter served = {.own = &database};
@@ -1082,7 +1082,7 @@ TEST(test_recognise)
         "HTTP/1.1 200 OK\r\nX-Version: 8\r\nContent-Length: 5\r\n\r\nready",
         "220 smtp\r\n"};
     static const struct http_database influx = {
-        .question = "/ping", .protocol = "Influx's", .is_it = is_influx};
+        .question = "/ping", .protocol = "Influx's", .recognises_answer = is_influx};
     static const struct adapter like_influx = {.own = &influx};
     for (size_t cut = 0; cut < 4; cut++) {
         for (size_t i = 0; i < COUNT_OF(texts); i++) {
@@ -1124,23 +1124,23 @@ TEST(test_take_rows)
 {
     struct buffer text;
     buffer_init(&text);
-    bool has_enough = false;
+    bool take_stopped = false;
     struct answer answer = {.take = take_row, .context = &text};
     json_t *rows = json_loads("[[1, \"a\", null, true, 9007199254740993], {\"x\": 0.1, \"y\": [1, "
                               "{\"z\": 2}]}, 7, [], [\"enough\"], [1]]",
                               0, NULL);
-    assert_int_equal(http_take_rows(rows, &answer, &has_enough, &error), STATUS_OK);
+    assert_int_equal(http_take_rows(rows, &answer, &take_stopped, &error), STATUS_OK);
     assert_string_equal(buffer_text(&text), "1 'a' NULL 1 9007199254740993 | '0.1' '[1,{\"z\":2}]' "
                                             "| 7 | | 'enough' | ");
     assert_int_equal(answer.rows, 5);
-    assert_true(has_enough);
-    has_enough = false;
+    assert_true(take_stopped);
+    take_stopped = false;
     answer = (struct answer){0};
-    assert_int_equal(http_take_rows(rows, &answer, &has_enough, &error), STATUS_OK);
+    assert_int_equal(http_take_rows(rows, &answer, &take_stopped, &error), STATUS_OK);
     assert_int_equal(answer.rows, 6);
     json_decref(rows);
     rows = json_object();
-    assert_int_equal(http_take_rows(rows, &answer, &has_enough, &error), STATUS_REJECTED);
+    assert_int_equal(http_take_rows(rows, &answer, &take_stopped, &error), STATUS_REJECTED);
     json_decref(rows);
     buffer_fini(&text);
 }
@@ -1155,12 +1155,12 @@ TEST(test_large_numbers)
         " [{\"a\": 18446744073709551615}, 1.5, 0]]";
     struct buffer text;
     buffer_init(&text);
-    bool has_enough = false;
+    bool take_stopped = false;
     struct answer answer = {.take = take_row, .context = &text};
     error_clear(&error);
     json_t *const json = http_parse(rows, strlen(rows), &error);
     assert_string_equal(error.text, "");
-    assert_int_equal(http_take_rows(json, &answer, &has_enough, &error), STATUS_OK);
+    assert_int_equal(http_take_rows(json, &answer, &take_stopped, &error), STATUS_OK);
     assert_string_equal(buffer_text(&text),
                         "9223372036854775807 -9223372036854775808 9007199254740993 | "
                         "'9223372036854775808' '18446744073709551615' '-9223372036854775809' | "

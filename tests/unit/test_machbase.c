@@ -38,10 +38,10 @@ TEST(test_targets)
     (void)state;
     unsetenv("MACHBASE_PORT_NO");
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct machbase_place place;
+        struct machbase_target place;
         struct error error;
         error_clear(&error);
-        const enum status status = machbase_place_read(&place, &cases[i].target, &error);
+        const enum status status = machbase_target_read(&place, &cases[i].target, &error);
         if (cases[i].text == NULL) {
             assert_int_equal(status, STATUS_FATAL);
             assert_int_equal(error.kind, ERROR_USAGE);
@@ -67,11 +67,11 @@ TEST(test_port_by_default)
     const struct target with_port = {.port = 9};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct machbase_place place;
+        struct machbase_target place;
         setenv("MACHBASE_PORT_NO", cases[i].value, 1);
-        assert_int_equal(machbase_place_read(&place, &target, NULL), STATUS_OK);
+        assert_int_equal(machbase_target_read(&place, &target, NULL), STATUS_OK);
         assert_int_equal(place.port, cases[i].port);
-        assert_int_equal(machbase_place_read(&place, &with_port, NULL), STATUS_OK);
+        assert_int_equal(machbase_target_read(&place, &with_port, NULL), STATUS_OK);
         assert_int_equal(place.port, 9);
     }
     unsetenv("MACHBASE_PORT_NO");
@@ -267,11 +267,11 @@ TEST(test_declared)
 
 TEST(test_answers)
 {
-    assert_int_equal(machbase_judge((const unsigned char *)"CMI_READY", 9), PROBE_YES);
-    assert_int_equal(machbase_judge((const unsigned char *)"CMI_READY\0", 10), PROBE_YES);
-    assert_int_equal(machbase_judge((const unsigned char *)"CMI_READ", 8), PROBE_MORE);
-    assert_int_equal(machbase_judge((const unsigned char *)"CMI_ERROR", 9), PROBE_NO);
-    assert_int_equal(machbase_judge((const unsigned char *)"", 0), PROBE_MORE);
+    assert_int_equal(machbase_recognise((const unsigned char *)"CMI_READY", 9), PROBE_YES);
+    assert_int_equal(machbase_recognise((const unsigned char *)"CMI_READY\0", 10), PROBE_YES);
+    assert_int_equal(machbase_recognise((const unsigned char *)"CMI_READ", 8), PROBE_MORE);
+    assert_int_equal(machbase_recognise((const unsigned char *)"CMI_ERROR", 9), PROBE_NO);
+    assert_int_equal(machbase_recognise((const unsigned char *)"", 0), PROBE_MORE);
 }
 
 static void expect_no_library(const char *given, const char *text)
