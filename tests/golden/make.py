@@ -7,9 +7,9 @@ A name stands for its scenario; `postgresql` and `mariadb` for all on that serve
 all others.
 
 Each scenario is a few commands of the program in a folder of its own; its golden, NAME.txt, has
-what they printed and every file they left. A golden has of a file that PARENT also left only what is not
-as there: of one with a line for each key (run.json, summary.csv, samples.csv, intervals.csv) the other
-lines and the keys that it lacks. A new key is a change of one golden. What differs from run to run is masked by its name, not
+what they printed and every file they left. Where PARENT left the same file, a golden has only the
+differences: for files with a line for each key (run.json, summary.csv, samples.csv, intervals.csv) the other
+lines and the missing keys. A new key is a change of one golden. What differs from run to run is masked by its name, not
 by its look: times, rates, CPU, memory, versions, hosts, paths, ports. Ledgers, counts, keys,
 columns, texts and verdicts stay. A loaded machine can change a verdict or a count, so a scenario
 that differs is made again, up to TRIES times, until it is as expected or differs alike twice.
@@ -354,7 +354,7 @@ def keyed(lines):
 
 
 def difference(title, text):
-    """Of a file that PARENT has, too, what is not as there: all of it, or lines with other keys or values."""
+    """Returns what differs from PARENT's file: all of it, or the lines with other keys or values."""
     file = title.rpartition("/")[2]
     golden = parts_of((HERE / f"{PARENT}.txt").read_text())
     lines = next((part for other, part in golden.items() if other.rpartition("/")[2] == file), [])

@@ -332,5 +332,22 @@ def check_banned_calls(path, text):
         yield f"{path}:{line}: {match.group(1)} is not used here"
 
 
+def check_conditionals(path, text):
+    """`a ? x : b ? y : z` is read twice: an if, a switch or a table says it once."""
+    code = strip_directives(strip(text))
+    questions = [0]  # of the expression at each level of brackets
+    for at, letter in enumerate(code):
+        if letter in "([{":
+            questions.append(0)
+        elif letter in ")]}" and len(questions) > 1:
+            questions.pop()
+        if letter in ";,}" or (letter == "=" and code[at - 1] not in "=!<>" and code[at + 1] != "="):
+            questions[-1] = 0
+        elif letter == "?":
+            questions[-1] += 1
+            if questions[-1] == 2:
+                yield f"{path}:{code.count(chr(10), 0, at) + 1}: a chain of ?: has more than two arms"
+
+
 RULES_FOR_C = (check_includes, check_umbrella, check_guard, check_plan, check_functions,
-               check_banned_calls)
+               check_banned_calls, check_conditionals)

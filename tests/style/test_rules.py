@@ -3,6 +3,7 @@
 import unittest
 
 import rules
+import words
 
 GUARD = "#ifndef A_H\n#define A_H\n%s\n#endif\n"
 
@@ -191,6 +192,32 @@ class Sizes(unittest.TestCase):
     def test_tables_are_not_functions(self):
         text = "const struct a b[] = {\n" + "    {F(1), 2},\n" * 90 + "};\n"
         self.assertEqual(found(rules.check_functions, "a.c", text), [])
+
+
+class Conditionals(unittest.TestCase):
+    def test_chains(self):
+        for text, count in (("x = a ? b : c ? d : e;\n", 1), ("return a ? (b ? c : d) : e;\n", 0),
+                            ("f(a ? b : c, d ? e : f);\n", 0), ("x = a ? b\n  : c == d ? e : f ? g : h;\n", 1),
+                            ("x = a ? b : c; y = d ? e : f;\n", 0), ('g("a ? b : c ? d : e"); /* ? ? */\n', 0)):
+            self.assertEqual(len(found(rules.check_conditionals, "a.c", text)), count, text)
+
+
+class Words(unittest.TestCase):
+    def test_turns(self):
+        for text in ("/* It is none. */", "a mistake is no\n * mistake", "# what the server tells", "Users are told.",
+                     "the tables of a\nscript", "What it comes to.", '"it goes "\n    "by the name"', "be it so",
+                     "begun anew", "nobody's", "rows that stand behind it", "/* Of these it is one. */",
+                     "It ends. Of its rows, none stay."):
+            self.assertEqual(len(found(words.check_words, "a.c", text + "\n")), 1, text)
+
+    def test_fine(self):
+        for text in ("There is no table.", "It is no longer there.", "sessions behind a pooler", "x is None",
+                     "is_none", "is.\n\nnone", "at most of these. Office hours", "a copy of a scripted run",
+                     "as user nobody"):
+            self.assertEqual(found(words.check_words, "a.c", text + "\n"), [], text)
+
+    def test_line(self):
+        self.assertEqual(found(words.check_words, "a.c", "a\n\nb is\nnone\n")[0].split(":")[1], "3")
 
 
 class Plans(unittest.TestCase):

@@ -9,11 +9,14 @@ import subprocess
 import unittest
 
 import rules
+import words
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = os.environ.get("APPEND_BUILD")
 # This bound only falls: a header with a single user belongs into that user's file.
 SINGLE_USER_HEADERS_MAX = 11
+TEXTS = (".c", ".h", ".py", ".md", ".sh", ".lua", ".in", ".txt", ".cmake", ".js", ".css", ".yml", "/run")
+RULES_OF_WORDS = ("tests/style/words.py", "tests/style/test_rules.py")
 
 
 def tracked_files():
@@ -49,6 +52,13 @@ class Sources(unittest.TestCase):
         self.report([
             finding for path, text in c_sources() for rule in rules.RULES_FOR_C
             for finding in rule(path, text)
+        ])
+
+    def test_words(self):
+        """Texts alone: neither this rule and its samples, nor formats that others decide."""
+        self.report([
+            finding for name in tracked_files() if name.endswith(TEXTS) and name not in RULES_OF_WORDS
+            for finding in words.check_words(name, read(name))
         ])
 
     def test_no_cycles(self):

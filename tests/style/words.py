@@ -1,0 +1,54 @@
+"""The turns of phrase that nothing in the project may have, in comments, messages, docs and tests.
+
+Each is one over which readers stumbled: see "Plain English" in docs/contributing.md. A file is read as one
+text: what joins two lines of a comment or of a string counts as a blank.
+"""
+
+import bisect
+import re
+
+TURNS = (
+    ("behind", "after", r"behind (?!an? (?:proxy|pooler|firewall|load balancer)\b)(?:it|them|the|an?|each|all|that|those"
+     r"|this|these|one|its|their|what|which|another|every)"),
+    ("is none", "does not, or the noun", r"(?:is|are|was|were|be) (?-i:none)"),
+    ("is no NOUN", "is not a NOUN, or unknown NOUN",
+     r"(?<!there )(?<!There )(?:is|are|was|were) no (?!longer\b|more than\b|(?:less|later|slower|worse|faster|larger|smaller|higher|lower|older|earlier) than\b)[a-z]+"),
+    ("tells, is told", "reports, shows, says", r"tells|(?:is|are|was|were|be|been|being) told"),
+    ("of a script", "with a script, or of the script", r"of a script(?!')"),
+    ("comes to", "results in, or is", r"(?:comes?|came|coming) to"),
+    ("goes by", "uses, or follows", r"(?:goes|go|went) by"),
+    ("be it", "whether it is", r"be it"),
+    ("anew", "again", r"anew"),
+    ("nobody", "no one, or the noun", r"(?<!user )(?<![=\"/|])nobody(?:'s)?(?![\"|])"),
+)
+PATTERNS = [(turn, instead, re.compile(rf"\b(?:{pattern})\b", re.I)) for turn, instead, pattern in TURNS]
+PATTERNS.append(("a sentence begins with Of", "the noun first", re.compile(r"(?:(?<=[.!?] )|(?<=/\* )|(?<=¶ )|(?<=\"))Of\b")))
+BETWEEN_LINES = re.compile(
+    r"\"[ \t]*\\?\n[ \t]*\""  # two parts of a string of C
+    r"|[ \t]*\n[ \t]*(?:\*(?!/)|//|#+|--|\.\\\"|>)?[ \t]*"
+)
+PARAGRAPH = "¶"
+
+
+def as_one_text(text):
+    """Returns the text with one blank between two words, wherever lines end, and where each word began. A
+    blank line becomes a word of its own: no turn goes over it."""
+    text = BETWEEN_LINES.sub(
+        lambda match: match.group(0)[:0] + (PARAGRAPH if "\n\n" in match.group(0) else "\n").center(
+            len(match.group(0))), text)
+    text = re.sub(r"\n(?=[ \t]*\n)", PARAGRAPH, text)
+    words, places, length = [], [], 0
+    for match in re.finditer(r"¶|[^\s¶]+", text):
+        words.append(match.group(0))
+        places.append((length, match.start()))
+        length += len(match.group(0)) + 1
+    return " ".join(words), places
+
+
+def check_words(path, text):
+    whole, places = as_one_text(text)
+    starts = [start for start, _ in places]
+    for turn, instead, pattern in PATTERNS:
+        for match in pattern.finditer(whole):
+            place = places[bisect.bisect_right(starts, match.start()) - 1][1]
+            yield f"{path}:{text.count(chr(10), 0, place) + 1}: '{match.group(0)}': write {instead} ({turn})"
