@@ -1,6 +1,6 @@
 """The turns of phrase that nothing in the project may have, in comments, messages, docs and tests.
 
-Each is one over which readers stumbled: see "Plain English" in docs/contributing.md. A file is read as one
+Readers stumbled over each of them: see "Plain English" in docs/contributing.md. A file is read as one
 text: what joins two lines of a comment or of a string counts as a blank.
 """
 
