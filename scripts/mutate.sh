@@ -3,12 +3,16 @@
 #
 #   scripts/mutate.sh [NAME|all]…     applies the named mutations (default: all)
 #   scripts/mutate.sh part K/N        applies every Nth mutation, beginning with the Kth
+#   scripts/mutate.sh random N [SEED] applies N mutations of any lines of measure, figures, script, limits
+#                                     and load, which universalmutator makes (pip install universalmutator)
 #   scripts/mutate.sh list            prints the mutations and checks that each old text occurs once
 #
-# The mutations are in tests/mutations/*.txt. They are applied to a copy of the tree in a temporary
-# folder, which is removed at the end, also after Ctrl-C. Database servers are not needed.
+# The named mutations are in tests/mutations/*.txt. A random mutation must make any of the tests fail that
+# need no server. Mutations are applied to a copy of the tree in a temporary folder, which is removed at
+# the end, also after Ctrl-C. Database servers are not needed.
 # Environment: WORK (a folder for the copy, which is kept, so that the next call builds less), CC.
 # Prints a line for each mutation: "caught", "SURVIVED", "does not build", "old text not found" and
-# so on. Exit codes: 0 all were caught, 1 some were not caught, 2 wrong usage, 130 interrupted.
+# so on. Exit codes: 0 all were caught (of random ones 95 %), 1 too few were caught, 2 wrong usage, 130
+# interrupted.
 set -euo pipefail
 exec python3 "$(dirname "$0")/../tests/mutations/mutate.py" "$@"

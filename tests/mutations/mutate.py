@@ -12,9 +12,12 @@ a comment. All fields are required, in this order:
            "cli.null Pace.test_rate"
 """
 
+import contextlib
+import io
 import json
 import os
 import pathlib
+import random
 import re
 import shutil
 import signal
@@ -26,6 +29,12 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FIELDS = ("name", "claim", "file", "old", "new", "test")
 SKIPPED = 77
+RANDOM_ROOMS = ("measure", "figures", "script", "limits", "load")
+RANDOM_RULES = ["universal.rules", "c_like.rules", "c.rules"]
+# Tests of the program that need no server, and are quick to fail.
+RANDOM_CLI = ("null", "sqlite", "usage", "workloads", "workload_values", "check", "expect", "sqlite_verify_rows",
+              "find_max", "hosts")
+SURVIVORS_MAX_PERCENT = 5
 NOT_COPIED = re.compile(r"\.git|build.*|append-runs.*|__pycache__")
 
 
@@ -280,6 +289,76 @@ def prove(mutations, folder):
     return len(mutations) - counts.get("caught", 0)
 
 
+def draw_mutants(count, seed):
+    """Draws mutations of any lines. Returns (file, number of the line, the line as mutated) for each."""
+    try:
+        from universalmutator import mutator
+    except ImportError:
+        raise Wrong("random: universalmutator is missing: pip install universalmutator")
+    found = []
+    for room in RANDOM_ROOMS:
+        for path in sorted((ROOT / "src" / room).glob("*.c")):
+            lines = path.read_text().splitlines(keepends=True)
+            with contextlib.redirect_stdout(io.StringIO()):
+                mutants = mutator.mutants_regexp(lines, ruleFiles=RANDOM_RULES, ignorePatterns=[],
+                                                   ignoreStringOnly=True)
+            name = str(path.relative_to(ROOT))
+            found += [(name, mutant[0], mutant[1]) for mutant in mutants if mutant[1] != lines[mutant[0] - 1]]
+    return sorted(random.Random(seed).sample(found, min(count, len(found))))
+
+
+def judge_mutant(shop, file, number, line):
+    """Applies a mutation, builds, runs tests until one fails, and restores the file. Returns (result, details)."""
+    path, target = shop.tree / file, f"CMakeFiles/append_core.dir/{file}.o"
+    original = path.read_text()
+    lines = original.splitlines(keepends=True)
+    if shop.make([target]):
+        raise Wrong(f"{file} does not build without a mutation")
+    unchanged = (shop.build / target).read_bytes()
+    env = {name: value for name, value in os.environ.items() if not name.startswith("APPEND_TEST_")}
+    env.update(TMPDIR=str(shop.temp), PYTHONDONTWRITEBYTECODE="1")
+    try:
+        path.write_text("".join([*lines[:number - 1], line, *lines[number:]]))
+        if shop.make([target]):
+            return "does not build", ""
+        if (shop.build / target).read_bytes() == unchanged:
+            return "same code", ""
+        if shop.make(["all"], jobs=os.cpu_count()):
+            return "does not build", ""
+        for tests in (r"^unit\.|^contract\.(null|sqlite)", *(rf"^cli\.{name}$" for name in RANDOM_CLI)):
+            code, output = run(["ctest", "--test-dir", str(shop.build), "-R", tests, "-j", str(os.cpu_count()),
+                                "--stop-on-failure", "--timeout", "300"], 900, env=env)
+            for left in shop.temp.iterdir():
+                shutil.rmtree(left, ignore_errors=True) if left.is_dir() else left.unlink()
+            if code != 0:
+                failed = re.findall(r"([a-z]+\.[\w.]+) \.*\*\*\*(?!Skipped)", output)
+                return "caught", " ".join(failed) or "the time limit"
+    finally:
+        path.write_text(original)
+    return "SURVIVED", ""
+
+
+def prove_mutants(mutants, folder):
+    """Tries all; returns 1 when more than SURVIVORS_MAX_PERCENT of those that could be caught survived."""
+    shop = Workshop(folder)
+    shop.configure()
+    errors = shop.make(["all"], jobs=os.cpu_count())
+    if errors:
+        raise Wrong(f"the copy does not build:\n{errors[-3000:]}")
+    counts = {"caught": 0, "SURVIVED": 0}
+    for file, number, line in mutants:
+        begin = time.monotonic()
+        result, details = judge_mutant(shop, file, number, line)
+        counts[result] = counts.get(result, 0) + 1
+        print(f"{result:14} {file}:{number} ({time.monotonic() - begin:.0f} s): {details}", flush=True)
+        if result == "SURVIVED":
+            old = (ROOT / file).read_text().splitlines()[number - 1]
+            print(f"               old: {old.strip()}\n               new: {line.strip()}", flush=True)
+    print("mutate.sh: " + ", ".join(f"{n} {result}" for result, n in sorted(counts.items())), flush=True)
+    judged = counts["caught"] + counts["SURVIVED"]
+    return 1 if judged == 0 or 100 * counts["SURVIVED"] > SURVIVORS_MAX_PERCENT * judged else 0
+
+
 def list_mutations(mutations):
     wrong = 0
     for mutation in mutations:
@@ -306,12 +385,25 @@ def main(words):
         mutations = read_mutations()
         if words == ["list"]:
             return 1 if list_mutations(mutations) else 0
-        chosen = choose(mutations, words)
+        if words[:1] == ["random"]:
+            if len(words) not in (2, 3) or not all(re.fullmatch("[0-9]{1,9}", word) for word in words[1:]) or int(words[1]) < 1:
+                raise Wrong("random: give the number of mutations, and a seed or none")
+            seed = int(words[2]) if len(words) == 3 else random.SystemRandom().randrange(1 << 29)
+            mutants = draw_mutants(int(words[1]), seed)
+            print(f"mutate.sh: seed {seed}", flush=True)
+
+            def work(folder):
+                return prove_mutants(mutants, folder)
+        else:
+            chosen = choose(mutations, words)
+
+            def work(folder):
+                return 1 if prove(chosen, folder) else 0
         if "WORK" in os.environ:
-            return 1 if prove(chosen, pathlib.Path(os.environ["WORK"]).resolve()) else 0
+            return work(pathlib.Path(os.environ["WORK"]).resolve())
         with tempfile.TemporaryDirectory(prefix="append-mutate-", ignore_cleanup_errors=True) as folder:
             os.chmod(folder, 0o755)  # tests that drop root privileges read the program there
-            return 1 if prove(chosen, pathlib.Path(folder)) else 0
+            return work(pathlib.Path(folder))
     except Wrong as wrong:
         print(f"mutate.sh: {wrong}", file=sys.stderr)
         return 2
