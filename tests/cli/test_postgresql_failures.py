@@ -119,7 +119,7 @@ class Killed(harness.Postgresql):
         self.assertEqual(run.json["latencies"]["response"]["count"], batches["due"])
         self.assertEqual(run.json["counters"]["responses_unanswered"], batches["not_sent"])
         self.assertEqual(run.table("summary.csv")[0]["batches_not_sent"], str(batches["not_sent"]))
-        self.assertRegex(ended.out, r"(?m)^Batches +[\d,]+ due = [\d,]+ sent \+ [\d,]+ not sent; [\d,]+ of")
+        self.assertRegex(ended.out, r"(?m)^Batches +[\d,]+ due = [\d,]+ sent \+ [\d,]+ not sent; [\d,]+ response times")
         self.append("report", out)
         self.assertIn("<h4>Batches</h4>", (out / "report.html").read_text())
 
