@@ -4,7 +4,7 @@
 --     append prepare 16 3306 --workload batch
 --     append sweep --sessions 5,10,50,100,200 3306 --workload batch -T 60s
 
-local how = param("how", "in_select", "what reads or changes them",
+local how = param("how", "in_select", "statements that read or change the rows",
     {"temp_select", "in_select", "temp_update", "row_update"})
 local rows = param("rows", 10000000, "rows of dbatest", {min = 1})
 local n = param("n", 20, "rows read or changed by a transaction", {min = 1, max = 10000})

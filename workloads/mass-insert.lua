@@ -5,11 +5,12 @@
 --     append sweep --sessions 30 --records 200M mariadb://h/db
 --         --workload mass-insert --vary table=normal,partitioned,compressed
 
-local kind = param("table", "partitioned", "mariadb: what it is",
+local kind = param("table", "partitioned", "mariadb: kind of the table",
     {"normal", "partitioned", "compressed"})
-local partitions = param("partitions", 3, "mariadb: of a partitioned table; 0: it has none",
+local partitions = param("partitions", 3, "mariadb: partitions of the table; 0: not partitioned",
     {min = 0, max = 1024})
-local compressed = param("compressed", false, "mariadb: compress a normal or partitioned table, too")
+local compressed = param("compressed", false,
+    "mariadb: also compress a normal or partitioned table")
 local batch = param("batch", 1, "rows in one append", {min = 1})
 
 local tail = ""

@@ -1,7 +1,7 @@
 -- sysbench's oltp_*: reads of points and ranges by primary key, updates, delete
 -- and insert. A transaction has 18 statements (read_write), 14 (read_only), 4
--- (write_only) or 1 (point_select), beside BEGIN and COMMIT; with extra_update 19,
--- as in sysbench 0.4.
+-- (write_only) or 1 (point_select), besides BEGIN and COMMIT; with extra_update
+-- 19, as in sysbench 0.4.
 --
 --     append prepare 16 5432 --workload oltp --set tables=4,table_size=1M
 --     append 100 5432 --workload oltp --set tables=4,table_size=1M --duration 60s
@@ -16,14 +16,15 @@ local writes = mode == "read_write" or mode == "write_only"
 local some, any = {min = 1}, {min = 0}
 local tables = param("tables", 1, "sbtest1, sbtest2, ...", some)
 local size = param("table_size", 10000, "rows of each", some)
-local range = param("range_size", 100, "rows that a range has", some)
-local points = param("point_selects", is_point and 1 or 10, "how many in a transaction", any)
-local simple = param("simple_ranges", 1, "SELECT of a range", any)
+local range = param("range_size", 100, "rows in a range", some)
+local points = param("point_selects", is_point and 1 or 10,
+    "SELECTs by primary key in a transaction", any)
+local simple = param("simple_ranges", 1, "SELECTs of a range in a transaction", any)
 local sums = param("sum_ranges", 1, "the same with SUM", any)
 local orders = param("order_ranges", 1, "the same with ORDER BY", any)
 local distincts = param("distinct_ranges", 1, "the same with DISTINCT and ORDER BY", any)
-local indexed = param("index_updates", 1, "UPDATE of the column with the index", any)
-local plain = param("non_index_updates", 1, "UPDATE of another", any)
+local indexed = param("index_updates", 1, "UPDATEs of the indexed column", any)
+local plain = param("non_index_updates", 1, "UPDATEs of another column", any)
 local swaps = param("delete_inserts", 1, "DELETE and INSERT of the same row", any)
 local extra = param("extra_update", false, "sysbench 0.4: UPDATE before each DELETE + INSERT")
 local skip_trx = param("skip_trx", is_point, "no BEGIN and COMMIT")

@@ -1,4 +1,4 @@
--- pgbench's built-in scripts: tpcb-like (5 statements beside BEGIN and COMMIT),
+-- pgbench's built-in scripts: tpcb-like (5 statements besides BEGIN and COMMIT),
 -- simple-update (-N: 3 of them) and select-only (-S: 1, no transaction). The
 -- sums of the balances of accounts, tellers and branches, and of delta in the
 -- history, stay equal.
@@ -7,7 +7,7 @@
 --     append 10 5432 --workload tpcb --set scale=10 --duration 60s
 --     append 10 5432 --workload tpcb --set scale=10,mode=select-only -T 60s
 
-local mode = param("mode", "tpcb-like", "which of the scripts",
+local mode = param("mode", "tpcb-like", "which of pgbench's scripts",
     {"tpcb-like", "simple-update", "select-only"})
 local scale = param("scale", 1, "branches, with 10 tellers and 100,000 accounts each",
     {min = 1, max = 200000000})

@@ -22,16 +22,17 @@ local preset = presets[param("preset", "a", "shares, keys and size of fields",
 local some = {min = 1}
 local share_of_one = {min = 0.0, max = 1.0}
 local records = param("records", 1000, "rows of usertable", some)
-local fields = param("fields", 10, "columns beside the key", some)
-local size = param("field_length", preset.size or 100, "bytes of each", some)
-local order = param("insert_order", "hashed", "of the keys", {"hashed", "ordered"})
+local fields = param("fields", 10, "columns besides the key", some)
+local size = param("field_length", preset.size or 100, "bytes of each of these columns", some)
+local order = param("insert_order", "hashed", "order of the keys", {"hashed", "ordered"})
 local max_scan = param("max_scan", 100, "most rows of a scan", some)
 local by_document = param("arangodb_api", "aql", "arangodb: what reads and changes one row",
     {"aql", "document"}) == "document"
 local distribution = param("keys", preset.keys or "ycsb_zipfian", "distribution of the keys")
 local theta = param("theta", 0.99, "skew of ycsb_zipfian, zipfian, scrambled and latest")
 local hot_set = param("hot_set", 0.2, "hotspot: share of the keys that are hot", share_of_one)
-local hot_share = param("hot_share", 0.8, "hotspot: share of the draws of these", share_of_one)
+local hot_share = param("hot_share", 0.8,
+    "hotspot: share of the draws that take a hot key", share_of_one)
 
 local used = counter("records", records) -- a reader knows a number when its insert has ended
 local function key_of(i)

@@ -35,7 +35,7 @@ const struct command_entry command_table[] = {
         .target =
             "TARGET: a port of this machine, HOST:PORT, the URL of a database, or nothing for\n"
             "an embedded database in the run's folder\n",
-        .exits = "0 all rows acknowledged and counted, 1 rows or sessions are short,\n"
+        .exits = "0 all rows acknowledged and counted, 1 rows or sessions are missing,\n"
                  "2 usage, 3 limit of this machine, 4 server refused or not reached,\n"
                  "5 expectation missed, 6 append was the bottleneck, 70 internal error,\n"
                  "130 interrupted\n",
@@ -115,7 +115,7 @@ const struct command_entry command_table[] = {
             "TARGET: a port of this machine, HOST:PORT, the URL of a database, or nothing for\n"
             "an embedded database in the folder of each run\n",
         .exits = "0 all runs ended with 0; else the code of the most serious run: 70\n"
-                 "internal error, 1 rows or sessions are short, 3 limit of this machine,\n"
+                 "internal error, 1 rows or sessions are missing, 3 limit of this machine,\n"
                  "4 server, 2 usage, 6 append was the bottleneck, 5 expectation missed;\n"
                  "130 interrupted, to be resumed with --resume\n",
         .run = command_sweep,
@@ -124,8 +124,8 @@ const struct command_entry command_table[] = {
         .form = {COMMAND_PREPARE, "prepare", "append prepare [SESSIONS] TARGET", 0, 0},
         .line = "create and load a workload's tables",
         .about = "append prepare creates the tables that the script of --workload declares, loads\n"
-                 "them with SESSIONS sessions (one for each CPU), builds their indexes and counts\n"
-                 "their rows. Tables that already hold their rows stay as they are.\n",
+                 "them with SESSIONS sessions (by default one for each CPU), builds their indexes\n"
+                 "and counts their rows. Tables that already hold their rows stay as they are.\n",
         .example = "append prepare sqlite:test.db --workload oltp\n"
                    "append 10 sqlite:test.db --workload oltp --duration 5s\n"
                    "append cleanup sqlite:test.db --workload oltp",

@@ -507,8 +507,10 @@ static void write_notes(FILE *stream, const struct saved_sweep *results)
         shorts += is_short(results, &results->runs[i]);
     }
     if (shorts > 0) {
-        screen_add(stream, "* Short   %zu of %zu runs appended for under 1 s: too short to repeat",
-                   shorts, results->run_count);
+        screen_add(
+            stream,
+            "* Short   %zu of %zu runs appended for under 1 s: too short for repeatable figures",
+            shorts, results->run_count);
     }
 }
 

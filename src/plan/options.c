@@ -491,15 +491,16 @@ enum {
 };
 
 const struct option_entry option_table[] = {
-    {SWEEP, "sessions", "N,N,...", "sessions of the runs: the lines of the tables",
+    {SWEEP, "sessions", "N,N,...", "numbers of sessions; the report has a line for each",
      OTHER(sweep.sessions), .max = PLAN_SESSIONS_MAX, .store = store_list, OF(SWEEP), .letter = 'c',
      .group = "The sweep",
-     .details = "There is a run for every pair of a number of sessions and a number of records."},
-    {SWEEP, "records", "N,N,...", "rows of the runs: the columns of the tables",
+     .details =
+         "The sweep makes a run for every pair of a number of sessions and a number of rows."},
+    {SWEEP, "records", "N,N,...", "numbers of rows; the report has a column for each",
      OTHER(sweep.records), .max = PLAN_RECORDS_MAX, .store = store_list, OF(SWEEP),
      .details = "With a script that `--duration` or `--transactions` ends, the option can be left "
                 "out."},
-    {SWEEP, "vary", "NAME=A,B,...", "a run for each value of a parameter of the script",
+    {SWEEP, "vary", "NAME=A,B,...", "make a run for each value of a script's parameter",
      TEXTS(sweep.varied), OF(SWEEP), WITH_SCRIPT,
      .details = "May be given again: every value is combined with every value of the others.",
      .page = "sweep.md#what-a-scripts-parameter-changes"},
@@ -517,8 +518,8 @@ const struct option_entry option_table[] = {
     {SWEEP, "retry-failed", NULL, "with --resume: also rerun failed runs",
      FLAG(sweep.is_retrying_failed), OF(CALL)},
 
-    {ALL, "adapter", "NAME", "database on the port", TEXT(adapter_name),
-     .default_text = "found by asking", .group = "Connection",
+    {ALL, "adapter", "NAME", "adapter of the server on the port", TEXT(adapter_name),
+     .default_text = "detected", .group = "Connection",
      .details = "Needed only where append does not recognise the server."},
     {ALL, "adapter-folder", "DIR", "folder of NAME.so, an adapter that is not built in",
      TEXT(adapter_folder), .key = "adapter_folder",
@@ -529,12 +530,13 @@ const struct option_entry option_table[] = {
     {ALL, "port", "N", "server's port, in place of TARGET", COUNT(target.port, UINT16_MAX),
      .store = store_port, .key = "target.port", OF_SERVER, .letter = 'p'},
     {ALL, "user", "NAME", "user of the database", TEXT(target.user), .key = "target.user",
-     .default_text = "client library's", OF_SERVER, .letter = 'U'},
+     .default_text = "client library's default", OF_SERVER, .letter = 'U'},
     {ALL, "password-file", "FILE", "file whose first line is the password", OTHER(password),
      .store = store_password, OF(PLACE),
      .details = "FILE may be a pipe, as in `--password-file <(pass show db)`."},
     {ALL, "database", "NAME", "database to connect to", TEXT(target.database),
-     .default_text = "client library's", .key = "target.database", OF_SERVER, .letter = 'd'},
+     .default_text = "client library's default", .key = "target.database", OF_SERVER,
+     .letter = 'd'},
     {TABLES, "schema", "NAME", "schema of the table", TEXT(target.schema),
      .default_text = "user's search path", SHOWN("target.schema", "Schema"), OF_SERVER},
     {ALL, "client-lib", "FILE|DIR", "machbase: client library", TEXT(target.client_lib),
@@ -548,10 +550,9 @@ const struct option_entry option_table[] = {
      TIME(connect_timeout_ns, SECOND, DAY_NS), .default_number = 30 * SECOND,
      .details = "The limit is for all steps of the connect together, and is rounded up to whole "
                 "seconds."},
-    {TABLES, "wait", "T", "how long to wait for the server to let a session in",
+    {TABLES, "wait", "T", "wait up to T for a server that is starting or full",
      TIME(wait_ns, 0, DAY_NS), .key = "target.wait_s", .shows_zero = true,
-     .details = "append connects again while the server is starting or full. Without the option it "
-                "does not wait."},
+     .details = "append retries the connect during T. Without the option it does not wait."},
 
     {RUN_ALONE | CHECK | PREPARE, "sessions", "N", "sessions, in place of the operand",
      SESSIONS(sessions), SHOWN("sessions", "Sessions"), .letter = 'c', .group = "Work"},
@@ -560,47 +561,45 @@ const struct option_entry option_table[] = {
     {LOAD, "schema-file", "FILE", "SQL that creates the table when it is missing",
      TEXT(schema_file), .key = "schema_file", WITH_OWN_ROWS,
      .details = "The definition of " PLAN_DEFAULT_TABLE " is built in."},
-    {LOAD, "engine", "NAME", "mariadb, clickhouse: engine of a table made here", TEXT(engine),
+    {LOAD, "engine", "NAME", "mariadb, clickhouse: engine of tables append creates", TEXT(engine),
      .key = "engine", WITH_OWN_ROWS,
      .details =
          "A table that exists must have this engine. For ClickHouse, NAME can contain the clauses "
          "of the engine: `'MergeTree() ORDER BY n3'`. The default is the server's; for ClickHouse "
          "it is `MergeTree() ORDER BY (n1, n2, n3)`."},
-    {LOAD | PREPARE, "recreate", "[=NAME,...]", "drop append's table first, create it again",
+    {LOAD | PREPARE, "recreate", "[=NAME,...]", "drop and recreate append's table; NAME: any table",
      FLAG(is_recreate), .store = store_recreate, OF(SWEEP), .key = "is_recreate",
-     .details =
-         "append drops a table that it made itself, which a mark on the table shows. NAME,... are "
-         "tables to drop whoever made them.",
+     .details = "append drops only tables that it made, which a mark on the table shows. The "
+                "tables NAME,... are dropped whoever made them.",
      .page = "databases/README.md#what-append-removes"},
     {CLEANUP, "drop", "NAME,...", "also drop these tables, whoever made them", TEXT(recreate_names),
      .page = "databases/README.md#what-append-removes"},
-    {LOAD | PREPARE, "method", "NAME", "how to append: a method of the target", TEXT(target.method),
-     .default_text = "the first", .key = "target.method",
+    {LOAD | PREPARE, "method", "NAME", "append method, listed with TARGET", TEXT(target.method),
+     .default_text = "first supported", .key = "target.method",
      .details = "The default is the first method that the server supports.",
      .page = "databases/README.md#how-each-adapter-appends"},
     {LOAD | PREPARE, "batch", "N", "rows in one append", COUNT(batch_rows, PLAN_BATCH_ROWS_MAX),
      .default_number = 100, SHOWN("batch_rows", "Rows in a batch"), WITHOUT_SCRIPT},
-    {LOAD, "read", "count|none|SQL", "after an append: count(*), none or a query",
-     CHOICE(read_mode, read_words), .store = store_read, SHOWN("read_mode", "Read after it"),
-     WITHOUT_SCRIPT,
+    {LOAD, "read", "count|none|SQL", "read after each append", CHOICE(read_mode, read_words),
+     .store = store_read, .default_text = "count; find-max: none",
+     SHOWN("read_mode", "Read after it"), WITHOUT_SCRIPT,
      .details =
-         "The result of a query is read and dropped. append runs the query once before the "
-         "sessions start, so a mistake in it ends the run there. `find-max` reads nothing unless "
-         "the option is given."},
+         "`count` is `count(*)`. SQL is a query, whose result is read and dropped. append runs the "
+         "query once before the sessions start, so a mistake in it ends the run there."},
     {LOAD, "read-every", "N", "read after every N batches of a session",
      COUNT(read_every, UINT32_MAX), .default_number = 1, SHOWN("read_every", "Read every, batches"),
      WITHOUT_SCRIPT},
-    {LOAD, "data", "varied|constant", "rows like real logs, or rows that are alike",
+    {LOAD, "data", "varied|constant", "values like real logs, or constant values",
      CHOICE(data_mode, data_words), SHOWN("data_mode", "Data"), WITH_OWN_ROWS},
-    {LOAD, "values", "COLUMN=VALUES", "what columns get: 'id=1..9, status=ok|failed'", TEXT(values),
-     .store = store_columns, SHOWN("values", "Values"), WITH_OWN_ROWS,
+    {LOAD, "values", "COLUMN=VALUES", "values of columns: 'id=1..9, status=ok|failed'",
+     TEXT(values), .store = store_columns, SHOWN("values", "Values"), WITH_OWN_ROWS,
      .details = "VALUES is a range of whole numbers or a list of words. Any other column gets "
                 "values by its type."},
     {LOAD, "skip-columns", "A,B", "columns left to their defaults, or NULL", TEXT(skip_columns),
      .store = store_columns, SHOWN("skip_columns", "Columns left out"), WITH_OWN_ROWS},
     {LOAD | PREPARE, "seed", "N", "repeat the rows of an earlier run", OTHER(seed),
      .store = store_seed, .default_text = "a new seed", SHOWN("seed", "Seed")},
-    {RUN, "rate", "N", "rows/s, with a script transactions/s (open loop)",
+    {RUN, "rate", "N", "open-loop rate: rows/s, or a script's transactions/s",
      COUNT(rate_rows_per_s, 1000000000), SHOWN("rate_rows_per_s", "Rate, rows/s"),
      .details = "The rate is that of all sessions together, on a fixed schedule. Without the "
                 "option sessions append as fast as they can."},
@@ -608,24 +607,24 @@ const struct option_entry option_table[] = {
      TIME(duration_ns, 0, 30 * DAY_NS), SHOWN("duration_s", "Duration, s"), .letter = 'T',
      .details = "With RECORDS the run ends when the rows are in, or after T."},
     {MEASURE | PREPARE, "stack-size", "BYTES", "stack of a session's thread",
-     BYTES(stack_bytes, 1 << 30), .default_text = "by adapter", .key = "stack_bytes"},
+     BYTES(stack_bytes, 1 << 30), .default_text = "set by the adapter", .key = "stack_bytes"},
 
-    {ALL, "workload", "NAME|FILE", "run a script: oltp, tpcb, ... (see append help)",
-     TEXT(workload), SHOWN("workload", "Workload"), .group = "Scripted workloads",
+    {ALL, "workload", "NAME|FILE", "run a script: oltp, tpcb, ...; see append help", TEXT(workload),
+     SHOWN("workload", "Workload"), .group = "Scripted workloads",
      .details = "NAME is a script that is built in: `append help NAME` describes it. FILE has a "
                 "`/` in its name or ends in `.lua`.",
      .page = "workloads.md"},
-    {ALL, "set", "NAME=VALUE,...", "parameters of the script (append help NAME)", TEXTS(sets),
+    {ALL, "set", "NAME=VALUE,...", "parameters of the script; see append help NAME", TEXTS(sets),
      SHOWN("set", "Parameters set"), WITH_SCRIPT, .details = "May be given again."},
     {RUN, "transactions", "N", "end after N transactions of all sessions",
      COUNT(transactions, PLAN_RECORDS_MAX), SHOWN("transactions", "Transactions, at most"),
      WITH_SCRIPT},
     {RUN, "warm-up", "T", "exclude the first T from all figures", TIME(warm_up_ns, 0, DAY_NS),
      .default_text = "0", SHOWN("warm_up_s", "Warm-up, s"), WITH_SCRIPT},
-    {LOAD, "tries", "N", "tries of a transaction; 0: until it succeeds", OTHER(tries),
-     .max = TRIES_MAX, .store = store_tries, SHOWN("tries", "Tries of a transaction, at most"),
-     WITH_SCRIPT, .details = "The default is the script's."},
-    {RUN, "late", "T", "with --rate: skip transactions later than T", TIME(late_ns, 0, DAY_NS),
+    {LOAD, "tries", "N", "tries per transaction, 0: no limit", OTHER(tries), .max = TRIES_MAX,
+     .store = store_tries, .default_text = "the script's",
+     SHOWN("tries", "Tries of a transaction, at most"), WITH_SCRIPT},
+    {RUN, "late", "T", "with --rate: skip transactions more than T late", TIME(late_ns, 0, DAY_NS),
      SHOWN("late_s", "Skipped when late by, s"), WITH_SCRIPT,
      .details = "A transaction that begins more than T after its due time is skipped and counted. "
                 "Without the option every transaction begins."},
@@ -636,21 +635,21 @@ const struct option_entry option_table[] = {
     {MEASURE, "prepared", "yes|no", "prepare the statements, or send them as text",
      CHOICE(is_unprepared, prepared_words), SHOWN("prepared", "Statements prepared"), WITH_SCRIPT},
 
-    {RUN, "no-check", NULL, "run although a limit is certain to be hit", FLAG(is_unchecked),
+    {RUN, "no-check", NULL, "run even if a limit is certain to be hit", FLAG(is_unchecked),
      SHOWN("no_check", "No check of limits"), .group = "Limits and faults",
      .details = "Without it append refuses the run.", .page = "limits.md"},
     {RUN, "min-sessions", "N|N%", "sessions that must be up for the run to go on",
      SESSIONS(min_sessions), .store = store_min_sessions, .default_text = "1",
      SHOWN("min_sessions", "Sessions required"),
      .details = "N% is a share of the sessions, idle ones included."},
-    {RUN, "on-drop", "continue|stop|reconnect", "when a session is lost",
+    {RUN, "on-drop", "continue|stop|reconnect", "what to do when a session is lost",
      CHOICE(drop_policy, drop_words), .store = store_on_drop, SHOWN("on_drop", "On drop"),
      .details = "`continue`: the session ends alone. `stop`: the run ends. `reconnect`: the "
                 "session connects again, and gives up after " DIGITS(
                     RECONNECT_TRIES) " failed "
                                      "connects in a row; `reconnect:TRIES` sets another number.",
      .page = "faults.md"},
-    {LOAD, "host-policy", "spread|first|random", "host that a session begins at",
+    {LOAD, "host-policy", "spread|first|random", "first host of each session",
      CHOICE(host_policy, host_words), SHOWN("host_policy", "Host policy"),
      .details = "`spread`: session i begins at host i mod n. `first`: every session begins at the "
                 "first host. `random`: the host is drawn from the seed.",
@@ -660,10 +659,10 @@ const struct option_entry option_table[] = {
      .details = "A call is an append, a read or a verification. The connection then counts as "
                 "lost, and `--on-drop` applies.",
      .page = "faults.md#a-time-limit-for-calls"},
-    {RUN, "verify", "count|rows", "what is compared with the ledger",
+    {RUN, "verify", "count|rows", "check rows by count(*), or also row by row",
      CHOICE(verify_mode, verify_words), SHOWN("verify", "Verified"),
-     .details = "`count`: `count(*)` before and after the run. `rows`: also every row, by its "
-                "identity.",
+     .details = "append compares the table with the ledger of the run. `count`: by `count(*)` "
+                "before and after the run. `rows`: also row by row, by the identity of each row.",
      .page = "faults.md"},
     {RUN | CHECK, "idle", "N", "extra sessions that only stay connected", SESSIONS(idle_sessions),
      .default_text = "0", .shows_zero = true, SHOWN("idle_sessions", "Idle sessions")},
@@ -697,9 +696,10 @@ const struct option_entry option_table[] = {
     {RUN_ALONE, "ycsb-out", "FILE", "write the figures as YCSB prints them", TEXT(ycsb), OF(CALL),
      .key = "ycsb_out", WITH_SCRIPT, .details = "An existing FILE is replaced.",
      .page = "workloads-reference.md#ycsb"},
-    {COMPARE, "fail-if", "BOUNDS", "exit 5 if a ratio B/A is: 'throughput<0.95'",
+    {COMPARE, "fail-if", "BOUNDS", "exit 5 if B/A crosses a bound: 'throughput<0.95'",
      OTHER(compare.fail_if), .store = store_fail_if,
-     .details = "BOUNDS are figures with a comparison, as in `--expect`, without a unit.",
+     .details = "BOUNDS are written as for `--expect`, without a unit. A bound is crossed when the "
+                "comparison is true of the ratio B/A.",
      .page = "compare.md"},
     {COMPARE, "threshold", "N%", "ignore smaller differences", OTHER(compare.threshold),
      .store = store_threshold, .default_text = DIGITS(THRESHOLD_PERCENT) "%"},
@@ -727,7 +727,7 @@ const struct option_entry option_table[] = {
                 "`!` follows the number."},
     {MEASURE, "server-cgroup", "DIR", "server's cgroup folder, for its memory and CPU",
      TEXT(server_cgroup), OF(PLACE), .key = "server_cgroup", OF_SERVER},
-    {MEASURE, "data-directory", "DIR", "server's files, whose disk is measured",
+    {MEASURE, "data-directory", "DIR", "folder of the server's files; its disk is measured",
      TEXT(data_directory), OF(PLACE), .key = "data_directory", OF_SERVER,
      .details = "By default append asks the server."},
     {LOAD, "out", "DIR", "new folder for the files", TEXT(out), .default_text = "append-runs/...",
@@ -746,7 +746,8 @@ const struct option_entry option_table[] = {
      .details = "append connects only to recognise the database on a port."},
     {RUN_ALONE, "version", NULL, "print versions and exit", FLAG(is_version), .letter = 'V',
      .details = "Lists the adapters and the versions of their client libraries."},
-    {ALL | REPORT | COMPARE, "help", NULL, "print this text (also -h alone)", FLAG(is_help)},
+    {ALL | REPORT | COMPARE, "help", NULL, "print this text; -h alone does the same",
+     FLAG(is_help)},
 
     {MEASURE, "container", "NAME", "server's container, of Docker or Podman", TEXT(container),
      .store = store_container, .key = "container", OF_SERVER, .group = "Watching a run",
@@ -763,11 +764,12 @@ const struct option_entry option_table[] = {
      .details = "TIME is " MOMENT_FORM ". May be given again. Lines of the run's `events.csv` are "
                 "marks also."},
 
-    {LOAD, "weights", "W,W,...", "share of the sessions of each rank", TEXT(weights),
+    {LOAD, "weights", "W,W,...", "each rank's share of the sessions", TEXT(weights),
      .default_text = "equal", .key = "weights", .group = "Several machines (mpirun)",
      .page = "several-machines.md"},
     {LOAD, "sample-only", "HOST", "ranks on HOST only sample the server", TEXTS(sample_only),
-     .key = "sample_only", .details = "They carry no sessions.", .page = "several-machines.md"},
+     .key = "sample_only", .details = "These ranks carry no sessions.",
+     .page = "several-machines.md"},
 
     {RUN_ALONE | SWEEP, "report", NULL, "write report.html with charts at the end", FLAG(is_report),
      OF(CALL), .key = "report", .group = "Charts and report", .page = "report.md"},

@@ -231,7 +231,7 @@ struct plan {
     unsigned min_sessions;  /* that must be up, with idle sessions, for the run to go on; >= 1 */
     unsigned min_percent;   /* min_sessions as a share of the sessions; 0 = not given */
     bool has_min_sessions;  /* min_sessions or min_percent was given */
-    bool is_unchecked;      /* run although a limit is certain to be hit */
+    bool is_unchecked;      /* run even if a limit is certain to be hit */
     size_t stack_bytes;     /* of a session's thread */
 
     bool is_follower;              /* rank 0 prepares the tables and counts their rows */
