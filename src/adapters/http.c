@@ -214,7 +214,8 @@ static enum status record_connect_error(struct http *http, CURLcode code, const 
     case CURLE_SSL_CACERT_BADFILE:
     case CURLE_SSL_ISSUER_ERROR:
         error_set(error, ERROR_AUTH, (int)code, NULL,
-                  "the certificate of %s is not accepted: %.80s; name its authority with ca=FILE",
+                  "the certificate of %s is not accepted: %.80s; add ca=FILE to the URL, the "
+                  "certificate of its authority",
                   place, reason);
         return STATUS_FATAL;
     case CURLE_SSL_CONNECT_ERROR:

@@ -69,7 +69,7 @@ enum status bound_parse(struct bound *bound, const char **rest, struct error *er
     } else if (!bound->is_word && !is_number) {
         what = "has no number after the relation";
     } else if (strlen(at) >= sizeof bound->unit || strpbrk(at, "<>=!") != NULL) {
-        what = "has text after the number that is not a unit";
+        what = "has more than a unit after the number";
     }
     if (what != NULL) {
         error_set(error, ERROR_USAGE, 0, NULL,
@@ -104,17 +104,17 @@ bool bound_holds(enum bound_relation relation, double value, double limit)
 
 /* The valid numbers of each unit. */
 static const char *const forms[FIGURE_UNITS] = {
-    [FIGURE_UNIT_COUNT] = "a count: a number with an optional k, M or G (0, 10k)",
-    [FIGURE_UNIT_ROWS_PER_S] = "rows/s: a number with an optional k, M or G (50000, 50k)",
+    [FIGURE_UNIT_COUNT] = "a count, with an optional k, M or G (0, 10k)",
+    [FIGURE_UNIT_ROWS_PER_S] = "a number of rows/s, with an optional k, M or G (50000, 50k)",
     [FIGURE_UNIT_PER_S] = "a number per second, with an optional k, M or G (4000, 4k)",
     [FIGURE_UNIT_MS] = "a time with us, ms, s, m or h (20ms, 1.5s)",
     [FIGURE_UNIT_US_PER_ROW] = "a time with ns, us or ms (2us, 0.5ms)",
     [FIGURE_UNIT_S] = "a time with ms, s, m or h (20s, 500ms, 3m)",
     [FIGURE_UNIT_MIB] = "a size with K, M, G or KiB, MiB, GiB (512MiB, 2GiB)",
-    [FIGURE_UNIT_MIB_PER_S] = "MiB/s: a number (12.5)",
-    [FIGURE_UNIT_BYTES_PER_ROW] = "bytes: a number (120, 120B)",
+    [FIGURE_UNIT_MIB_PER_S] = "a number of MiB/s (12.5)",
+    [FIGURE_UNIT_BYTES_PER_ROW] = "a number of bytes (120, 120B)",
     [FIGURE_UNIT_RATIO] = "a number (1.5)",
-    [FIGURE_UNIT_PERCENT] = "percent: a number with an optional % (90, 90%)",
+    [FIGURE_UNIT_PERCENT] = "a percentage, with an optional % (90, 90%)",
     [FIGURE_UNIT_WORD] = "VALID, DEGRADED or INVALID, with == or !=",
 };
 

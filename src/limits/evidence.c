@@ -380,7 +380,7 @@ static void name_tasks(const struct attribution *attribution, enum limit_side si
         say(finding, "pthread_create: %s", strerror(error->native_code));
     } else if (is_hidden) {
         say(finding,
-            "the server answered before TLS with an error, as it does when it cannot fork");
+            "the server sent an error before TLS began, as it does when it cannot start a process");
     } else {
         const size_t length = strcspn(error->text, ";");
         say(finding, "the server said: %.*s", (int)(length < 123 ? length : 123), error->text);

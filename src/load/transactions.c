@@ -360,7 +360,8 @@ static enum status do_append(void *context, size_t dataset, uint64_t rows)
     };
     if (runner->part == PART_TRANSACTION) {
         error_set(&runner->error, ERROR_USAGE, 0, NULL,
-                  "%s: transaction '%s' appends to '%s': it needs {autocommit = true}",
+                  "%s: transaction '%s' appends to '%s', which works outside a transaction only: "
+                  "declare it with {autocommit = true}",
                   runner->script->name, runner->script->transactions[runner->number].name,
                   declared->name);
         return note_failure(runner, CAUSE_APPEND, declared->name, STATUS_FATAL);

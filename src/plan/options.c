@@ -958,8 +958,8 @@ static enum exit_code refuse_port(const struct plan *plan, const char *word, str
     for (const struct adapter *const *a = registry_adapters; *a != NULL; a++) {
         if ((*a)->default_port == port) {
             return usage_refuse(error,
-                                "%s stands in the place of RECORDS but is the port of %s: write "
-                                "localhost:%s for the server, or RECORDS and then a target",
+                                "%s is in the place of RECORDS but is the port of %s: write "
+                                "localhost:%s for the server; for that many rows, add a target",
                                 word, (*a)->name, word);
         }
     }

@@ -872,9 +872,9 @@ static void put_trace(struct screen *out, const struct figure_set *set, const st
         }
     }
     put(out, "Requests");
-    say(out, "%.2f s CPU to read the records, ", trace->cpu_s);
-    say_if(out, trace->kernel_s >= 0, "about %.2f s in the kernel to make them", trace->kernel_s);
-    say_if(out, trace->kernel_s < 0, "an unknown time in the kernel to make them");
+    say(out, "append used %.2f s CPU to read the records; the kernel used ", trace->cpu_s);
+    say_if(out, trace->kernel_s >= 0, "about %.2f s to write them", trace->kernel_s);
+    say_if(out, trace->kernel_s < 0, "an unknown time to write them");
     put(out, "Trace");
 }
 

@@ -79,7 +79,7 @@ class Expect(harness.Case):
                 ("thruput>=1", "no figure is called 'thruput'.*throughput_rows_per_s"),
                 ("verdit==VALID", "no figure is called 'verdit': did you mean 'verdict'\\?$"),
                 ("xyzzyxyzzy>=1", "use a column of summary.csv that is a number, such as throughput"),
-                ("throughput>=5ms", "wrong unit: throughput is rows/s"),
+                ("throughput>=5ms", "wrong unit: throughput is a number of rows/s"),
                 ("append_p99<=20", r"no unit: append_p99 is a time.*20ms"),
                 ("max_memory<=2GB", "wrong unit.*2GiB"),
                 ("throughput=5", "no relation.*>="),
@@ -87,7 +87,7 @@ class Expect(harness.Case):
                 ("throughput>=50,000", "'000'"),
                 ("verdict==1", "verdict is VALID, DEGRADED or INVALID"),
                 ("verdict==GOOD", "wrong value: verdict is VALID, DEGRADED or INVALID"),
-                ("throughput==VALID", "throughput is rows/s"),
+                ("throughput==VALID", "throughput is a number of rows/s"),
                 ("exit_code==0", "depends on the expectations"),
                 ("lost==0,", "empty"),
                 ("", "empty")):
