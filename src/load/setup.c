@@ -708,7 +708,7 @@ void setup_describe_removal(const struct setup *setup, const struct plan *plan, 
                  plan->facts->run_tag,
                  is_unsure ? " /* if no row had this n1 before the run */" : "");
     } else {
-        snprintf(text, size, "not possible: nothing identifies this run's rows in %.200s",
+        snprintf(text, size, "not possible: no column of %.200s identifies the rows of this run",
                  plan->table_name);
     }
     buffer_fini(&table);

@@ -185,8 +185,8 @@ bool server_find(int proc, uint16_t port, const char *path, struct procfs_proces
     } else {
         if (others > 0) {
             snprintf(note, note_bytes,
-                     "%zu more processes listen on %s without descending from process %d, and are "
-                     "not measured: give --server-cgroup to measure all",
+                     "%zu other processes listen on %s and are not measured, because they are not "
+                     "children of process %d: to measure all, give --server-cgroup",
                      others, place, (int)best->pid);
         }
         *found = *best;

@@ -772,7 +772,7 @@ static void judge_valid(struct judge *judge)
                running);
     verdict_if(judge, true, VERDICT_VALID, "%s",
                result->verification.state == VERIFICATION_DONE
-                   ? "every row was acknowledged, and the table grew by as many"
+                   ? "every row was acknowledged, and the table grew by the same number"
                    : "every session finished, every row was acknowledged");
 }
 

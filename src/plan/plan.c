@@ -238,8 +238,11 @@ static enum exit_code resolve_counts(struct plan *plan, struct error *error)
     }
     return all <= PLAN_SESSIONS_MAX
                ? EXIT_CODE_OK
-               : usage_refuse(error, "%" PRIu64 " sessions, idle ones included, are more than %d",
-                              all, PLAN_SESSIONS_MAX);
+               : usage_refuse(
+                     error,
+                     "%" PRIu64
+                     " sessions, idle ones included, are too many: at most %d are possible",
+                     all, PLAN_SESSIONS_MAX);
 }
 
 /* Refuses options that have no effect with the adapter: the user must not believe that they had an

@@ -42,7 +42,8 @@ static bool start(unsigned *number, unsigned *count, char *why, size_t size)
         return false;
     }
     if (provided < MPI_THREAD_FUNNELED) {
-        snprintf(why, size, "this MPI does not support other threads (MPI_THREAD_FUNNELED)");
+        snprintf(why, size,
+                 "this MPI library does not support programs with threads (MPI_THREAD_FUNNELED)");
         return false;
     }
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -102,7 +103,7 @@ static bool send(unsigned to, void *bytes, size_t size, bool is_bulk)
  * wait forever. */
 static void give_up(const char *why)
 {
-    fprintf(stderr, "append: a message of another rank is lost: %s\n", why);
+    fprintf(stderr, "append: a message from another rank was lost: %s\n", why);
     MPI_Abort(MPI_COMM_WORLD, 70);
 }
 

@@ -56,7 +56,7 @@ struct end {
 /* Ends this process, as mpi.c ends all ranks: the sender of a lost message would wait forever. */
 static void give_up(void)
 {
-    static const char why[] = "append: a message of another rank is lost: out of memory\n";
+    static const char why[] = "append: a message from another rank was lost: out of memory\n";
     notice_write(STDERR_FILENO, why, sizeof why - 1, MONO_NS_PER_S);
     _exit(EXIT_CODE_CLIENT_LIMIT);
 }

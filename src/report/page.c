@@ -164,7 +164,7 @@ static void add_charts(struct buffer *html, const struct report *report, struct 
 /* How run.json calls the ways to measure the server's memory, and what the page calls them. */
 static const char *const memory_sources[][2] = {
     {"pss", "private memory, shared memory once (PSS)"},
-    {"rss", "private memory, the largest shared part (RSS)"},
+    {"rss", "private memory plus the largest shared part (RSS)"},
     {"cgroup", "memory of its cgroup"},
     {"self", "append with the database in it"},
 };
@@ -575,8 +575,8 @@ static const struct {
     {"suspended_s", "append was suspended for"},
     {"server_read_mib", "read by the server's system calls"},
     {"server_written_mib", "written by the server's system calls"},
-    {"server_read_calls", "system calls of the server that read"},
-    {"server_write_calls", "system calls of the server that write"},
+    {"server_read_calls", "read system calls of the server"},
+    {"server_write_calls", "write system calls of the server"},
     {"storage_read_mib", "read from storage for the server"},
     {"storage_written_mib", "written to storage by the server"},
     {"iowait_percent", "CPUs idle while I/O was pending (iowait)"},

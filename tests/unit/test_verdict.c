@@ -758,8 +758,9 @@ TEST(test_files_are_short)
     for (int i = 0; i < 2; i++) {
         result_set_exit(r);
         assert_int_equal(r->verdict, VERDICT_DEGRADED);
-        assert_string_equal(r->verdict_reason, "files are short: io.csv: full; every row was "
-                                               "acknowledged, and the table grew by as many");
+        assert_string_equal(r->verdict_reason,
+                            "files are short: io.csv: full; every row was acknowledged, and the "
+                            "table grew by the same number");
         assert_int_equal(r->exit_code, EXIT_CODE_CLIENT_LIMIT);
     }
     /* other problems are heavier */
