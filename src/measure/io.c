@@ -214,7 +214,8 @@ static void find_devices(struct io_meter *meter, const struct io_place *place)
     const int blocks = open(BLOCKS_PATH, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (blocks < 0 || !io_find_disks(blocks, major(device), minor(device), &meter->devices)) {
         snprintf(about->note, sizeof about->note,
-                 "'%.150s' is on a file system without a device on this machine", about->directory);
+                 "'%.150s' is on a file system without a disk of this machine (tmpfs, NFS)",
+                 about->directory);
     }
     if (blocks >= 0) {
         close(blocks);

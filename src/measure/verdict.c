@@ -441,12 +441,12 @@ static void judge_ranks(struct judge *judge, bool is_long)
             const struct client_machine machine = join_machine(result, i);
             judge_machine(judge, &machine);
         }
-        result_add_problem(result, PROBLEM_RANK, rank->is_known ? EXIT_CODE_OK : EXIT_CODE_SHORT,
-                           "rank %zu on machine %.60s was lost%s: its sessions count as last "
-                           "reported; its seconds up to then are included, its intervals.csv is in "
-                           "%.150s.rank%zu",
-                           i, rank->machine, judge->context->was_signalled ? " after a signal" : "",
-                           judge->context->out_folder, i);
+        result_add_problem(
+            result, PROBLEM_RANK, rank->is_known ? EXIT_CODE_OK : EXIT_CODE_SHORT,
+            "rank %zu on machine %.60s was lost%s: the figures include its sessions and seconds up "
+            "to its last report; its intervals.csv is in %.150s.rank%zu",
+            i, rank->machine, judge->context->was_signalled ? " after a signal" : "",
+            judge->context->out_folder, i);
         verdict_if(judge, rank->is_known && rank->verdict == VERDICT_INVALID, VERDICT_INVALID,
                    "machine %.60s, rank %zu: %.150s", rank->machine, i, rank->verdict_reason);
         verdict_if(judge, moved_ns > rank->clock_drift_error_ns + CLOCK_MOVED_NS, VERDICT_INVALID,
@@ -463,7 +463,8 @@ static void judge_ledgers(struct judge *judge)
     end_if(judge,
            !session_ledger_balances(&result->sessions) || !row_ledger_balances(&result->rows) ||
                (has_script && !script_balances(result)),
-           WEIGHT_DEFECT, EXIT_CODE_INTERNAL, "", "a ledger does not balance: a defect of append");
+           WEIGHT_DEFECT, EXIT_CODE_INTERNAL, "",
+           "a ledger does not balance: this is a defect of append, please report it");
 }
 
 /* Gives the reasons of --min-sessions. Before the gate opened, the first limit is to blame; after

@@ -951,8 +951,8 @@ static enum exit_code refuse_port(const struct plan *plan, const char *word, str
     }
     if (plan->workload != NULL) {
         return usage_refuse(error,
-                            "%s is a port or RECORDS: add --duration T or --transactions N for "
-                            "the server on that port, or write RECORDS and then a target",
+                            "%s is a port or RECORDS: for the server on that port add --duration T "
+                            "or --transactions N; for that many rows add a target",
                             word);
     }
     for (const struct adapter *const *a = registry_adapters; *a != NULL; a++) {
@@ -965,8 +965,8 @@ static enum exit_code refuse_port(const struct plan *plan, const char *word, str
     }
     return plan->duration_ns > 0 && is_listening(port)
                ? usage_refuse(error,
-                              "%s may be RECORDS or the port of the server that listens there: "
-                              "write localhost:%s for the server, or RECORDS and then a target",
+                              "%s may be RECORDS or a port, because a server listens on it: write "
+                              "localhost:%s for the server; for that many rows, add a target",
                               word, word)
                : EXIT_CODE_OK;
 }

@@ -674,9 +674,9 @@ static void add_run(struct report *report, struct report_run *run)
                           figure_get(&run->run.figures, FIGURE_ELAPSED_S, &elapsed_s) &&
                           elapsed_s < TIME_FROM_S && elapsed_s > 0;
     if (is_short) {
-        buffer_add_format(absent_of(run),
-                          "No charts over time: the run took %.3g s, and an interval is a second.",
-                          elapsed_s);
+        buffer_add_format(
+            absent_of(run),
+            "No charts over time: the run took %.3g s, less than two intervals of 1 s.", elapsed_s);
     }
     const double rows_after = rows_at(run, INFINITY);
     const bool has_no_rows =

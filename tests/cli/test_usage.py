@@ -84,8 +84,8 @@ class Usage(harness.Case):
         """A server listens on the number's port: the message asks whether the number is a port or RECORDS."""
         with socket.create_server(("127.0.0.1", 0)) as server:
             port = server.getsockname()[1]
-            self.bad("2", port, "--duration", "1s", pattern=f"{port} may be RECORDS or the port of the server that "
-                     f"listens there: write localhost:{port}")
+            self.bad("2", port, "--duration", "1s", pattern=f"{port} may be RECORDS or a port, because a server "
+                     f"listens on it: write localhost:{port}")
 
     def test_workloads(self):
         script = self.folder / "mine.lua"
