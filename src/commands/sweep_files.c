@@ -507,10 +507,9 @@ static void write_notes(FILE *stream, const struct saved_sweep *results)
         shorts += is_short(results, &results->runs[i]);
     }
     if (shorts > 0) {
-        screen_add(
-            stream,
-            "* Short   %zu of %zu runs appended for under 1 s: too short for repeatable figures",
-            shorts, results->run_count);
+        screen_add(stream,
+                   "* Short   %zu of %zu runs appended for under 1 s: too short to be repeatable",
+                   shorts, results->run_count);
     }
 }
 
@@ -528,8 +527,8 @@ void sweep_write_text(FILE *stream, const struct sweep *sweep)
     screen_add_wrapped(stream, "Table", NOTE_COLUMN, sweep_tables[sweep->table].phrase);
     if ((sweep->plan.adapter->flags & ADAPTER_EMBEDDED) == 0) {
         screen_add_wrapped(stream, "Memory", NOTE_COLUMN,
-                           "the server is not restarted between runs: it may keep memory that "
-                           "earlier runs made it take");
+                           "the server is not restarted between runs: it may still hold memory "
+                           "that it allocated in earlier runs");
     }
     /* with variants the columns do not show the number of rows */
     const bool has_hidden_rows = results->variants.texts[0][0] != '\0' &&

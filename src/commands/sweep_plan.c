@@ -284,7 +284,7 @@ static enum exit_code check_variants(struct sweep *sweep, struct error *error)
             if (strcmp(hashes[i], hashes[j]) == 0) {
                 return usage_refuse(
                     error,
-                    "--vary: %s and %s make no difference to %.60s: give a "
+                    "--vary: %s and %s give %.60s the same parameters: give a "
                     "parameter only once, by --vary or --set, and a value only once",
                     variants->texts[j], variants->texts[i], given->workload);
             }

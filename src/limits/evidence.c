@@ -495,9 +495,8 @@ static struct finding *add_backlog(const struct attribution *attribution)
     struct finding *finding =
         add_finding(attribution, LIMIT_BACKLOG, LIMIT_SERVER, "listen backlog");
     snprintf(finding->fix, sizeof finding->fix,
-             "a lower --connect-concurrency; or raise the server's own setting (back_log in "
-             "my.cnf; in postgresql.conf it follows max_connections) and net.core.somaxconn "
-             "(sysctl), and restart it");
+             "back_log in my.cnf (in PostgreSQL max_connections) and net.core.somaxconn (sysctl), "
+             "then restart the server; or use a lower --connect-concurrency");
     return finding;
 }
 

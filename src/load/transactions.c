@@ -1031,7 +1031,8 @@ bool transactions_leave(struct session *session, bool *is_at_work, int64_t *sinc
     }
     *is_at_work = runner->part != PART_NONE;
     *since_ns = runner->since_ns;
-    error_set(&error, ERROR_USAGE, 0, NULL, "%s: this did not return when the run had ended",
+    error_set(&error, ERROR_USAGE, 0, NULL,
+              "%s: this code was still running after the run had ended",
               runner->state == NULL ? runner->script->name : script_place_of(runner->state));
     if (runner->append != NULL) {
         /* its rows were in flight, and the connection is about to be closed */

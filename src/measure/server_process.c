@@ -1131,8 +1131,8 @@ void server_process_describe(const struct server_process *server, struct resourc
         snprintf(note, size, "the server's process ended during the run");
     } else if (server->restarts > 0) {
         snprintf(note, size,
-                 "the server was restarted during the run: its use during the restart is "
-                 "missing from the figures");
+                 "the server was restarted during the run: the figures do not include its CPU "
+                 "time, memory and I/O during the restart");
     } else if (missing > 0 && server->was_attached && server->cgroup < 0) {
         snprintf(note, size, "%zu of %zu servers not found: %.115s", missing, server->tree_count,
                  noted->note);

@@ -326,8 +326,8 @@ static enum exit_code store_on_drop(const struct option_entry *entry, struct pla
     return store_by_type(entry, plan, value, NULL) == EXIT_CODE_OK
                ? EXIT_CODE_OK
                : refuse(entry, value,
-                        "continue, stop, reconnect or reconnect:TRIES, 1 to 1,000,000 "
-                        "(reconnect:50)",
+                        "continue, stop, reconnect or reconnect:TRIES with TRIES from 1 to "
+                        "1,000,000 (reconnect:50)",
                         error);
 }
 

@@ -857,7 +857,7 @@ static void add_overview_chart(struct report *report, const struct kind *kind)
         add_note(&chart, "The first run of each repeat.");
     }
     if (count <= CHART_SERIES_MAX && chart.series_count < count) {
-        add_note(&chart, "Without runs shorter than %d s and runs without this figure.",
+        add_note(&chart, "Runs shorter than %d s and runs without this figure are left out.",
                  TIME_FROM_S);
     }
     if (chart.series_count < 2) {

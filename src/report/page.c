@@ -588,7 +588,7 @@ static const struct {
     {"device_read_ms", "time of a read of the device, mean"},
     {"device_write_ms", "time of a write of the device, mean"},
     {"device_flush_ms", "time of a flush of the device, mean"},
-    {"device_queue", "requests at the device at a time, mean"},
+    {"device_queue", "mean number of requests in flight at the device"},
     {"device_busy_percent", "device busy, mean"},
     {"max_device_busy_percent", "device busy, highest"},
     {"io_pressure_percent", "I/O pressure (time in which some task waited for I/O)"},
@@ -790,9 +790,9 @@ static void add_command(struct buffer *html, const struct saved_run *run)
         buffer_add_text(html, "<h3>Command line</h3>\n<div class=\"card\"><code>");
         add_long_text(html, buffer_text(&line));
         buffer_add_format(html,
-                          "</code>\n<p class=\"note\">To repeat the run%s, with the options that "
-                          "differ from their defaults. --seed=%s also repeats the values of its "
-                          "rows.</p></div>\n",
+                          "</code>\n<p class=\"note\">This command line repeats the run%s; options "
+                          "with their default values are left out. Add --seed=%s to repeat the "
+                          "values of the rows as well.</p></div>\n",
                           has_ranks ? " (after mpirun and its options)" : "",
                           REPORT_ESCAPED(text_of(run, "plan.seed")));
     }

@@ -1137,7 +1137,8 @@ void report_write_text(FILE *stream, const struct plan *plan, const struct resul
     put_text(&out, "Ended", stop_text(result));
     if (result->sessions_ended > 0) {
         say(&out,
-            "append cut the %s of %s %s while the server still worked, and ended the work there",
+            "append cut the %s of %s %s while the server still worked for them, and ended their "
+            "work at the server",
             units_plural(result->sessions_ended, "connection", "connections"),
             COUNTED(result->sessions_ended, "session", "sessions"));
         put(&out, "Cut");

@@ -216,7 +216,7 @@ static void check_time(lua_State *lua, int level)
         state->ending_cpu_ns = cpu_ns;
     } else if (now_ns - state->ending_ns > ENDING_NS &&
                cpu_ns - state->ending_cpu_ns > ENDING_CPU_NS) {
-        end_with_mistake(lua, level, "this did not return when the run had ended");
+        end_with_mistake(lua, level, "this code was still running after the run had ended");
     }
 }
 

@@ -306,7 +306,7 @@ static int call_distinct(lua_State *lua)
     int64_t left = count * DISTINCT_TRIES;
     for (int64_t i = 1; i <= count;) {
         DEMAND(lua, left-- > 0,
-               "distinct: the generator does not draw %I different values: ask for fewer",
+               "distinct: the generator cannot draw %I different values: ask for fewer",
                (LUAI_UACINT)count);
         value_push_drawn(lua, draw, &state->stream);
         lua_pushvalue(lua, 5);

@@ -320,7 +320,7 @@ transaction("look", function() get:run(other) end)
                 ((*self.INSERT[:2], "--vary", "=1"), "--vary '=1' is not NAME=A,B,..."),
                 ((*self.INSERT[:2], "--vary", "table=normal,"), "'table=normal,' is not NAME=A,B"),
                 ((*self.INSERT[:2], "--vary", "table=a/b"), "'table=a/b' is not NAME=A,B,..."),
-                ((*self.INSERT[:2], "--vary", "batch=1,1"), "batch=1 and batch=1 make no difference to"),
+                ((*self.INSERT[:2], "--vary", "batch=1,1"), "batch=1 and batch=1 give mass-insert the same parameters"),
                 ((*self.INSERT, "--vary", "batch=1,2"), "give a parameter only once"),
                 ((*self.INSERT, "--vary", "batch=1"), "give a parameter only once"),
                 ((*self.INSERT[:2], "--vary", "table=normal", "--vary", "table=compressed"),

@@ -211,7 +211,7 @@ class Wrong(workload_faults.Case):
                 self.assertGreaterEqual(ledger["committed"], 5)
                 self.assertEqual((ledger["failed"], run.sessions["dropped"]), (1, 1), ended)
                 self.assertRegex(ended.reason, r"1 of [\d,]+ transactions? failed: .*script\.lua:7: "
-                                 "this did not return when the run had ended")
+                                 "this code was still running after the run had ended")
 
     def test_rows_that_never_come(self):
         """A function of derive() never returns, while earlier rows of its append are in flight."""

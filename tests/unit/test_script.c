@@ -411,7 +411,7 @@ TEST(test_endless)
         const enum script_end end = run_once(text, &log, &error);
         assert_true(end == SCRIPT_WRONG || (calls && end == SCRIPT_STOPPED));
         if (end == SCRIPT_WRONG &&
-            strstr(error.text, ".lua:2: this did not return when the run") == NULL) {
+            strstr(error.text, ".lua:2: this code was still running after the run") == NULL) {
             fail_msg("%s: %s", bodies[i], error.text);
         }
         assert_true(log.asked > 0);

@@ -254,8 +254,8 @@ TEST(test_text)
         "* Note    1,000 x 50,000,000: DEGRADED: because, so\n"
         "Target    null:\n"
         "Table     the adapter keeps no rows\n"
-        "Memory    the server is not restarted between runs: it may keep memory that\n"
-        "          earlier runs made it take\n"
+        "Memory    the server is not restarted between runs: it may still hold memory\n"
+        "          that it allocated in earlier runs\n"
         "Runs      2 of 4 done, 1 failed, 1 not run\n"
         "Files     gone: x\n";
     assert_non_null(strstr(memory.text, notes));
