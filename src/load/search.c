@@ -648,7 +648,7 @@ static unsigned fit_memory(struct fleet *fleet, unsigned next)
     }
     const unsigned fits = (unsigned)most;
     snprintf(search->end_note, sizeof search->end_note,
-             "%s of %s%.60s in use with %s sessions, %s would pass %s",
+             "%s of %s%.60s in use with %s sessions; %s sessions would exceed %s",
              UNITS_BYTES(room.used_bytes), has_ranks ? "machine " : "this machine", room.machine,
              UNITS_COUNT(live), UNITS_COUNT(next), UNITS_BYTES(room.limit_bytes));
     /* smaller steps would only creep up to a bound that is an estimate */

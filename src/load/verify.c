@@ -85,8 +85,8 @@ enum exit_code verify_prepare(const struct setup *setup, const struct plan *plan
     if (!generator_identifies_rows(plan, &setup->own->table)) {
         return usage_refuse(
             error,
-            "--verify rows: table '%.100s' has no columns n1 smallint, n2 int and n3 bigint "
-            "without --values, which identify the rows: use --verify count",
+            "--verify rows: table '%.100s' has no columns n1 smallint, n2 int and n3 bigint to "
+            "identify its rows by, or --values fills these columns: use --verify count",
             plan->table_name);
     }
     if (!setup_had_rows(setup)) {

@@ -761,8 +761,8 @@ const struct option_entry option_table[] = {
      .details = "FILE is for the textfile collector of node_exporter.", .page = "watching.md"},
     {RUN, "mark", "TIME=TEXT", "labelled line in the charts", TEXTS(mark_texts),
      .store = store_mark, .key = "mark",
-     .details = "TIME is " MOMENT_FORM ". May be given again. Lines of the run's `events.csv` are "
-                "marks also."},
+     .details = "TIME is " MOMENT_FORM
+                ". May be given again. Lines of the run's `events.csv` are also marks."},
 
     {LOAD, "weights", "W,W,...", "each rank's share of the sessions", TEXT(weights),
      .default_text = "equal", .key = "weights", .group = "Several machines (mpirun)",

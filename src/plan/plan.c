@@ -633,8 +633,13 @@ void plan_print(const struct plan *plan, FILE *stream)
     } else if (plan->read_mode == READ_NONE) {
         fputs("read: none\n", stream);
     } else {
-        fprintf(stream, "read: %s after every %" PRIu64 " batches\n",
-                plan->read_mode == READ_COUNT ? "count(*)" : plan->read_sql, plan->read_every);
+        fprintf(stream, "read: %s after every ",
+                plan->read_mode == READ_COUNT ? "count(*)" : plan->read_sql);
+        if (plan->read_every == 1) {
+            fputs("batch\n", stream);
+        } else {
+            fprintf(stream, "%" PRIu64 " batches\n", plan->read_every);
+        }
     }
     if (plan->rate_rows_per_s > 0) {
         fprintf(stream, "rate: %s %s/s\n", UNITS_COUNT(plan->rate_rows_per_s),

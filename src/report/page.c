@@ -522,8 +522,8 @@ static void add_latencies(struct buffer *html, const struct saved_run *run)
     }
     figure_get(&run->figures, FIGURE_COUNTER_RESPONSES_UNANSWERED, &unanswered);
     snprintf(text, sizeof text,
-             "response: %s batches without an answer count with the time that they had waited, a "
-             "lower bound",
+             "response: %s batches without an answer count with the time that they had waited; "
+             "their real response times are longer",
              WHOLE(unanswered));
     close_table(&table, unanswered > 0 ? text : NULL);
 }
@@ -830,7 +830,7 @@ static void add_run(struct buffer *html, const struct report *report, size_t ind
         add_charts(html, report, run->charts);
     } else {
         add_between(html, "<p class=\"note\">For the charts of this run: append report ",
-                    run->run.folder, "; for those of all runs on this page: --all</p>\n");
+                    run->run.folder, "; for the charts of all runs on this page add --all</p>\n");
     }
     add_note(html, buffer_text(&run->absent));
     const struct event_list *events = &run->events;

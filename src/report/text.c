@@ -272,8 +272,9 @@ static void put_verification(struct screen *out, const struct result *result)
             say_nonzero(out, v->rejected_arrived, "REJECTED found");
         }
         say_nonzero(out, result_surplus(result),
-                    result->stop_reason == STOP_RANK ? "more, of the lost rank or another writer"
-                                                     : "more than this run can have written");
+                    result->stop_reason == STOP_RANK
+                        ? "more, written by the lost rank or by another client"
+                        : "more than this run can have written");
         say_if(out, v->is_shrunk, ", the table SHRANK");
     }
     put(out, "Verified");
@@ -384,7 +385,7 @@ static void put_transactions(struct screen *out, const struct figure_set *set,
         put(out, "Checks");
     }
     if (figure_get(set, FIGURE_FOUND_PERCENT, &percent)) {
-        say(out, "%.2f %% of %s", percent,
+        say(out, "%.2f %% of %s calls of found()", percent,
             UNITS_COUNT(counters[RECORDER_FOUND] + counters[RECORDER_NOT_FOUND]));
     }
     put(out, "Found");
