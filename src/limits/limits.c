@@ -568,8 +568,8 @@ static bool read_ports(struct survey *survey, struct draft *draft)
     } else if (question->port >= range.low && question->port <= range.high &&
                limits_has_server_here(question)) {
         snprintf(limit->note, sizeof limit->note,
-                 "the server's port %u is in the range: a connection may take it while the server "
-                 "is restarted",
+                 "the server's port %u is in the range: another connection may take the port while "
+                 "the server restarts",
                  question->port);
     }
     const uint64_t left = limit->allowed - limit->used;

@@ -656,7 +656,8 @@ static void judge_short(struct judge *judge, const char *why)
         snprintf(unsent, sizeof unsent, ", %s not sent", UNITS_COUNT(r->not_sent));
     }
     exit_if(judge, true, WEIGHT_SHORT, EXIT_CODE_SHORT,
-            "the ledger is short: %s sessions dropped%s, %s rows rejected, %s in doubt%s%s%.150s",
+            "sessions or rows are missing: %s sessions dropped%s, %s rows rejected, %s in "
+            "doubt%s%s%.150s",
             UNITS_COUNT(s->dropped), stopped, UNITS_COUNT(r->rejected), UNITS_COUNT(r->in_doubt),
             unsent, colon(why), why);
 }

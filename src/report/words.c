@@ -156,7 +156,7 @@ const char *report_stop_words(const char *stop_reason)
     static const char *const texts[] = {
         [STOP_COMPLETED] = "all sessions had ended",
         [STOP_DURATION] = "--duration elapsed",
-        [STOP_INTERRUPTED] = "INTERRUPTED by a signal: the figures cover a part of the run",
+        [STOP_INTERRUPTED] = "INTERRUPTED by a signal: the figures cover only a part of the run",
         [STOP_DROP] = "a session was dropped, and --on-drop stop was given",
         [STOP_NO_SESSION] = "no session could connect",
         [STOP_TOO_FEW] = "fewer sessions were up than --min-sessions requires",

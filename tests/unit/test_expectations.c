@@ -148,11 +148,12 @@ TEST_BETWEEN(test_verdict, set_up, tear_down)
 TEST_BETWEEN(test_own_exit_code, set_up, tear_down)
 {
     add("lost==0");
-    result_add_problem(result, PROBLEM_RUN, EXIT_CODE_SHORT, "the ledger is short");
+    result_add_problem(result, PROBLEM_RUN, EXIT_CODE_SHORT, "sessions or rows are missing");
     judge();
     assert_int_equal(result->exit_code, EXIT_CODE_SHORT);
-    assert_string_equal(result->exit_reason,
-                        "the ledger is short; also 1 of 1 expectations not met: lost==0: 2");
+    assert_string_equal(
+        result->exit_reason,
+        "sessions or rows are missing; also 1 of 1 expectations not met: lost==0: 2");
 }
 
 TEST_BETWEEN(test_many_missed, set_up, tear_down)
