@@ -1,6 +1,6 @@
 /*
- * append sweep: a run for every pair of sessions and records, and with --vary for each variant of the
- * script, each repeated --repeat times. figures/saved.h describes the order of the runs and the
+ * append sweep: a run for every pair of sessions and records, and with --vary for each variant of
+ * the script, each repeated --repeat times. figures/saved.h describes the order of the runs and the
  * files. With several ranks every rank runs the program of each run; rank 0 does everything else.
  *
  *     sweep_files.c  the files in the folder, and the text for people

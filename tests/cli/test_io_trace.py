@@ -38,7 +38,7 @@ class Embedded(io_trace.Traced):
         # the summary line
         syncs_ms = int(summary["trace_fsyncs"]) * float(summary["trace_fsync_mean_ms"])
         appends_ms = int(summary["appends"]) * float(summary["append_mean_ms"])
-        found = re.search(r"Syncs fsync took ([\d.]+) s, (\d+) % of the run's time and (\d+) % of that of all appends; "
+        found = re.search(r"Syncs fsync took ([\d.]+) s, (\d+) % of the run's time and (\d+) % of the time of all appends; "
                          r"of it (\d+) % at the device, (\d+) % queued for it, (\d+) % in the file system or",
                          " ".join(ended.out.split()))
         took_s, of_run, of_appends, *layers = map(float, found.groups())

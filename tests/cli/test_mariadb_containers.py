@@ -201,7 +201,7 @@ class Containers(harness.Mariadb):
     def test_bad_usage(self):
         for name in ("", "-x", "a b", "a/b", "../x", "a" * 101):
             self.refused("2", "100", self.url, "--container", name, code=2,
-                         pattern="--container .* is not (a name|allowed)")
+                         pattern="--container .* is not (the name|allowed)")
         self.refused("2", "100", self.url, "--container", "db", "--server-pid", os.getpid(), code=2,
                      pattern="leave out --server-pid")
         self.refused("2", "100", self.url, "--container", "db", "--server-cgroup", "/tmp", code=2,

@@ -148,8 +148,8 @@ class Runs(SinglestoreCase):
     def test_idle_connections_that_the_server_ends(self):
         """The server closes the connection after every third answer, without notice: no row is lost."""
         self.stand_in(close_every=3)
-        _, run = self.load(4, 4000, "--rate", "4000", "--verify", "rows")
-        self.assertEqual((run.rows["acknowledged"], self.count()), (4000, 4000))
+        _, run = self.load(4, 2000, "--rate", "1000", "--verify", "rows")
+        self.assertEqual((run.rows["acknowledged"], self.count()), (2000, 2000))
         self.assertGreater(self.standin.accepted, 4 * 4)
         self.assertEqual(run.json["counters"]["connections_lost"], 0)
 

@@ -194,7 +194,7 @@ class WorkloadReports(harness.Case):
         self.assertIn("\ntransaction p99 ", alike.out)
         other = self.append("compare", str(self.folder / "a"), str(self.folder / "c"))
         self.assertIn("workload.parameters.rows: 50 in A, 60 in B", other.out)
-        self.assertIn("the workloads are not the same", other.out)
+        self.assertIn("the workloads differ", other.out)
 
     def test_sweep(self):
         out = self.folder / "s"
