@@ -51,7 +51,7 @@ static bool classify_error(const struct dialect_failure *failure, struct dialect
 static void write_text(const struct dialect_failure *failure, const char *user, char *text,
                        size_t size)
 {
-    /* what follows these texts differs from row to row or says nothing */
+    /* the text after these differs from row to row or says nothing */
     static const char *const ends[] = {
         ", e.what()", " (version ", ". Expected one of", "Stack trace", ": would use", " before: ",
         " (at row ",  ": (at row ", ": elapsed",         "\n",          ". Merges are"};

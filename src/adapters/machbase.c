@@ -783,8 +783,8 @@ static enum status make_statement(struct adapter_conn *conn, handle *statement, 
     return check(conn, NULL, result, error);
 }
 
-/* Binds a column, with room for every possible value except of text and clob columns, which can be
- * larger. */
+/* Binds a column to a buffer that holds every possible value. Only values of text and clob columns
+ * can be longer. */
 static enum status bind_column(struct adapter_conn *conn, handle statement, size_t number,
                                struct bound *bound, struct error *error)
 {

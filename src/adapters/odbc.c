@@ -1308,8 +1308,9 @@ static enum status set_isolation(struct adapter_conn *conn, const char *name, st
     return STATUS_OK;
 }
 
-/* SQLite's driver cannot declare that a transaction will write, and every SQLite transaction is
- * serializable. */
+/* Begins a transaction. SQLite needs its own statement: its driver cannot announce that a
+ * transaction will write. Every SQLite transaction is serializable, so no isolation level is set.
+ */
 static enum status odbc_begin(struct adapter_conn *conn, const struct transaction *transaction,
                               struct error *error)
 {

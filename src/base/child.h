@@ -24,7 +24,7 @@ int child_start(pid_t *pid, const struct child_start *start);
 
 /* How a program has ended. */
 struct child_end {
-    int signal; /* that ended it; 0 = it exited */
+    int signal; /* the signal that ended the program; 0 = the program exited */
     int code;   /* its exit code; -1: unknown */
 };
 

@@ -107,7 +107,7 @@ static void write_line(FILE *stream, const struct sweep *sweep, const struct sav
     static const struct saved_sweep_run none = {.repeat = 0};
     const struct saved_sweep_run *shown = run == NULL ? &none : run;
     const struct saved_sweep *results = &sweep->results;
-    /* what is known about any run, also without a summary */
+    /* values that are known about any run, also without a summary */
     struct figure_set known = {.operations = operation_list_all()};
     known.values[FIGURE_ADAPTER].text = sweep->plan.adapter->name;
     known.values[FIGURE_TARGET].text = target_of(sweep);
@@ -357,7 +357,7 @@ const char *sweep_format_figure(double value, char text[UNITS_TEXT_BYTES])
     return text;
 }
 
-/* Returns whether a run worked for less than a second, so that its figures would not repeat. */
+/* Returns whether a run worked for less than a second: another run would give other figures. */
 static bool is_short(const struct saved_sweep *sweep, const struct saved_sweep_run *run)
 {
     double append_s;

@@ -111,7 +111,7 @@ struct saved_run {
     char folder[SAVED_RUN_PATH_BYTES]; /* as the user named it, without a slash at the end */
     json_t *json;                      /* run.json, owned */
     struct csv_table summary;          /* one row */
-    bool is_unfinished;                /* it has only the tables by the second */
+    bool is_unfinished;                /* has only the tables by the second */
     bool is_search;                    /* of find-max: `json` is find-max.json */
     struct csv_table levels;           /* a row for each level of a search; else empty */
     struct csv_table intervals;        /* a row for each interval of about a second */

@@ -132,7 +132,8 @@ struct survey {
     uint64_t client_bytes;
     uint64_t server_bytes;
     uint64_t server_tasks;
-    uint64_t arenas; /* that the threads will add: eight per CPU, less the first, which exists */
+    uint64_t
+        arenas; /* arenas that the threads will add: eight per CPU, less the first, which exists */
 };
 
 /* A limit while it is being read. */
@@ -183,7 +184,7 @@ static struct limit *add_limit(struct survey *survey, const struct draft *draft)
     entry->needed = entry->each * ((asked + hosts - 1) / hosts) + draft->fixed;
     entry->sessions = fitting(draft);
     if (hosts > 1 && entry->sessions < LIMIT_NONE / hosts) {
-        entry->sessions *= hosts; /* the other hosts are assumed to be like the one asked */
+        entry->sessions *= hosts; /* assumes the same limit on the other hosts */
     }
     if (entry->sessions < asked) {
         entry->grade = entry->is_estimate ? LIMIT_WARN : LIMIT_FAIL;

@@ -30,26 +30,27 @@ enum {
 
 /* What the limits are compared with. Strings are borrowed. */
 struct limits_question {
-    uint64_t sessions;                 /* idle ones included */
-    uint64_t in_other_processes;       /* of `sessions`, those of other ranks */
-    uint64_t on_other_machines;        /* of `sessions`, those of ranks on other machines */
-    unsigned hosts;                    /* that share the sessions; 0 or 1: one host */
-    size_t stack_bytes;                /* of a session's thread */
-    unsigned files_per_session;        /* of this program */
-    bool has_server;                   /* false: compare with this machine only */
-    bool is_embedded;                  /* the database runs inside this program */
-    bool is_remote;                    /* the server is on another machine */
-    bool has_script;                   /* each session has a Lua state */
-    bool uses_tcp;                     /* sessions are TCP connections, as far as is known */
-    const char *host;                  /* NULL = unknown; a path = Unix socket or its folder */
-    uint16_t port;                     /* 0 = unknown */
-    const struct server_place *places; /* with several hosts, those on this machine */
+    uint64_t sessions;           /* of all ranks, with the idle sessions */
+    uint64_t in_other_processes; /* of `sessions`, those of other ranks */
+    uint64_t on_other_machines;  /* of `sessions`, those of ranks on other machines */
+    unsigned hosts;              /* number of hosts that share the sessions; 0 or 1: one host */
+    size_t stack_bytes;          /* of a session's thread */
+    unsigned files_per_session;  /* of this program */
+    bool has_server;             /* false: compare with this machine only */
+    bool is_embedded;            /* the database runs inside this program */
+    bool is_remote;              /* the server is on another machine */
+    bool has_script;             /* each session has a Lua state */
+    bool uses_tcp;               /* sessions are TCP connections, as far as is known */
+    const char *host;            /* NULL = unknown; a path = Unix socket or its folder */
+    uint16_t port;               /* 0 = unknown */
+    const struct server_place *places; /* servers on this machine; only with several hosts */
     size_t place_count;
     pid_t server_pid;                   /* given by the user; 0 = found by the port */
     const char *server_cgroup;          /* given by the user; NULL = found by the process */
     const struct server_limits *server; /* NULL: the database was not asked */
-    unsigned other_files;   /* that this program will open in addition to the sessions' files */
-    unsigned other_threads; /* that this program will start in addition to the sessions' */
+    unsigned other_files; /* files that this program opens in addition to the sessions' files */
+    unsigned
+        other_threads; /* threads that this program starts in addition to the sessions' threads */
 };
 
 /* Fills *question for a plan: the needs of its sessions, and the files and threads of this program.
@@ -129,7 +130,7 @@ struct evidence {
     size_t server_count;
     struct evidence_server servers[1 + URL_HOSTS_MAX]; /* the first is the question's own */
     int64_t counters[EVIDENCE_COUNTERS];               /* before the sessions; negative: unknown */
-    uint64_t growth[EVIDENCE_COUNTERS];                /* since then; 0: no growth, or unknown */
+    uint64_t growth[EVIDENCE_COUNTERS]; /* growth since then; 0: no growth, or unknown */
 };
 
 /* Takes the readings before the first session. The question and its strings must outlive the

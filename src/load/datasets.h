@@ -32,9 +32,9 @@ struct datasets_place {
     void *context;
 };
 
-/* Checks whether a run, or a load, can begin; changes nothing. On OK the caller destroys *out after
- * the connection was closed. Else *error has the reason: ERROR_USAGE if the script and the existing
- * tables do not match. */
+/* Checks whether a run or a load can begin; changes nothing. On OK the caller destroys *out after
+ * it has closed the connection. On failure *error has the reason: ERROR_USAGE if the script and the
+ * existing tables do not match. */
 enum status datasets_examine(const struct datasets_place *place, struct datasets **out,
                              struct error *error);
 

@@ -131,7 +131,7 @@ static inline uint64_t *setup_rows_before(const struct setup *setup,
     return &setup->hosts[setup->host].rows_before[table - setup->tables];
 }
 
-/* Whether the run's own table had rows before the run, at any host. */
+/* Returns whether the run's own table had rows on any host before the run. */
 bool setup_had_rows(const struct setup *setup);
 
 /* setup_pack writes the facts that the other ranks of the run need: the seed, the rows before

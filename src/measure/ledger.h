@@ -255,7 +255,7 @@ void session_list_free(struct session_summary *list, size_t count);
 /* How evenly the server treated the sessions: the slowest, the fastest, and the longest pause.
  * Excluded are idle sessions and sessions that never began to work. */
 struct fairness {
-    uint64_t sessions; /* that worked; the other members are known if this is not 0 */
+    uint64_t sessions; /* sessions that worked; the other members are known if this is not 0 */
     unsigned slowest_session;
     unsigned fastest_session;
     double slowest_rows_per_s; /* acknowledged, each over its own working time */

@@ -36,14 +36,14 @@ enum {
 };
 
 struct level {
-    unsigned sessions; /* that must be up */
+    unsigned sessions; /* the number of sessions that must be up */
     enum level_outcome outcome;
     enum level_reason reason;
     int64_t reason_ns; /* when the reason was seen, since the start of the search */
     int64_t start_ns;  /* when the first session was added or left, since the start of the search */
     int64_t connect_ns; /* from start_ns until all were up or had failed */
     int64_t hold_ns;    /* the hold after that; 0 = no hold: not all were up */
-    uint64_t added;     /* sessions that connected for this level */
+    uint64_t added;     /* the hold after that; 0 = no hold, because not all sessions were up */
     uint64_t up;        /* sessions up at the level's end, or when it was seen to fail */
     uint64_t stalled;   /* of these, sessions without an acknowledged append in the hold */
     uint64_t failed;    /* appends and reads that failed from the level's start to the hold's end */
@@ -56,7 +56,8 @@ struct level {
     bool is_scripted; /* with a script: rows, rows_per_s and append are of committed transactions */
     uint64_t rows;
     double rows_per_s;                        /* negative = unknown: no hold */
-    double parts_rows_per_s[LEVEL_PARTS_MAX]; /* of each fifth, and of each extension of the hold */
+    double parts_rows_per_s[LEVEL_PARTS_MAX]; /* rate of each fifth of the hold, and of each
+                                                 extension */
     unsigned part_count;
     double lowest_rows_per_s, highest_rows_per_s; /* of the parts; negative = unknown */
     struct recorder_latency append;

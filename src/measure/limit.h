@@ -53,10 +53,10 @@ struct limit {
     enum limit_side side;
     enum limit_grade grade;
     char name[64];                 /* as in manuals: "RLIMIT_NPROC", "max_connections" */
-    char where[LIMIT_WHERE_BYTES]; /* the place where it is set or read */
+    char where[LIMIT_WHERE_BYTES]; /* where the limit is set or read */
     const char *unit;              /* static: "threads", "files", "bytes", ... */
     uint64_t allowed;              /* LIMIT_NONE: no limit */
-    uint64_t used;                 /* of `allowed`, before the run */
+    uint64_t used;                 /* part of `allowed` that is taken before the run */
     uint64_t needed;               /* by all requested sessions, in addition to `used` */
     uint64_t each;                 /* by one session, part of `needed` */
     uint64_t sessions;             /* the most sessions that fit; LIMIT_NONE: any number */

@@ -889,7 +889,7 @@ bool procfs_read_listeners(int proc, uint16_t port, struct procfs_inodes *found)
 
 struct procfs_status procfs_read_own(int proc)
 {
-    struct buffer text = {0}; /* the line of groups may be longer than any fixed buffer */
+    struct buffer text = {0}; /* the line "Groups:" may be longer than any fixed buffer */
     struct procfs_status status;
     const bool is_read = procfs_load(proc, "self/status", &text) &&
                          procfs_parse_status(buffer_text(&text), text.length, &status);

@@ -183,7 +183,7 @@ struct result {
     uint64_t sessions_ended; /* cut sessions that still worked at the server and were ended there */
 
     int64_t table_bytes_before; /* of the run's tables on disk; -1 = unknown */
-    int64_t table_bytes_after;  /* likewise */
+    int64_t table_bytes_after;  /* as table_bytes_before */
 
     struct recorder_snapshot totals;
     struct causes causes;

@@ -163,7 +163,7 @@ struct sampler_turn {
     bool is_sample_due;       /* call sampler_read */
     bool is_last;             /* after SAMPLER_STOP */
     int64_t work_start_ns;    /* when the gate opened, since the start of the run; -1 = not yet */
-    struct interval interval; /* that has just ended */
+    struct interval interval; /* the interval that has just ended */
     const struct recorder_snapshot *total; /* at the end of the latest interval; the sampler's */
 };
 

@@ -449,8 +449,8 @@ struct memory_reader {
 struct server_tree {
     struct server_place place;
     struct procfs_process root; /* pid 0: unknown */
-    bool is_attached;           /* it runs, as far as is known */
-    bool was_attached;          /* it ran at some time */
+    bool is_attached;           /* runs, as far as is known */
+    bool was_attached;          /* has run at some time */
     char note[200];             /* about finding it */
 };
 

@@ -99,7 +99,7 @@ struct process_memory {
 struct process {
     struct procfs_process seen; /* as the latest walk found it */
     bool is_member;             /* belongs to the server */
-    bool is_accounted;          /* ended, and its time is counted elsewhere: remove it */
+    bool is_accounted;          /* has ended; its parent or departed_ns has its time */
     unsigned missing;           /* walks since it was last seen */
     int64_t credit_ns;          /* growth of seen.reaped_ns in the last walk, not yet matched */
     int64_t old_credit_ns;      /* the same for the walk before */
@@ -120,7 +120,7 @@ struct process_table {
     int64_t departed_ns;       /* CPU time of ended processes that no parent has taken over */
     int64_t total_ns;          /* the highest total so far */
     size_t processes;          /* members of the last walk that have not ended */
-    uint64_t threads;          /* of these */
+    uint64_t threads;          /* threads of these processes */
 };
 
 void process_table_fini(struct process_table *table);

@@ -43,7 +43,7 @@ enum option_work {
 };
 
 struct option_entry {
-    unsigned commands; /* that take the option: enum command, or-ed */
+    unsigned commands; /* commands that take the option: enum command, or-ed */
     const char *name;
     const char *argument; /* NULL: no value; "[=...]": the value is optional */
     const char *help;     /* a few words, for a line of --help and for the completions */

@@ -214,7 +214,7 @@ struct plan {
     bool is_recreate;
     const char *recreate_names; /* tables to drop whoever made them: "a,b"; NULL = not given */
     const char *skip_columns;   /* see column_item below; NULL = not given */
-    const char *values;         /* likewise */
+    const char *values;         /* see column_item below; NULL = not given */
 
     int64_t sample_interval_ns;
     enum io_trace io_trace;
@@ -226,9 +226,9 @@ struct plan {
     enum drop_policy drop_policy;
     unsigned reconnect_tries; /* with DROP_RECONNECT: connects in a row that may fail */
     enum verify_mode verify_mode;
-    unsigned idle_sessions; /* that append nothing; numbered after the other sessions */
+    unsigned idle_sessions; /* sessions that append nothing; numbered after the other sessions */
     uint64_t churn_batches; /* batches per connection; 0 = sessions keep their connection */
-    unsigned min_sessions;  /* that must be up, with idle sessions, for the run to go on; >= 1 */
+    unsigned min_sessions;  /* sessions, idle or not, that must be up for the run to go on; >= 1 */
     unsigned min_percent;   /* min_sessions as a share of the sessions; 0 = not given */
     bool has_min_sessions;  /* min_sessions or min_percent was given */
     bool is_unchecked;      /* run even if a limit is certain to be hit */

@@ -18,9 +18,9 @@
 
 /* How long to wait for a server's answer in one protocol. */
 enum {
-    OWN_MS = 3000,  /* the protocol whose default port it is */
-    LATE_MS = 2000, /* the other protocols, all at the same time */
-    OTHER_MS = 500, /* the other protocols, one after the other */
+    OWN_MS = 3000,  /* in the protocol whose default port is given */
+    LATE_MS = 2000, /* in the other protocols, tried all at once */
+    OTHER_MS = 500, /* in each other protocol, tried one after the other */
     ADAPTERS_MAX = 16,
     SCHEME_BYTES = 64,
 };
@@ -217,8 +217,8 @@ static const struct adapter *adapter_of(const struct plan *plan, const char *tex
     return plan == NULL ? registry_find(scheme) : find_adapter(plan, scheme);
 }
 
-/* Returns whether the text after the scheme is not a place: "postgres:5432" may be a host of that
- * name, but "sqlite:5432" is a file. */
+/* Returns whether the adapter reads the text after the scheme itself, as a file or a string:
+ * "sqlite:5432" is a file, but in "postgres:5432" the scheme may be the name of a host. */
 static bool is_text_of_its_own(const struct adapter *adapter)
 {
     return adapter != NULL &&

@@ -240,7 +240,7 @@ struct merge {
     size_t sample_count;
     struct sample *joined; /* samples of the resource rank, with the other ranks' parts added */
     size_t joined_count;
-    struct histogram (*host_histograms)[OPERATIONS]; /* of each host; NULL: one host */
+    struct histogram (*host_histograms)[OPERATIONS]; /* an entry for each host; NULL: one host */
 };
 
 static bool grow_slots(struct merge *merge, size_t count)

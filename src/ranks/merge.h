@@ -52,7 +52,7 @@ struct rank_sample {
  */
 struct level_sum {
     struct level *level; /* borrowed; `sessions` and `start_ns` are not changed */
-    const char *machine; /* that `cpu` is from; NULL: no rank added yet */
+    const char *machine; /* the machine that `cpu` is from; NULL: no rank added yet */
     struct histogram connect, append;
 };
 

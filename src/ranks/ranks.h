@@ -178,7 +178,7 @@ struct ranks_orders {
     uint64_t up;                /* sessions that are up at all ranks; only at rank 0 */
     bool has_lost;              /* a rank is lost; only at rank 0 */
     unsigned level, sessions;   /* in a search: the level to try; 0: no level yet */
-    enum ranks_stage stage;     /* that all ranks have reached */
+    enum ranks_stage stage;     /* the stage that all ranks have reached */
     bool has_failed;            /* the level has failed at some rank */
     unsigned noted;             /* the latest level with a known outcome for all ranks together */
     enum level_outcome outcome; /* of the level `noted` */

@@ -71,10 +71,10 @@ struct peer {
     int64_t pinged_ns; /* when the ping in flight was sent; 0: no ping in flight */
     int64_t heard_ns;  /* when its latest message arrived, on the poll clock */
     int64_t lost_ns;   /* when it became lost, on the poll clock */
-    bool has_answered; /* it has sent the message that this rank waits for */
+    bool has_answered; /* has sent the message that this rank waits for */
     bool has_result, is_lost;
     bool is_refused;   /* its result was damaged */
-    bool lacks_orders; /* it lacks the latest orders */
+    bool lacks_orders; /* has not received the latest orders */
     unsigned levels;   /* of a search: how many packed levels it has sent */
     struct ranks_state state;
 };

@@ -69,7 +69,7 @@ static void add_style(struct buffer *script, const struct chart *chart, unsigned
                     "set border 3; set tics nomirror; set style fill solid 0.85 noborder\n");
 }
 
-/* Returns the label of an x axis over time whose unit is `unit_s` seconds. */
+/* Returns the label of a time axis whose unit is `unit_s` seconds long. */
 static const char *label_time(double unit_s)
 {
     if (unit_s > 60) {

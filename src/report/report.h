@@ -87,7 +87,7 @@ struct chart {
     const struct report_run *runs; /* CHART_OVER_RUNS; borrowed */
     struct chart_series series[CHART_SERIES_MAX];
     size_t series_count;
-    struct chart_list *list; /* that gets the chart */
+    struct chart_list *list; /* the list that the chart is added to */
 };
 
 struct chart_list {

@@ -102,7 +102,7 @@ struct rank_row {
     unsigned number;
     const struct rank_result *rank;
     unsigned ranks;     /* number of ranks of the machine */
-    bool is_clock_ours; /* the machine's only rank is rank 0, whose clock the others follow */
+    bool is_clock_ours; /* the machine has only rank 0, whose clock the other ranks follow */
 };
 
 /* A transaction of the script, or the statements of one name. */

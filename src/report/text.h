@@ -215,7 +215,7 @@ enum {
 };
 
 struct check_report {
-    uint64_t sessions;            /* that the user asked about */
+    uint64_t sessions;            /* the number of sessions that the user asked about */
     const char *target;           /* without its password; NULL: this machine only */
     const char *version;          /* of the server; NULL or "": unknown */
     const char *note;             /* how the connection works; may be NULL or "" */

@@ -378,7 +378,7 @@ static void declare_column(lua_State *lua, struct table *load, struct script_dat
         details->key = lua_toboolean(lua, -1) ? 1 : 0;
         break;
     case LUA_TNUMBER:
-        /* a fraction, and what is below 1, becomes a place that is refused */
+        /* a fraction or a number below 1 becomes UINT_MAX, which the check of places refuses */
         details->key = lua_isinteger(lua, -1) && lua_tointeger(lua, -1) >= 1
                            ? (unsigned)lua_tointeger(lua, -1)
                            : UINT_MAX;

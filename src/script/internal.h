@@ -92,8 +92,8 @@ struct script_state {
     enum script_end end;        /* why the function must end, even if pcall caught the error; DONE:
                                    nothing ended it yet */
     char why[ERROR_TEXT_BYTES]; /* the text of a rollback or of SCRIPT_WRONG */
-    double bytes_seen;          /* that C functions went through since the last check of the time */
-    char slow_place[80];        /* "x.lua:3", a call with a pattern that may take long */
+    double bytes_seen; /* bytes that C functions have processed since the last check of the time */
+    char slow_place[80]; /* "x.lua:3", a call with a pattern that may take long */
 
     /* Declarations so far. A session must declare the same as script_load. */
     size_t params, datasets, counters, statement_count, transactions, functions, hooks_of_session;

@@ -9,7 +9,7 @@
 #include "base/process.h"
 
 enum {
-    STATE_BYTES_MAX = 8 << 20, /* that one state may allocate */
+    STATE_BYTES_MAX = 8 << 20, /* the memory that one state may allocate */
     HOOK_INSTRUCTIONS = 10000, /* Lua instructions between two calls of check_time */
     ELEMENTS_MAX = 1000000,    /* of a table that a function of the table library may go through */
     GC_PAUSE = 110,            /* percent; early collection makes a state a third smaller */

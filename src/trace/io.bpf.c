@@ -622,7 +622,7 @@ int BPF_PROG(request_is_completed, struct request *rq, int error, unsigned int b
         return 0;
     }
     struct state *state = bpf_map_lookup_elem(&requests, &key);
-    if (state != NULL && bytes >= rq->__data_len) { /* smaller: only a part is completed */
+    if (state != NULL && bytes >= rq->__data_len) { /* fewer bytes: only a part is complete */
         end_request(rq, state, now_ns, 1);
     }
     return 0;

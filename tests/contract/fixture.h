@@ -88,7 +88,7 @@ struct fixture {
     const char *generated_sql; /* create table computed (id int, g, which is id * 2, v varchar(40));
                                   NULL: the suite's own SQL */
     const struct phrase
-        *phrases;              /* ends with a zeroed entry; other statements have no translation */
+        *phrases; /* ends with a zeroed entry; a statement that is not listed has no translation */
     const struct column *time; /* a column of every table that distinguishes its rows; NULL: none */
     const char *session_limit; /* name of the server's first limit; NULL: max_connections */
     const char *keyed_sql;     /* create table keyed (id int, v varchar(60)), for databases without

@@ -151,7 +151,7 @@ bool observer_command(const char *command)
 
 void observer_stop(void)
 {
-    fclose(commands); /* which ends it */
+    fclose(commands); /* closing the pipe ends the observer */
     waitpid(standin, NULL, 0);
     fclose(answers);
 }

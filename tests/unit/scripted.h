@@ -37,7 +37,7 @@ struct scripted {
     enum step step;
     enum status status;
     enum error_kind kind;
-    int victim; /* by order of opening; -1 = every session */
+    int victim; /* index of the session, in the order of opening; -1 = every session */
     unsigned call;
     unsigned calls_failing; /* how many calls in a row */
     uint64_t accepted;      /* of a batch that fails with rows or its close */

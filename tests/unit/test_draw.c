@@ -1030,7 +1030,7 @@ TEST(a_window_of_numbers_can_be_pending)
 
 enum {
     THREADS = 4,
-    TAKEN = 20000, /* by each thread */
+    TAKEN = 20000, /* values that each thread draws */
     HELD = 50,
 };
 

@@ -260,7 +260,7 @@ TEST_BETWEEN(test_settings, set_up, NULL)
         {"datconnlimit", "datconnlimit"},
         {"max_user_connections", "max_user_connections"},
         {"max_connections_per_hour", NULL}, /* a setting that the server did not report */
-        {"", "datconnlimit"},               /* not named: the setting with the least room */
+        {"", "datconnlimit"}, /* without a name: the setting with the fewest free sessions */
     };
     (void)state;
     add_setting("max_connections", 97, 3);

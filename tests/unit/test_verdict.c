@@ -898,7 +898,7 @@ TEST(test_hosts_are_joined)
         {{0, 0}, {200, 180}, true, 0, 200},   /* one host lags */
         {{0, 0}, {150, 150}, true, 0, 150},   /* a cluster that lost a quarter */
         {{0, 0}, {100, 100}, false, 0, 200},  /* two databases with the same number of rows */
-        {{0, 0}, {100, 90}, false, 0, 190},   /* the same, and 10 rows are lost */
+        {{0, 0}, {100, 90}, false, 0, 190},   /* as above, and 10 rows are lost */
         {{5, 9}, {105, 109}, false, 14, 214}, /* the counts differed before */
         {{1000, 0}, {1100, 100}, false, 1000, 1200},
     };
