@@ -311,7 +311,7 @@ struct append_loss {
     uint64_t in_doubt; /* sent, not answered when the connection was lost; the last rows sent */
 };
 
-/* Whether a prepared statement failed because the server has forgotten it or a table has
+/* Returns whether a prepared statement failed because the server has forgotten it or a table has
  * changed. */
 enum staleness {
     STALE_NOT,

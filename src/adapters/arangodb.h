@@ -71,8 +71,8 @@ enum status arangodb_prepare(struct adapter_conn *conn, const struct statement *
 enum status arangodb_guess_columns(struct table *table, const json_t *documents,
                                    struct error *error);
 
-/* Returns the column that is stored as a document's _key: the only unique text column; NULL: no
- * such column. */
+/* Returns the column that is stored as a document's _key: the only unique text column. NULL: the
+ * table does not have one. */
 const struct column *arangodb_find_key(const struct table *table);
 
 #endif

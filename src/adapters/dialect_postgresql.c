@@ -375,9 +375,10 @@ static enum status ask_limits(const struct dialect_asker *asker, struct server_l
     return ask_rows(asker->adapter, asker->conn, limits_sql, NULL, &answer, error);
 }
 
-/* PostgreSQL answers a TLS request with one letter. Other servers greet first, with packets that
- * may begin with the same byte, so that the length also matters. An error is 'E', its length and
- * fields, the first of which is 'S' with a text; older servers send 'E' and a text. */
+/* Recognises a server by its answer to a TLS request. PostgreSQL answers with a single letter. The
+ * length counts because another server's greeting may begin with the same byte. An error is 'E',
+ * its length and its fields, the first of which is 'S' with a text; older servers send 'E' and a
+ * text. */
 enum probe_answer dialect_postgresql_recognise(const unsigned char *answer, size_t length)
 {
     if (length == 1) {

@@ -53,8 +53,9 @@ void interrupt_install(void)
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGHUP, NULL, &inherited);
-    /* An ignored SIGHUP is the intention of nohup. SIGINT is ignored in every background job of a
-     * shell script, where users still expect kill -INT to work. */
+    /* SIGHUP stays ignored if it was ignored, as nohup intends. SIGINT is caught even if it was
+     * ignored: a shell script ignores it in every background job, where users still expect kill
+     * -INT to work. */
     if (inherited.sa_handler != SIG_IGN) {
         sigaction(SIGHUP, &action, NULL);
     }

@@ -235,7 +235,8 @@ static void put_markdown_option(const struct option_entry *entry, bool is_first)
     printf(" | %s%s |\n", commands, commands[0] == '\0' ? all : "");
 }
 
-/* Writes words as a list in code quotes that wraps like a paragraph. */
+/* Writes one word of a list, in code quotes. Begins a new line when the word would exceed
+ * LINE_COLUMNS. */
 static void put_word(const char *word, bool is_last, size_t *column)
 {
     const size_t length = strlen(word) + strlen("``,");

@@ -52,10 +52,10 @@ struct job {
     struct limits_question question;
     struct evidence *evidence; /* of a run, or of the current level */
     struct expectations expectations;
-    FILE *junit, *ycsb; /* NULL: no such option, or the file is written */
+    FILE *junit, *ycsb; /* NULL: the option was not given, or the file is written */
     struct result *result;
     bool has_begun;  /* sessions were started: the files stay */
-    bool is_joined;  /* the files contain what the other ranks sent */
+    bool is_joined;  /* the other ranks' results are in the files */
     bool is_written; /* the files show the outcome that *result has */
 
     /* The search, borrowed; NULL for a run. */

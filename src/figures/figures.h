@@ -118,9 +118,8 @@ enum figure_better {
     F(SERVER_CPU_S, "server_cpu_s", "resources", S, LOW) \
     F(SERVER_CPU_US_PER_ROW, "server_cpu_us_per_row", "resources", US_PER_ROW, LOW) \
     F(SUSPENDED_S, "suspended_s", "resources", S, LOW) \
-    /* from the gate to the last answer, see measure/io.h: the device below the data directory, the */ \
-    /* reads and writes of the server's processes by system calls, and the parts of them from and to */ \
-    /* storage */ \
+    /* from the gate to the last answer, see measure/io.h: of the device below the data directory, of */ \
+    /* the system calls of the server's processes, and of the part that reached storage */ \
     F(DATA_DIRECTORY, "data_directory", "io", TEXT, NEITHER) \
     F(DEVICE, "device", "io", TEXT, NEITHER) \
     F(DEVICE_READ_MIB, "device_read_mib", "io", MIB, LOW) \
@@ -203,8 +202,8 @@ enum figure_better {
       "read back: duplicates", VERIFIED, LOW) \
     L(VERIFIED_FOREIGN, "verified_foreign", "row_verification.foreign", "read back: foreign", \
       VERIFIED, LOW) \
-    /* sessions that ever connected; of these, those that ended for any reason, and those that ended */ \
-    /* by a lost connection or a fatal error; sessions that were refused or timed out */ \
+    /* Connected: at least once. Ended: connected sessions that ended for any reason. Dropped: ended */ \
+    /* sessions whose connection was lost or that had a fatal error. Failed: refused or timed out. */ \
     C(SESSIONS_CONNECTED, MEMBER, "sessions_connected", "append_sessions_connected_total", \
       "Sessions that connected.") \
     C(SESSIONS_ENDED, MEMBER, "sessions_ended", NULL) \
@@ -212,19 +211,20 @@ enum figure_better {
       "Sessions that ended by a lost connection or a fatal error.") \
     C(SESSIONS_FAILED, MEMBER, "sessions_failed", "append_sessions_failed_total", \
       "Sessions that were refused or timed out.") \
-    /* failed tries to connect: of sessions, after a loss, with --churn, at each of several hosts */ \
+    /* every failed try to connect counts: the first, after a loss, with --churn, at each host */ \
     C(CONNECTS_FAILED, MEMBER, "connects_failed", NULL) \
-    /* opened first, after a loss, and with --churn; of these, those that were lost or closed */ \
+    /* opened: at first, after a loss, and with --churn; closed: lost or closed later */ \
     C(CONNECTIONS_OPENED, MEMBER, "connections_opened", NULL) \
     C(CONNECTIONS_CLOSED, MEMBER, "connections_closed", NULL) \
     C(ROWS_ACKNOWLEDGED, MEMBER, "rows_acknowledged", "append_rows_total", \
       "Rows by outcome.", "outcome=\"acknowledged\"") \
     C(ROWS_REJECTED, MEMBER, "rows_rejected", "append_rows_total", NULL, "outcome=\"rejected\"") \
     C(ROWS_IN_DOUBT, MEMBER, "rows_in_doubt", "append_rows_total", NULL, "outcome=\"in_doubt\"") \
-    /* of the values of acknowledged rows, by the mean row of each session's first batch */ \
+    /* size of the values of acknowledged rows: by the mean row of each session's first batch */ \
     C(ROW_BYTES, MEMBER, "row_bytes", NULL) \
-    /* counts of rows that were checked against the session's own rows; counts below the rows before */ \
-    /* the run plus the session's acknowledged rows; counts below an earlier count of the session */ \
+    /* Checks: reads that count rows and were compared with the session's own rows. Behind: the count */ \
+    /* was below the rows before the run plus the session's acknowledged rows. Backward: it was */ \
+    /* below an earlier count of the session. */ \
     K(FRESH_CHECKS, "fresh_checks", "freshness.checks counters", "reads checked against own rows", \
       VERIFIED, NEITHER, NULL) \
     K(FRESH_BEHIND, "fresh_behind", "freshness.behind counters", "reads that missed own rows", VERIFIED, \
@@ -240,7 +240,7 @@ enum figure_better {
     C(READS_FAILED, COLUMN, "reads_failed", "append_reads_failed_total", "Reads that failed.") \
     C(BUSY_RETRIES, COLUMN, "busy_retries", "append_busy_retries_total", \
       "Batches begun again because the database was busy.") \
-    /* not closed by append; a failed --churn reconnect included */ \
+    /* connections that append did not close; includes a failed --churn reconnect */ \
     C(CONNECTIONS_LOST, COLUMN, "connections_lost", "append_connections_lost_total", \
       "Connections that were lost.") \
     C(RECONNECTS, COLUMN, "reconnects", "append_reconnects_total", \
@@ -249,7 +249,7 @@ enum figure_better {
       "Failed tries to reconnect after a loss.") \
     C(CHURNS, COLUMN, "churns", "append_churns_total", \
       "Connections closed and reopened by --churn.") \
-    /* by a read-only server; the batch is sent again */ \
+    /* refused by a read-only server; append sends the batch again */ \
     C(REFUSALS, COLUMN, "refusals", "append_refusals_total", \
       "Batches refused by a read-only server and sent again.") \
     C(TIMEOUTS, COLUMN, "timeouts", "append_timeouts_total", "Calls cut off by --timeout.") \
@@ -257,7 +257,7 @@ enum figure_better {
     L(BATCHES_DUE, "batches_due", "batches.due", "due", BATCHES, TOTAL) \
     L(BATCHES_SENT, "batches_sent", "batches.sent", "sent", BATCHES, HIGH) \
     L(BATCHES_NOT_SENT, "batches_not_sent", "batches.not_sent", "not sent", BATCHES, LOW) \
-    /* batches without an answer, whose response time is a lower bound */ \
+    /* batches without an answer: their response time is a lower bound */ \
     C(RESPONSES_UNANSWERED, COLUMN, "responses_unanswered", NULL) \
     /* of session threads, added when a session ends: time on a CPU, time waiting for a CPU, and time */ \
     /* from the gate's opening to the session's end */ \
@@ -265,8 +265,8 @@ enum figure_better {
     C(RUN_QUEUE_NS, MEMBER, "run_queue_ns", NULL) \
     C(SESSION_NS, MEMBER, "session_ns", NULL) \
     F(RATE_ACHIEVED_PERCENT, "rate_achieved_percent", "figures", PERCENT, HIGH) \
-    /* Unknown without a script. Transactions are counted by outcome. Partial transactions are failed */ \
-    /* ones of which an acknowledged write stays. */ \
+    /* Unknown without a script. Transactions are counted by outcome. Partial: failed, but an */ \
+    /* acknowledged write stays. */ \
     F(WORKLOAD, "workload", "workload.name", TEXT, NEITHER) \
     F(WORKLOAD_HASH, "workload_hash", "workload.hash", TEXT, NEITHER) \
     F(PARAMS, "params", "", TEXT, NEITHER) \
@@ -277,7 +277,7 @@ enum figure_better {
     K(TRANSACTIONS_COMMITTED, "transactions_committed", "transactions.committed counters", \
       "committed", TRANSACTIONS, HIGH, "append_transactions_total", \
       "Transactions by outcome.", "outcome=\"committed\"") \
-    /* by the script */ \
+    /* rolled back by the script */ \
     K(TRANSACTIONS_ROLLED_BACK, "transactions_rolled_back", "transactions.rolled_back counters", \
       "rolled back", TRANSACTIONS, NEITHER, "append_transactions_total", NULL, \
       "outcome=\"rolled_back\"") \
@@ -312,8 +312,8 @@ enum figure_better {
     /* a unique key existed already, and the script asks for a retry */ \
     K(RETRIES_DUPLICATE, "retries_duplicate", "transactions counters", NULL, NONE, LOW, \
       "append_transaction_retries_total", NULL, "cause=\"duplicate\"") \
-    /* with --rate: due = begun + skipped + not begun; skipped: by --late; late: begun over 100 ms */ \
-    /* after its time (without a script, of batches: BATCHES_LATE) */ \
+    /* with --rate: due = begun + skipped + not begun. Skipped: dropped by --late. Late: begun over */ \
+    /* 100 ms after its due time; BATCHES_LATE counts late batches of runs without a script. */ \
     K(TRANSACTIONS_DUE, NULL, "transactions.due", NULL, NONE, NEITHER, NULL) \
     K(SKIPPED, "skipped", "transactions counters.transactions_skipped", NULL, NONE, LOW, \
       "append_transactions_skipped_total", "Transactions skipped by --late.") \
@@ -336,7 +336,7 @@ enum figure_better {
     C(FOUND, MEMBER, "found", NULL) \
     C(NOT_FOUND, MEMBER, "not_found", NULL) \
     F(FOUND_PERCENT, "found_percent", "transactions", PERCENT, HIGH) \
-    /* by committed transactions, warm-up included */ \
+    /* added by committed transactions, also during the warm-up */ \
     F(ROWS_ADDED, "rows_added", "transactions", COUNT, NEITHER) \
     F(ROWS_TAKEN, "rows_taken", "transactions", COUNT, NEITHER) \
     /* time of tries, and the part of it outside of adapter calls and think time */ \
@@ -377,7 +377,7 @@ enum figure_better {
       NEITHER) \
     F(TRACE_LOST, "trace_lost", "io_trace.lost", COUNT, LOW) \
     F(TRACE_OPEN, "trace_open", "io_trace.open", COUNT, NEITHER) \
-    /* its cost: CPU time of the reading thread, and of the programs in the kernel */ \
+    /* cost of the trace: CPU time of the reading thread, and of the programs in the kernel */ \
     F(TRACE_CPU_S, "trace_cpu_s", "io_trace.cpu_s", S, LOW) \
     F(TRACE_KERNEL_CPU_S, "trace_kernel_cpu_s", "io_trace.kernel_cpu_s", S, LOW) \
     F(METHOD, "method", "", TEXT, NEITHER) \
@@ -399,36 +399,36 @@ enum figure_better {
  *   series  INTERVALS: intervals.csv also has its percentiles of every second; else TOTALS
  */
 #define OPERATION_TABLE(X) \
-    /* a session's first open: call to return, successful ones */ \
+    /* a session's first open, if it succeeds: from call to return */ \
     X(CONNECT, "connect", 2, ALWAYS, TOTALS, \
       "append_connect_duration_seconds", "Time of a session's first connect.") \
-    /* call of append_open to return of append_close, acknowledged ones */ \
+    /* an acknowledged batch: from the call of append_open to the return of append_close */ \
     X(APPEND, "append", 0, ALWAYS, INTERVALS, "append_batch_duration_seconds", \
       "Time from opening an append of one batch to its acknowledgement.") \
-    /* intended start to return of append_close, acknowledged ones; without an answer, to giving up, */ \
-    /* which is a lower bound */ \
+    /* an acknowledged batch: from its intended start to the return of append_close; a batch without */ \
+    /* an answer: to giving up, which is a lower bound */ \
     X(RESPONSE, "response", 3, WITH_RATE, TOTALS, "append_response_duration_seconds", \
       "Time from when a batch was due until it was acknowledged.") \
-    /* count or query: call to return, successful ones */ \
+    /* a count or query that succeeds: from call to return */ \
     X(READ, "read", 1, ALWAYS, INTERVALS, "append_read_duration_seconds", "Time of a read.") \
-    /* a later open: call to return, successful ones, after a loss and with --churn. Separate from */ \
-    /* the first, which all sessions make at once. */ \
+    /* an open after a loss or with --churn, if it succeeds: from call to return. Separate from the */ \
+    /* first opens, which all sessions make at once. */ \
     X(RECONNECT, "reconnect", 4, RECONNECTING, TOTALS, "append_reconnect_duration_seconds", \
       "Time of a connect after a loss or a churn.") \
-    /* loss of a connection noticed, until the session can append again: pauses and failed tries */ \
-    /* included */ \
+    /* from the notice of a lost connection until the session can append again, with pauses and */ \
+    /* failed tries */ \
     X(RECOVER, "recover", 5, RECOVERING, TOTALS, "append_recover_duration_seconds", \
       "Time from the loss of a connection until the session could append again.") \
-    /* first BEGIN called to COMMIT answered, committed ones: tries and back-off included, think */ \
-    /* time excluded */ \
+    /* a committed transaction: from the call of its first BEGIN to the answer to COMMIT, with all */ \
+    /* tries and back-off, without think time */ \
     X(TRANSACTION, "transaction", 6, WITH_SCRIPT, INTERVALS, \
       "append_transaction_duration_seconds", \
       "Time from a transaction's first begin to its commit.") \
-    /* the same from the BEGIN of the latest try */ \
+    /* a committed transaction: from the BEGIN of its last try, without think time */ \
     X(TRY, "try", 7, WITH_SCRIPT, TOTALS, "append_try_duration_seconds", \
       "Time from the begin of a transaction's latest try to its commit.") \
-    /* sent to answered, successful ones: statements that append itself sends around a script's */ \
-    /* transaction */ \
+    /* BEGIN, COMMIT and the like, which append itself sends around a script's transaction, if they */ \
+    /* succeed: from sent to answered */ \
     X(BEGIN, "begin", 8, WITH_SCRIPT, TOTALS, "append_begin_duration_seconds", \
       "Time of a transaction's BEGIN.") \
     X(COMMIT, "commit", 9, WITH_SCRIPT, TOTALS, "append_commit_duration_seconds", \
@@ -575,7 +575,7 @@ extern const struct figure_point figure_points[FIGURE_POINTS];
 struct figure_value {
     bool is_known;
     uint64_t count;   /* of COUNT, ID and FLAG; of a counter also if the figure is unknown */
-    double number;    /* of the other units; of WORD the number that it stands for */
+    double number;    /* of the other units; of WORD the number for the word */
     const char *text; /* of TEXT and WORD; borrowed; NULL and "" = no text */
 };
 
@@ -595,8 +595,8 @@ struct figure_set {
     char params[2048]; /* of the script */
 };
 
-/* Reads the number of a figure, or the number that its word stands for. Returns false if the figure
- * is unknown or a text. */
+/* Reads a figure as a number; a figure of unit WORD gives the number for its word. Returns false if
+ * the figure is unknown or a text. */
 bool figure_get(const struct figure_set *set, enum figure_id id, double *value);
 
 /* Returns the text of a figure; "" if it has no text. */

@@ -92,17 +92,17 @@ enum status csv_table_read(struct csv_table *table, const char *path, struct err
 
 void csv_table_free(struct csv_table *table);
 
-/* Returns the index of a column in each row; table->columns if there is no such column. */
+/* Returns the index of a column in each row; table->columns if the column does not exist. */
 size_t csv_table_column(const struct csv_table *table, const char *name);
 
-/* Returns a cell, "" if it is empty or there is no such column. */
+/* Returns a cell, "" if the cell is empty or the column does not exist. */
 const char *csv_table_text(const struct csv_table *table, size_t row, size_t column);
 
-/* The largest number of a figure. Sums and ratios of such numbers are finite, and whole ones fit
- * into 64 bits. */
+/* The largest number of a figure. Sums and ratios of numbers up to this one are finite, and whole
+ * numbers fit into 64 bits. */
 #define CSV_NUMBER_MAX 1e18
 
-/* Reads a cell as a number. Returns false, with 0 in *value, if there is no such column, or the
+/* Reads a cell as a number. Returns false, with 0 in *value, if the column does not exist, or the
  * cell is empty, is not a number, or exceeds CSV_NUMBER_MAX. */
 bool csv_table_number(const struct csv_table *table, size_t row, size_t column, double *value);
 
@@ -131,8 +131,8 @@ enum status saved_run_read(struct saved_run *run, const char *folder, bool takes
                            struct error *error);
 void saved_run_free(struct saved_run *run);
 
-/* Reads a figure of the run by its column of summary.csv. Returns false if there is no such column
- * or the run has no such figure. */
+/* Reads a figure of the run by its column of summary.csv. Returns false if the column does not
+ * exist or the run does not have the figure. */
 bool saved_run_figure(const struct saved_run *run, const char *name, double *value);
 
 /* Returns a cell of summary.csv as text, "" if it is missing. */

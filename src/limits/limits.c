@@ -132,8 +132,7 @@ struct survey {
     uint64_t client_bytes;
     uint64_t server_bytes;
     uint64_t server_tasks;
-    uint64_t
-        arenas; /* arenas that the threads will add: eight per CPU, less the first, which exists */
+    uint64_t arenas; /* still to be added by the threads: eight per CPU, less the first */
 };
 
 /* A limit while it is being read. */

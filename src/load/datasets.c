@@ -500,7 +500,7 @@ static int64_t count_there(const struct datasets_place *place, const char *table
     return is_counted ? (int64_t)rows : -1;
 }
 
-/* Whether --recreate may drop the existing table. */
+/* Returns whether --recreate may drop the existing table. */
 static enum status check_drop(const struct datasets_place *place, const struct table_load *work,
                               const struct table *table, struct error *error)
 {

@@ -36,7 +36,7 @@ enum status generator_create(struct generator **generator, const struct plan *pl
                              const struct table *table, struct error *error);
 void generator_destroy(struct generator *generator);
 
-/* Whether n1, n2 and n3 identify the rows of the table. */
+/* Returns whether n1, n2 and n3 identify the rows of the table. */
 bool generator_identifies_rows(const struct plan *plan, const struct table *table);
 
 /* Returns the most rows that a buffer holds: the batch size, at most ROW_BATCH_MAX. */

@@ -32,7 +32,7 @@ struct busy_retry {
 
 void busy_retry_init(struct busy_retry *retry);
 
-/* Whether a call with this result may be retried. */
+/* Returns whether a call with this result may be retried. */
 bool busy_retry_may_go_on(const struct busy_retry *retry, enum status status,
                           const struct error *error);
 

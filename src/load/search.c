@@ -120,7 +120,7 @@ static uint64_t work_done(const struct fleet *fleet)
     return recorder_read(fleet->load->recorder, plan_work(fleet->load->plan)->done);
 }
 
-/* Whether the script has a mistake: the sessions then do nothing more. */
+/* Returns whether the script has a mistake. The sessions then do nothing more. */
 static bool has_mistake(const struct fleet *fleet)
 {
     return gate_reason(&fleet->load->gate) == STOP_SCRIPT;
@@ -192,7 +192,7 @@ static void note_failure(struct fleet *fleet, struct level *level, enum level_re
     fleet_report_shortage(fleet);
 }
 
-/* Whether the level failed, here or at another rank. */
+/* Returns whether the level failed, here or at another rank. */
 static bool has_failed_anywhere(const struct fleet *fleet, const struct level *level)
 {
     return level->reason != LEVEL_NO_REASON ||

@@ -137,7 +137,7 @@ void session_end_call(struct session *session);
 void session_blame(struct session *session, enum cause_phase phase, const char *name,
                    enum status status, const struct error *error);
 
-/* Whether the connection can still be used after a call that returned `status`. */
+/* Returns whether the connection can still be used after a call that returned `status`. */
 static inline bool session_goes_on(enum status status)
 {
     return status == STATUS_OK || status == STATUS_REJECTED;

@@ -38,7 +38,8 @@ void setup_stop_library(const struct plan *plan)
     }
 }
 
-/* Whether --engine `asked`, which may have options after its name, names the engine `name`. */
+/* Returns whether --engine `asked`, which may have options after its name, names the engine `name`.
+ */
 static bool is_engine(const char *asked, const char *name)
 {
     const size_t length = strlen(name);
@@ -73,8 +74,8 @@ static struct table_mark_place mark_place(struct adapter_conn *conn, const struc
                                      .rows = ""};
 }
 
-/* Whether the existing table, described by `table`, may be dropped: append made it, or --recreate
- * names it. */
+/* Returns whether the existing table, described by `table`, may be dropped: append made it, or
+ * --recreate names it. */
 static enum status check_drop(struct adapter_conn *conn, const struct plan *plan,
                               const struct connection_info *connection, const struct table *table,
                               struct error *error)

@@ -62,7 +62,7 @@ enum status table_mark_read(const struct table_mark_place *place, struct table_m
 enum status table_mark_write(const struct table_mark_place *place, const char *column, bool is_new,
                              bool is_loading, struct error *error);
 
-/* Whether --recreate may drop the table: append created it, or the user named it. */
+/* Returns whether --recreate may drop the table: append created it, or the user named it. */
 bool table_mark_allows_drop(const struct table_mark *mark, const struct plan *plan,
                             const char *table_name);
 

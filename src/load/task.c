@@ -202,7 +202,7 @@ enum status task_run(struct task *task, struct error *error)
     const int64_t start_ns = mono_now_ns();
     int64_t interrupt_ns = INT64_MAX; /* the next interruption */
     bool is_noticed = task->plan->is_quiet;
-    bool was_interrupted = false; /* append itself made the work fail */
+    bool was_interrupted = false; /* append interrupted the work, which therefore failed */
     bool was_overdue = false;     /* by the limit */
     line_init(&task->line, task->plan->adapter, task->limit_ns);
     pthread_mutex_init(&task->lock, NULL);

@@ -156,7 +156,8 @@ static void mark_in_script(struct transactions *runner)
     atomic_store_explicit(&runner->where, IN_SCRIPT, memory_order_release);
 }
 
-/* Whether the run was stopped. Functions that make rows also ask this, in the middle of a call. */
+/* Returns whether the run was stopped. Functions that make rows also ask this, in the middle of a
+ * call. */
 static bool is_stopped(void *context)
 {
     struct transactions *runner = context;
@@ -233,7 +234,7 @@ static void note_doubt(struct transactions *runner, const struct script_statemen
     }
 }
 
-/* Whether an acknowledged statement may have changed rows permanently. Databases without
+/* Returns whether an acknowledged statement may have changed rows permanently. Databases without
  * transactions need not report how many rows a write matched. */
 static bool changes_rows(const struct transactions *runner,
                          const struct script_statement *statement, uint64_t rows)
@@ -406,8 +407,8 @@ static enum status do_append(void *context, size_t dataset, uint64_t rows)
     return STATUS_OK;
 }
 
-/* Whether some statement takes rows from the table. If so, a count need not show all rows that the
- * session added. */
+/* Returns whether some statement takes rows from the table. If so, a count need not show all rows
+ * that the session added. */
 static bool is_taken_from(const struct script *script, size_t dataset)
 {
     for (size_t i = 0; i < script->statement_count; i++) {

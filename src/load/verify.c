@@ -213,7 +213,7 @@ static void end_cut_sessions(struct task *task, struct adapter_conn *conn)
     }
 }
 
-/* Whether the run may have changed the script's table. */
+/* Returns whether the run may have changed the script's table. */
 static bool is_changed(const struct script *script, size_t number,
                        const struct verification *verification)
 {
@@ -248,7 +248,7 @@ static enum status count_again(struct task *task, struct adapter_conn *conn, str
     return status;
 }
 
-/* Whether there is a table to count, or a session to end. */
+/* Returns whether there is a table to count, or a session to end. */
 static bool has_to_ask(const struct setup *setup, const struct plan *plan,
                        const struct result *result)
 {

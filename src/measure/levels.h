@@ -42,8 +42,8 @@ struct level {
     int64_t reason_ns; /* when the reason was seen, since the start of the search */
     int64_t start_ns;  /* when the first session was added or left, since the start of the search */
     int64_t connect_ns; /* from start_ns until all were up or had failed */
-    int64_t hold_ns;    /* the hold after that; 0 = no hold: not all were up */
-    uint64_t added;     /* the hold after that; 0 = no hold, because not all sessions were up */
+    int64_t hold_ns;    /* the hold after that; 0 = no hold, because not all sessions were up */
+    uint64_t added;     /* sessions that connected for this level */
     uint64_t up;        /* sessions up at the level's end, or when it was seen to fail */
     uint64_t stalled;   /* of these, sessions without an acknowledged append in the hold */
     uint64_t failed;    /* appends and reads that failed from the level's start to the hold's end */

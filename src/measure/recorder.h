@@ -162,7 +162,7 @@ struct interval {
     int64_t end_ns;
     uint64_t sessions_alive;            /* connected at end_ns */
     uint64_t rows_held;                 /* as in struct sample */
-    uint64_t sessions_working;          /* have begun and not ended their work, at end_ns */
+    uint64_t sessions_working;          /* sessions at work at end_ns */
     uint64_t sessions_without_progress; /* worked for the whole interval without an acknowledged
                                            append, and are not in a read */
     uint64_t sessions_reading;          /* likewise, but are in a read at end_ns */

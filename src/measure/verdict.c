@@ -3,16 +3,17 @@
  *
  * INVALID: the figures do not describe the server, because append stood still for a time (see
  * sampler.h) or was the bottleneck. append was the bottleneck when
- *   - the server is on another machine and append kept the CPUs of this one over BUSY_PERCENT busy;
- *   - the server is on this machine, the CPUs were over BUSY_PERCENT busy, and append used more of
- *     them than the server and more than all other programs;
+ *   - the server is on another machine, and append kept this machine's CPUs over BUSY_PERCENT busy;
+ *   - the server is on this machine, the CPUs were over BUSY_PERCENT busy, and append used more CPU
+ *     time than the server and more than all other programs;
  *   - the server is on this machine but its CPU time is unknown, the CPUs were over BUSY_PERCENT
  *     busy, and append used more than half of the busy time;
- *   - session threads spent over half of their time waiting for a CPU, and either something keeps
- *     append alone from the CPUs (affinity, the quota of a cgroup, niceness), or the CPUs were not
- *     all busy and the server, on this machine, used less than half of them.
- * With several ranks each machine is judged by its own CPUs. A run is also INVALID when one rank
- * is, or when a rank's clock moved by over CLOCK_MOVED_NS against the clock of rank 0.
+ *   - session threads waited for a CPU for over half of their time, and something keeps only append
+ *     from the CPUs (affinity, the quota of a cgroup, niceness);
+ *   - session threads waited for a CPU for over half of their time, the CPUs were not all busy, and
+ *     the server did not use half of them or more.
+ * With several ranks, these rules apply to each machine's CPUs. A run is also INVALID when a rank
+ * is INVALID, or when a rank's clock moved by over CLOCK_MOVED_NS against the clock of rank 0.
  *
  * These rules do not apply to runs shorter than SHORTEST_NS: the readings would be too few.
  *
@@ -20,8 +21,8 @@
  * server was read-only for a time, rows were not verified, a count did not show acknowledged rows,
  * the requested rate was not reached, a setting of the server or an index of the table changed,
  * another writer was active in the table, files of the run are incomplete or missing, or this
- * machine's CPUs were busy and other programs used most of them, or kept sessions from the CPUs
- * while they used more than append.
+ * machine's CPUs were busy and other programs either used most of the CPU time, or used more than
+ * append and kept sessions waiting for a CPU.
  *
  * With a script, transactions take the place of rows. A run is then also DEGRADED when
  * transactions failed or are in doubt, a check failed, its tables have too few or too many rows, or

@@ -34,7 +34,7 @@ enum option_scope {
     OPTION_OF_CALL,  /* how this call reports: neither passed on nor saved */
 };
 
-/* Whether an option can be combined with --workload. */
+/* Returns whether an option can be combined with --workload. */
 enum option_work {
     OPTION_WITH_ANY,
     OPTION_WITHOUT_SCRIPT,
@@ -102,8 +102,8 @@ uint64_t option_number(const struct option_entry *entry, const struct plan *plan
 /* Returns the address of the option's value in *plan. */
 const void *option_at(const struct option_entry *entry, const struct plan *plan);
 
-/* Returns the first given option that has no meaning for an embedded database; NULL: there is
- * no such option. */
+/* Returns the first given option that has no meaning for an embedded database; NULL: every
+ * given option has a meaning. */
 const struct option_entry *option_of_server(const struct plan *plan);
 
 /* How a command is called. */

@@ -120,7 +120,8 @@ struct search_options {
     unsigned max_sessions;     /* most sessions; 0 = as many as this machine allows */
     int64_t hold_ns;           /* how long a level is held */
     int64_t max_time_ns;       /* after which the search ends */
-    uint64_t max_memory_bytes; /* most memory in use on this machine; 0 = 90 % */
+    uint64_t max_memory_bytes; /* the search ends when more memory of this machine is in use; 0 = 90
+                                  % of it */
     uint64_t max_rows;         /* rows after which the search ends; 0 = any number */
     uint64_t max_bytes;        /* bytes of values after which the search ends; 0 = the default */
     int64_t p99_bound_ns;      /* highest acceptable p99 of append; 0 = no bound */

@@ -15,8 +15,8 @@ void csv_begin(struct csv *csv, FILE *stream, bool is_header)
     *csv = (struct csv){.stream = stream, .is_header = is_header};
 }
 
-/* Whether a spreadsheet would take a cell for a formula. A text from a server or user may look like
- * a formula; a number does not. */
+/* Returns whether a spreadsheet would take a cell for a formula. A text from a server or user may
+ * look like a formula; a number does not. */
 static bool is_formula(const char *cell)
 {
     char *end;

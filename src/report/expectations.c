@@ -63,7 +63,7 @@ static enum status add_operation(struct figure_columns *columns, const struct bo
     return STATUS_REJECTED;
 }
 
-/* Whether only a run with a script has a column. */
+/* Returns whether only a run with a script has a column. */
 static bool needs_script(const char *column)
 {
     const struct figure *figure = figure_of_key(column);

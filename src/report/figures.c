@@ -176,8 +176,8 @@ void figures_of_trace(struct figure_set *set, const struct trace_sum *trace)
          NUMBER_IF(TRACE_KERNEL_CPU_S, is_on && trace->kernel_s >= 0, trace->kernel_s));
 }
 
-/* Whether a lost rank may have done more than the ledgers say. With planned rows, the rows that the
- * rank did not report are in doubt; without, nothing shows how many there were. */
+/* Returns whether a lost rank may have done more than the ledgers say. With planned rows, the rows
+ * that the rank did not report are in doubt; without, nothing shows how many there were. */
 static bool has_unreported(const struct plan *plan, const struct result *result)
 {
     bool is_lost = false;

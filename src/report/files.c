@@ -48,7 +48,7 @@ struct run_files {
     int reserved; /* descriptor of a file without a name that holds disk space; -1: released */
     char path[PLAN_PATH_BYTES];
     bool is_own;          /* the folder was made here and may be removed */
-    FILE *streams[FILES]; /* NULL: not made, short, or closed */
+    FILE *streams[FILES]; /* NULL: the file was not made, is incomplete, or was closed */
     bool is_made[FILES];
     bool is_outdated;         /* the outcome could not be written at least once */
     off_t whole_bytes[FILES]; /* end of the last whole row */
@@ -130,8 +130,8 @@ static void flush_file(struct run_files *files, int file)
     }
 }
 
-/* Whether a call with this plan has a file. A search has levels instead of sessions. A run has
- * histograms of the operations that it uses. */
+/* Returns whether a call with this plan has a file. A search has levels instead of sessions. A run
+ * has histograms of the operations that it uses. */
 static bool is_wanted(const struct run_files *files, const struct plan *plan, int file)
 {
     const size_t operation = (size_t)(file > FILE_HGRM ? file - FILE_HGRM : 0);

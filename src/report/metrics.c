@@ -250,8 +250,8 @@ static struct MHD_Response *make_response(const char *text, size_t length)
     return response;
 }
 
-/* Whether a request at a loopback address names this machine in its Host header. This stops DNS
- * rebinding: a web site whose name resolves to the loopback address could otherwise read the
+/* Returns whether a request at a loopback address names this machine in its Host header. This stops
+ * DNS rebinding: a web site whose name resolves to the loopback address could otherwise read the
  * metrics through the user's browser. Requests at other addresses are always allowed. */
 static bool names_this_machine(struct MHD_Connection *connection)
 {

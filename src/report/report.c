@@ -48,7 +48,7 @@ static enum status add_run(struct report *report, const char *folder,
 static void label_runs(struct report *report)
 {
     enum {
-        BY_VARIANT, /* table=normal, 200 × 400k table=normal (2) */
+        BY_VARIANT, /* such as "table=normal" or "200 × 400k table=normal (2)" */
         BY_SIZE,    /* 200 × 400k, 200 × 10 min */
         BY_ADAPTER_AND_SIZE,
         BY_FOLDER,

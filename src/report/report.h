@@ -137,15 +137,15 @@ const struct figure *report_headline(size_t i, bool has_script);
 
 bool report_is_scripted(const struct saved_run *run);
 
-/* Whether the run appended rows: always without a script. A script may write with statements alone;
- * its run then has no throughput in rows and no method. */
+/* Returns whether the run appended rows: always without a script. A script may write with
+ * statements alone; its run then has no throughput in rows and no method. */
 bool report_has_rows(const struct saved_run *run);
 
-/* Whether any run of the report, or of the sweep, has a script. */
+/* Returns whether any run of the report, or of the sweep, has a script. */
 bool report_has_script(const struct report *report);
 bool report_sweep_has_script(const struct saved_sweep *sweep);
 
-/* Whether the runs of the sweep have several variants. */
+/* Returns whether the runs of the sweep have several variants. */
 bool report_sweep_varies(const struct saved_sweep *sweep);
 
 /* Returns figure `i` that a report shows for each cell of a sweep: the headlines, and the p99 of

@@ -243,7 +243,8 @@ static double x_of(const struct drawing *drawing, double at)
     return drawing->left + drawing->width * share(&drawing->x, at);
 }
 
-/* Whether a label on the x axis does not cover the one before; moves *end to its end if so. */
+/* Returns whether a label on the x axis leaves the label before it uncovered; moves *end to its end
+ * if so. */
 static bool has_room(double center, const char *label, double *end)
 {
     const double half = (double)strlen(label) * CHARACTER / 2;

@@ -87,7 +87,8 @@ struct report_table {
                              unit of that figure. NULL: the keys of the columns say the units */
 };
 
-/* Whether the text report (else the page) of a run with or without a script has a column. */
+/* Returns whether the text report (else the page) of a run with or without a script has a column.
+ */
 bool report_column_is_shown(const struct report_column *column, bool is_text, bool has_script);
 
 /* The counts of one of several hosts in an interval. */

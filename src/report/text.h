@@ -39,8 +39,8 @@ void text_levels_progress(const struct level *level, char line[TEXT_LEVELS_BYTES
 
 /*
  * Progress of a run, on stderr: a line that is rewritten on a terminal; elsewhere, or with
- * --progress, a new line every interval. Only the sampler's thread uses it, and after the sampler
- * has stopped the main thread.
+ * --progress, a new line every interval. Only the sampler's thread uses it. After the sampler has
+ * stopped, only the main thread uses it.
  */
 
 enum {

@@ -195,7 +195,7 @@ static void add_option(struct buffer *line, const char *name, const char *value)
     add_word(line, value);
 }
 
-/* Whether the plan of run.json has the value that the option has when it is not given. */
+/* Returns whether the plan of run.json has the value that the option has when it is not given. */
 static bool is_default(const struct option_entry *option, const json_t *value)
 {
     const double unit = option->type == OPTION_TIME ? (double)MONO_NS_PER_S : 1;

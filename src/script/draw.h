@@ -150,7 +150,7 @@ enum draw_kind draw_kind(const struct draw *draw);
 struct draw *draw_inner(const struct draw *draw); /* only for DRAW_DERIVE */
 int draw_function(const struct draw *draw);       /* only for DRAW_DERIVE */
 
-/* Returns the most bytes that a drawn text can have, the size of the room for draw_value. 0: the
+/* Returns the size of the buffer for draw_value: the most bytes that a drawn text can have. 0: the
  * generator draws numbers. */
 size_t draw_room(const struct draw *draw);
 

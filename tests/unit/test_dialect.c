@@ -232,7 +232,7 @@ TEST(test_limits_that_errors_name)
     }
 }
 
-/* Whether a call may be repeated. */
+/* Decides whether a call may be repeated. */
 TEST(test_calls_that_may_be_repeated)
 {
     static const struct {

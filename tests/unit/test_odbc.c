@@ -103,7 +103,7 @@ TEST(test_build)
     }
 }
 
-/* Values put into a connection string are found in it again. */
+/* A value that is put into a connection string is found again. */
 TEST(test_build_and_find)
 {
     static const char *const keys[] = {"PWD", NULL};

@@ -431,7 +431,7 @@ TEST(test_workloads_are_loaded)
     }
 }
 
-/* Options, and the error that each causes with or without a script. */
+/* Gives an option with or without a script, and expects its error. */
 TEST(test_options_with_a_workload)
 {
     static const struct {

@@ -884,8 +884,8 @@ TEST(test_problems)
     free(result);
 }
 
-/* Whether two hosts are one database, by their counts. 100 rows were acknowledged at each, and no
- * more can have been written. */
+/* Decides by their counts whether two hosts are one database. 100 rows were acknowledged at each
+ * host, and no more can have been written. */
 TEST(test_hosts_are_joined)
 {
     static const struct {
