@@ -119,7 +119,7 @@ enum clickhouse_wire {
 #define CLICKHOUSE_WIRE(native) ((enum clickhouse_wire)((native) >> 24))
 #define CLICKHOUSE_WIDTH(native) ((native)&0xffffff)
 
-/* connection_info.unsupported for a server of this version ("18.16.1"). */
+/* Returns connection_info.unsupported for a server of this version ("18.16.1"). */
 const struct unsupported *dialect_clickhouse_unsupported(const char *version);
 
 /* Implements declare_column for MariaDB 10.10 or later, which has types for addresses and UUIDs. */

@@ -67,7 +67,7 @@ static const struct number_meaning call_meanings[] = {
       2027, 2055}},
 };
 
-/* The meaning of numbers that are not listed above, by the class of their SQLSTATE. */
+/* Meanings of error numbers that are not listed above, by the class of their SQLSTATE. */
 static const struct {
     const char *start;
     struct dialect_meaning meaning;

@@ -108,8 +108,8 @@ unsigned http_count_files(const struct target *target, unsigned *opening);
 /* Makes the request in progress, and later requests, return LOST. */
 void http_interrupt(struct adapter_conn *conn);
 
-/* Must be called before rows are handed over: starts counting an append's losses and, if the server
- * has ended the idle connection, reconnects. LOST: reconnecting failed. */
+/* Starts counting an append's losses. If the server has ended the idle connection, reconnects. The
+ * caller calls it before it hands rows over. LOST: reconnecting failed. */
 enum status http_begin_append(struct http *http, struct error *error);
 
 /* Sends a request and waits for its complete answer. OK: the status is 2xx. With another status

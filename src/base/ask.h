@@ -23,7 +23,7 @@ void ask_text(const struct cell *cell, char *text, size_t size);
 /* Returns the number in a cell; 0 when the cell is NULL or not a whole number. */
 int64_t ask_number(const struct cell *cell);
 
-/* An answer.take that stores the number of the first cell in *context, an int64_t. */
+/* Stores the number of the first cell in *context, an int64_t. For answer.take. */
 bool ask_take_number(void *context, const struct cell *cells, size_t count);
 
 /* Returns the words of the connection, or the words of standard SQL when the connection has none of

@@ -69,8 +69,8 @@ void limits_allow_files(const struct limits_question *question, uint64_t spare);
  * this machine does not have it; otherwise it is a WARN with a note. */
 void limits_read(const struct limits_question *question, struct limit_list *list);
 
-/* The same for another /proc: `proc` is an open folder in which `self` is this program's process.
- */
+/* Fills *list as limits_read does, from another /proc: `proc` is an open folder in which `self` is
+ * this program's process. */
 void limits_read_at(int proc, pid_t self, const struct limits_question *question,
                     struct limit_list *list);
 

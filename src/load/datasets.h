@@ -52,8 +52,8 @@ enum status datasets_begin_load(struct datasets *datasets, const struct plan *pl
 bool datasets_wait(struct datasets *datasets, struct load_counts *counts);
 enum status datasets_end_load(struct datasets *datasets, struct error *error);
 
-/* datasets_is_script_wrong: whether the load failed because of the script, and would fail again.
- * Then datasets_undo drops the tables that datasets_make created. */
+/* datasets_is_script_wrong returns whether the load failed because of the script and would fail
+ * again. datasets_undo then drops the tables that datasets_make created. */
 bool datasets_is_script_wrong(const struct datasets *datasets);
 void datasets_undo(const struct datasets_place *place, const struct datasets *datasets);
 

@@ -30,10 +30,10 @@ enum gate_state {
 
 /* Numbers of sessions. */
 struct gate_numbers {
-    unsigned connecting; /* hold a slot */
-    unsigned waiting;    /* are connected and wait for GO */
-    unsigned running;    /* have a thread that has not ended */
-    unsigned working;    /* passed the gate and have work to do */
+    unsigned connecting; /* sessions that hold a slot */
+    unsigned waiting;    /* connected sessions that wait for GO */
+    unsigned running;    /* sessions whose thread has not ended */
+    unsigned working;    /* sessions that have passed the gate and have work to do */
 };
 
 struct gate {

@@ -271,8 +271,8 @@ static void retire(struct fleet *fleet, struct level *level)
 /* Waits until every rank has retired its surplus sessions: no session is added before. */
 static void wait_for_others(struct fleet *fleet, struct level *level, bool has_retired)
 {
-    const int64_t gone_ns =
-        mono_now_ns() + (has_retired ? CALM_NS : 0); /* also gone from the server */
+    /* by gone_ns the retired sessions have also left the server */
+    const int64_t gone_ns = mono_now_ns() + (has_retired ? CALM_NS : 0);
     while ((mono_now_ns() < gone_ns || !reach_stage(fleet, STAGE_LEFT)) &&
            !check_failed(fleet, level) && !check_search_end(fleet)) {
         tick(fleet, &level->ledger);

@@ -97,7 +97,8 @@ struct transactions {
     struct claims claims;
 };
 
-/* Adds to a counter of the run, or of the warm-up for a transaction that began in the warm-up. */
+/* Adds to a counter of the run; for a transaction that began in the warm-up, to the counter of the
+ * warm-up. */
 static void add(const struct transactions *runner, enum recorder_counter counter, uint64_t n)
 {
     if (n > 0) {

@@ -51,8 +51,8 @@ static void measure_clocks(struct ranks *ranks)
                 }
                 if (ranks->poll_clock_ns - MAX(peer->heard_ns, asked_ns) > RANKS_LOST_NS) {
                     ranks_lose(ranks, i);
-                    peer->pings =
-                        PINGS; /* ends also for a rank that is not lost: it has a result */
+                    /* ranks_lose does not mark a rank with a result as lost */
+                    peer->pings = PINGS;
                 } else if (peer->pinged_ns == 0) {
                     ask_clock(ranks, peer);
                 }

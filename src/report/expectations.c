@@ -88,7 +88,8 @@ enum status expectations_add(struct expectations *expectations, const char *text
                 return STATUS_REJECTED;
             }
         } else {
-            /* all columns of summary.csv with numbers, whatever the plan */
+            /* every numeric column of summary.csv, even if this plan does not use it
+             */
             for (size_t at = 0; figure_next_cell(&set, &at, &cell);) {
                 if (figure_is_number(cell.unit)) {
                     figure_columns_add(&columns, cell.key);

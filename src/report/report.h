@@ -152,7 +152,8 @@ bool report_sweep_varies(const struct saved_sweep *sweep);
  * appends or transactions. NULL: there are no more. */
 const struct figure *report_sweep_figure(bool has_script, size_t i);
 
-/* False: the figure is about rows, and the runs of the sweep were not given a number of rows. */
+/* Returns false if the figure is about rows but the runs of the sweep were not given a number of
+ * rows. */
 bool report_sweep_shows(const struct saved_sweep *sweep, const struct figure *figure);
 
 /* The page's style and script (page.css, page.js), and the script's hash for the page's content
@@ -203,25 +204,26 @@ void charts_free(struct chart_list *list);
  * all lines. False: no value is known. */
 bool chart_span(const struct chart *chart, double *low, double *high);
 
-/* The next functions write a value for people. They return `text`, or a constant. */
+/* The next functions format a value for people. They return `text`, or a constant. */
 
-/* A number with three digits, or with all digits before the point: 1,234, 12.5, 0.003. */
+/* Formats a number with three digits, or with all digits before the point: 1,234, 12.5, 0.003. */
 const char *report_format(double value, char text[REPORT_WORDS_BYTES]);
 
-/* A short count: 950, 1k, 2.5k, 10M. */
+/* Formats a count in a short form: 950, 1k, 2.5k, 10M. */
 const char *report_format_count(double value, char text[REPORT_WORDS_BYTES]);
 
-/* A time as "12.3 ms"; "–" when it is unknown. `unit_ns`: nanoseconds of the value's unit. */
+/* Formats a time as "12.3 ms", or as "–" when it is unknown. `unit_ns`: nanoseconds of the value's
+ * unit. */
 const char *report_format_time(const json_t *value, double unit_ns, char text[REPORT_WORDS_BYTES]);
 
-/* A figure of summary.csv without its unit; "–" when it is unknown. */
+/* Formats a figure of summary.csv without its unit, or as "–" when it is unknown. */
 const char *report_value(const struct saved_run *run, const char *column,
                          char text[REPORT_WORDS_BYTES]);
 
-/* The size of a run: "200 × 400k" or "200 × 10 min". */
+/* Formats the size of a run as "200 × 400k" or "200 × 10 min". */
 const char *report_size(const struct saved_run *run, char text[REPORT_WORDS_BYTES]);
 
-/* The same in words: "200 sessions, 400,000 rows" or "200 sessions for 10 min". */
+/* Formats the size of a run in words: "200 sessions, 400,000 rows" or "200 sessions for 10 min". */
 const char *report_title(const struct saved_run *run, char text[REPORT_WORDS_BYTES]);
 
 /* Returns how a run ended, in words, for a stop_reason of run.json ("duration"). An unknown reason

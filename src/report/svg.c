@@ -116,8 +116,8 @@ static void fit_linear(struct axis *axis, double high, double step, bool is_ms)
     }
 }
 
-/* Makes the x axis. Times are shown as on a clock: 12 or 0.5 below five minutes, then 7:30 and
- * 1:05:00. page.js does the same when it zooms. */
+/* Makes the x axis. A time axis shorter than five minutes shows seconds (12, 0.5), a longer one
+ * shows times as on a clock (7:30, 1:05:00). page.js does the same when it zooms. */
 static void fit_across(struct axis *axis, const struct chart *chart)
 {
     static const int steps[] = {60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200};

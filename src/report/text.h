@@ -73,7 +73,7 @@ struct progress {
 
 void progress_init(struct progress *progress, int fd, const struct plan *plan);
 
-/* Before the first batch: warns when the count(*) of the run will read very many rows in all.
+/* Warns, before the first batch, when the count(*) of the run will read very many rows in all.
  * `count_ns`: time of a count of `rows_before` rows on this machine; 0: unknown. */
 void progress_announce(struct progress *progress, uint64_t rows_before, int64_t count_ns);
 
@@ -187,15 +187,15 @@ enum status events_read(struct event_list *list, const char *folder, int64_t sta
  * characters that XML does not allow become U+FFFD.
  */
 
-/* Writes a judged run with result->expectations. False: out of memory or a failed write (errno is
- * set). */
+/* Writes the outcome of a judged run, with result->expectations. False: out of memory, or a write
+ * failed (errno is set). */
 bool junit_write(FILE *stream, const struct plan *plan, const struct result *result);
 
 /* Writes a run that did not begin: one test case with an error, and the reason. */
 bool junit_write_error(FILE *stream, const struct plan *plan, enum exit_code code, const char *why);
 
-/* Writes a run with a script as `ycsb run` prints it, without unknown values. False: a failed write
- * (errno is set). */
+/* Writes the figures of a run with a script as `ycsb run` prints them, without unknown values.
+ * False: a write failed (errno is set). */
 bool ycsb_write(FILE *stream, const struct plan *plan, const struct result *result);
 
 /* run.json: the plan, the environment, the table, the ledgers, every figure and the histograms. */

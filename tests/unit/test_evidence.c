@@ -370,7 +370,7 @@ TEST_BETWEEN(test_order_and_bounds, set_up, NULL)
     evidence_name_limits(&evidence, &result, &findings);
     assert_int_equal(findings.count, 3);
     assert_int_equal(findings.entries[0].id, LIMIT_SESSIONS);
-    assert_int_equal(findings.entries[0].sessions, 100); /* not more than were requested */
+    assert_int_equal(findings.entries[0].sessions, 100); /* the requested sessions, not 500 */
     assert_int_equal(findings.entries[1].id, LIMIT_PORTS);
     assert_int_equal(findings.entries[2].id, LIMIT_OPEN_FILES);
 }

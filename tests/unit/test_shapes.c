@@ -167,7 +167,7 @@ TEST(test_times_of_a_session)
     end(result);
 }
 
-/* The time that a session waits at its end without an answer is also a gap. */
+/* The time from a session's last acknowledgement to its end is also a gap. */
 TEST(test_the_gap_at_the_end)
 {
     struct plan plan = make_plan();
