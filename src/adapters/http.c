@@ -490,7 +490,8 @@ static bool take_line(struct http *http, char *bytes, size_t length)
     return wants_more || skip_rest(http);
 }
 
-/* Keeps bytes that are at the same place as the latest byte. */
+/* Keeps bytes that belong to the same part of the answer as the latest byte; drops the bytes
+ * between elements. */
 static bool keep_run(struct http *http, const char *bytes, size_t length)
 {
     const size_t max =

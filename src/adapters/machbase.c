@@ -277,7 +277,7 @@ static enum status start(const char *client_lib, struct adapter_library **librar
     return STATUS_OK;
 }
 
-/* Returns the largest value of a column of whole numbers without sign. */
+/* Returns the largest value of an unsigned whole-number column. */
 static int64_t largest_unsigned(uint32_t native_type)
 {
     switch (native_type) {

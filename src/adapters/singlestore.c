@@ -24,10 +24,10 @@ enum {
 struct adapter_conn {
     struct http *http;
     struct buffer between;     /* the part of a body between the arguments and the SQL */
-    struct buffer body;        /* of the next request, up to its arguments */
-    struct buffer sql;         /* of the next request */
+    struct buffer body;        /* body of the next request, up to its arguments */
+    struct buffer sql;         /* SQL of the next request */
     const struct table *table; /* of the open append */
-    size_t rows;               /* in the request */
+    size_t rows;               /* rows in the request */
     size_t spare;              /* bytes that the SQL may grow in JSON, and the closing bracket */
     uint64_t kept;             /* rows that the server acknowledged */
 };

@@ -54,9 +54,9 @@ static void on_level(void *context, const struct level *level, const struct leve
     }
 }
 
-/* Shares `sessions` out to the ranks and sets *most to the largest number for which this machine
- * has room. If that is less than `sessions`, *binding is the limit that binds first, with advice
- * for `sessions`. */
+/* Distributes `sessions` over the ranks and sets *most to the largest number that fits on this
+ * machine. If *most is less than `sessions`, *binding is the limit that is reached first, with
+ * advice for `sessions`. */
 static enum exit_code find_room(struct job *job, unsigned sessions, unsigned *most,
                                 struct limit *binding, struct error *error)
 {

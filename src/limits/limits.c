@@ -628,7 +628,7 @@ static void fix_rlimit(struct limit *entry, const struct draft *draft, uint64_t 
         const char *item;   /* in limits.conf, docker and prlimit */
         const char *unit;   /* in units of systemd */
         const char *option; /* of ulimit */
-        unsigned shift;     /* from bytes to the unit of limits.conf and ulimit, in bits */
+        unsigned shift;     /* bits to shift bytes right for the unit of limits.conf and ulimit */
     } names[LIMIT_IDS] = {[LIMIT_OPEN_FILES] = {"nofile", "LimitNOFILE", "n", 0},
                           [LIMIT_USER_TASKS] = {"nproc", "LimitNPROC", "u", 0},
                           [LIMIT_ADDRESS_SPACE] = {"as", "LimitAS", "v", 10}};

@@ -110,7 +110,7 @@ struct session {
     uint64_t last_count;  /* the latest count of rows; 0 before */
     uint64_t worst_lag;   /* most rows that were missing in a count */
     unsigned tries;       /* connects after a loss, since the last answered batch */
-    uint64_t tries_total; /* the same during the whole run */
+    uint64_t tries_total; /* connects after a loss, during the whole run */
     int64_t work_end_ns;  /* monotonic; the last answer; 0 for idle sessions */
 
     atomic_bool is_leaving; /* set by the main thread: leave before the share is done */

@@ -414,33 +414,36 @@ void process_table_forget(struct process_table *table)
  * The sum of the proportional set sizes (PSS) counts private memory of every process and shared
  * memory once. Reading one PSS takes tens of microseconds to milliseconds, because the kernel walks
  * the page tables. So a reading takes the PSS of only as many processes as its time budget allows,
- * spread over the table, different ones each time.
+ * spread over the table, and the next reading takes other processes.
  *
- * The PSS of the others is estimated from their resident memory, which is cheap to read. Let A and
- * S be the resident anonymous and shared memory of a process, a and s the parts of its PSS. Over
- * the processes that were read the ratios are ra = sum(a) / sum(A)     rs = sum(s) / sum(S) and a
- * process that was not read counts as ra A + rs S. The ratios are computed separately for processes
- * that ran at the first reading (the server's own, which differ from each other) and those that
- * came later (the sessions, which are much alike). This is the separate ratio estimator of
- * stratified survey sampling (W. Cochran, Sampling Techniques, ch. 6): its error depends on how the
- * ratios vary within a group, which is little, not on how the sizes vary. It is exact when all
- * processes are read. Pages of hugetlbfs are not part of PSS and are not scaled: when not all
- * processes are read, the largest mapping of one process stands for them.
+ * The PSS of the other processes is estimated from their resident memory, which is cheap to read.
+ * Let A and S be the resident anonymous and shared memory of a process, a and s the anonymous and
+ * shared parts of its PSS. The sums over the processes that were read give two ratios:
  *
- * Where the kernel does not let this user read PSS, the figure comes from resident set sizes: the
- * private part of each plus the largest shared part once. Memory that a parent and its children
- * share copy-on-write then counts once for each of them.
+ *     ra = sum(a) / sum(A)     rs = sum(s) / sum(S)
+ *
+ * A process that was not read counts as ra A + rs S. The ratios are computed separately for
+ * processes that ran at the first reading (the server's own, which differ from each other) and
+ * later processes (the sessions, which are much alike). This is the separate ratio estimator of
+ * stratified survey sampling (W. Cochran, Sampling Techniques, ch. 6). Its error depends on how
+ * the ratios vary within a group, which is little, not on how the sizes vary. The estimate is exact
+ * when all processes are read. Pages of hugetlbfs are not part of PSS and are not scaled: when not
+ * all processes are read, only the largest mapping of one process is counted.
+ *
+ * If the kernel does not let this user read PSS, the figure is computed from resident set sizes:
+ * the sum of the private parts, plus the largest shared part. Memory that a parent and its children
+ * share copy-on-write then counts once for each process.
  */
 struct memory_reader {
     uint64_t round;              /* readings so far */
     size_t cursors[2];           /* of each group: index after the process read last */
     bool is_rss;                 /* PSS cannot be read */
     size_t refreshed;            /* processes whose PSS was read in the last reading */
-    uint64_t private_huge_bytes; /* of these: hugetlbfs pages mapped by one process only, summed */
-    uint64_t shared_huge_bytes;  /* of these: the largest shared mapping of one process */
-    uint64_t most_huge_bytes;    /* of these: the largest total of one process */
-    /* PSS was read of this many processes, out of so many, in the reading with the smallest share;
-     * 0 if every reading read all. */
+    uint64_t private_huge_bytes; /* their hugetlbfs pages that only one process maps, summed */
+    uint64_t shared_huge_bytes;  /* their largest shared hugetlbfs mapping */
+    uint64_t most_huge_bytes;    /* the largest hugetlbfs total of one of them */
+    /* The reading that took the PSS of the smallest share of processes: it took the PSS of
+     * fewest_refreshed processes out of fewest_of. Both are 0 if every reading took all. */
     size_t fewest_refreshed;
     size_t fewest_of;
 };
@@ -464,7 +467,7 @@ struct server_process {
     unsigned restarts;
     struct server_tree *trees; /* owned; the first gives the name; never attached with a cgroup */
     size_t tree_count;
-    int64_t last_cpu_ns;          /* the highest that was reported */
+    int64_t last_cpu_ns;          /* the highest CPU time that was reported */
     int64_t departed_cpu_ns;      /* of cgroups that were removed */
     struct procfs_io last_io;     /* the highest counts that were reported */
     struct procfs_io departed_io; /* of servers that have ended */

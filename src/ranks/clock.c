@@ -5,8 +5,8 @@
 
 #define PING_LIMIT_NS (2 * MONO_NS_PER_S)
 
-/* Time between the message with the start of the run and that start: enough for the message and for
- * the first readings of the sampler. */
+/* Time from the message that announces the start of the run to the start itself: enough for the
+ * message and for the first readings of the sampler. */
 #define START_LEAD_NS (150 * MONO_NS_PER_MS)
 
 enum {
