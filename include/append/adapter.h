@@ -131,9 +131,9 @@ struct sql_templates {
                             be declared */
     const char *drop;    /* drops the table if it exists */
     const char *tags;    /* the distinct values of $1 */
-    const char *rows;    /* $2 and $3 of the rows with $1 = $4; -1 in place of NULL */
-    const char *unread;  /* how much the server has acknowledged but does not show yet, one number;
-                            NULL: acknowledged rows are visible at once */
+    const char *rows; /* columns $2 and $3 of the rows whose column $1 is $4; -1 in place of NULL */
+    const char *unread; /* how much the server has acknowledged but does not show yet, one number;
+                           NULL: acknowledged rows are visible at once */
 };
 
 /* A kind of statement that a database does not support. */
@@ -241,7 +241,7 @@ struct connection_info {
     const struct unsupported *unsupported; /* static; ends with a zeroed entry; NULL: unknown */
     struct server_facts facts;
 
-    /* How this database creates a table that a script declares; NULL: it cannot.
+    /* How this database creates a table that a script declares; NULL: such tables are unsupported.
      *
      * declare_column writes the text that follows a column's name in CREATE TABLE: the type, NOT
      * NULL and, with `is_numbered`, that the database numbers the rows inserted without this

@@ -139,7 +139,7 @@ struct probe {
 /* Checks who listens on host:port or, when host begins with '/', on the Unix socket of that path;
  * if the path is a folder, on the protocol's socket in it. Reads until the answer is complete;
  * `timeout_ms` covers connecting and reading together. OK: the protocol matches. REJECTED with
- * ERROR_UNSUPPORTED: it does not. LOST with ERROR_UNREACHABLE or ERROR_TIMEOUT: no connection.
+ * ERROR_UNSUPPORTED: another protocol. LOST with ERROR_UNREACHABLE or ERROR_TIMEOUT: no connection.
  * Resolving the host's name has no time limit. */
 enum status probe_recognise(const struct probe *probe, const char *host, uint16_t port,
                             unsigned timeout_ms, struct error *error) APPEND_API(probe_recognise);

@@ -715,7 +715,8 @@ enum status http_record_error(struct http *http, const char *body, size_t length
         failure.text = text;
         if (meaning.kind == ERROR_BUSY && !is_opening && http->database->is_own != NULL &&
             !http->database->is_own(status, buffer_text(&http->answer.head), body)) {
-            /* A proxy in front of the database sent it and does not know what the database did. */
+            /* A proxy in front of the database sent the answer. The proxy does not know what the
+             * database did. */
             meaning = (struct dialect_meaning){STATUS_LOST, ERROR_CONNECTION, NULL};
         }
     }

@@ -58,9 +58,8 @@ struct adapter_prepared {
     struct result_column *columns; /* owned */
 };
 
-/* Kept small, because there are thousands of connections: a connection holds no rows, and sends a
- * statement without waiting for its answer, so that the statement's text is already freed while the
- * session waits. */
+/* Kept small, because there are thousands of connections: a connection holds no rows. The text of a
+ * statement is freed as soon as it is sent, before the session waits for the answer. */
 struct adapter_conn {
     MYSQL mysql;
     bool uses_insert;     /* method "insert" */

@@ -203,7 +203,8 @@ bool notice_write(int fd, const char *text, size_t length, int64_t patience_ns)
     const int own = can_block && fd == STDERR_FILENO
                         ? open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
                         : -1;
-    /* a terminal of another account cannot be opened; poll only promises room for one byte */
+    /* another account's terminal cannot be opened, so it is written one byte at a time: poll
+     * promises room for one byte only */
     const size_t most = own < 0 && S_ISCHR(about.st_mode) ? 1 : length;
     size_t done = 0;
     while (done < length && wait_for_room(own < 0 ? fd : own, deadline_ns)) {

@@ -383,7 +383,7 @@ static enum exit_code run_entry(const struct command_entry *entry, int argc, cha
     if (code == EXIT_CODE_OK) {
         return entry->run(argc, argv);
     }
-    /* without a text another rank reports the error, and this rank must not fail */
+    /* an empty text: another rank reports the error, and this rank must not fail */
     return error.text[0] == '\0' ? EXIT_CODE_OK : command_fail(code, &error);
 }
 

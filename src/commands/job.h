@@ -95,8 +95,8 @@ void job_find_limits(struct job *job);
 /* Returns what the result is judged by. */
 struct judge_context job_judge_context(const struct job *job);
 
-/* Adds errors of the files to the result. After that the verdict is final, and expectations, which
- * may be on the verdict, are judged. */
+/* Adds errors of the files to the result, which makes the verdict final. Then judges the
+ * expectations: an expectation may be about the verdict. */
 void job_add_file_problems(struct job *job);
 
 /* Judges the outcome again and, if it has changed, writes it to the files. `text` is the reason if

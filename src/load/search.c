@@ -682,8 +682,8 @@ static void climb_all(struct fleet *fleet)
         }
     }
     if (search->end == SEARCH_MEMORY && search->end_note[0] == '\0') {
-        const bool is_known =
-            fleet->room.machine[0] != '\0'; /* with several machines: the fullest */
+        /* with several machines fleet->room is the memory of the fullest one */
+        const bool is_known = fleet->room.machine[0] != '\0';
         const struct level_room room = is_known ? fleet->room : find_room(fleet);
         snprintf(search->end_note, sizeof search->end_note, "%s of %s%.60s in use, %s may be",
                  UNITS_BYTES(room.used_bytes), is_known ? "machine " : "this machine", room.machine,

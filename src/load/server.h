@@ -1,6 +1,6 @@
 /*
  * Facts that the server reports before and after the sessions: its settings, the size of the run's
- * tables, its I/O counters. A server that does not report them is loaded all the same. Main thread,
+ * tables, its I/O counters. The run does not need them: a server may report none. Main thread,
  * except for server_ask_settings, which runs as part of a task.
  */
 #ifndef LOAD_SERVER_H

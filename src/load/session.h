@@ -204,9 +204,9 @@ enum status transactions_connected(struct session *session, struct error *error)
 enum status transactions_turn(struct session *session, int64_t intended_ns);
 
 /* Main thread, after STOP. Returns true when the session's thread is in the script's own code and
- * is abandoned there. The transaction under way, if *is_at_work, counts as failed, and the script
- * is blamed. Data that the thread still reads, among them the plan's script, must not be freed any
- * more. *since_ns: the moment at which the thread entered the script's code. */
+ * is abandoned there. If *is_at_work, the transaction under way counts as failed, with the script
+ * as the cause. The thread still reads some data, such as the plan's script: the caller must not
+ * free it any more. *since_ns: the moment at which the thread entered the script's code. */
 bool transactions_leave(struct session *session, bool *is_at_work, int64_t *since_ns);
 
 /* Main thread, after the join: adds the session's changes of tables to result->datasets, and frees

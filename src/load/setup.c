@@ -370,7 +370,7 @@ static enum status prepare(struct task *task, struct adapter_conn *conn, struct 
     enum status status = STATUS_OK;
     setup->host = task->host;
     setup->hosts[setup->host].is_known = true;
-    /* a server that does not report its limits is loaded all the same */
+    /* a run also works when the server does not report its limits */
     ask_limits(setup, conn, adapter, &(struct error){.kind = ERROR_NONE});
     task_note_answer(task);
     inspect(setup, conn, plan);

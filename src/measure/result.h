@@ -136,9 +136,9 @@ struct host_result {
     X(int64_t, append_ns, MAX)           /* gate opened -> last session had its last answer */ \
     X(int64_t, measured_ns, MAX)         /* end of the warm-up -> last answer; without a warm-up */ \
                                          /* append_ns */ \
-    X(uint64_t, sessions_cut, SUM)       /* sessions whose connection append cut because they did */ \
-                                         /* not end in time after STOP */ \
-    X(uint64_t, worst_lag_rows, MAX)     /* the most rows that a count lacked of a session's own */ \
+    X(uint64_t, sessions_cut, SUM)       /* sessions that did not end in time after STOP: append */ \
+                                         /* cut their connections */ \
+    X(uint64_t, worst_lag_rows, MAX)     /* the most own rows that a session's count lacked */ \
     X(enum stop_reason, stop_reason, REASON)
 /* clang-format on */
 #define RESULT_AS_MEMBER(type, name, rule) type name;
@@ -262,8 +262,8 @@ struct judge_context {
  * result_set_exit; the rules are in verdict.c. */
 void result_judge(struct result *result, const struct judge_context *context);
 
-/* Allocates `hosts` hosts with the counts of `tables` tables each, and with a script the
- * verification of each table. Returns false when out of memory; result_free frees what was
+/* Allocates the results of `hosts` hosts, each with counts of `tables` tables, and with a script
+ * the verification of each table. Returns false when out of memory; result_free frees what was
  * allocated. */
 bool result_allocate_tables(struct result *result, size_t hosts, size_t tables, bool has_script);
 

@@ -55,7 +55,7 @@ struct sampler {
     struct intervals intervals;
     struct server_process *server; /* owned */
     struct io_meter *io;           /* owned */
-    unsigned restarts;             /* of the server, as far as `io` knows */
+    unsigned restarts;             /* of the server, as last reported to `io` */
     int proc;                      /* owned */
     int stat_file; /* /proc/stat, owned; kept open: sessions may have taken all descriptors */
     int schedstat; /* of the measuring thread, likewise */

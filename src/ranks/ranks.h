@@ -127,7 +127,7 @@ enum exit_code ranks_agree(struct ranks *ranks, enum exit_code code, const char 
 void ranks_prefix_error(const struct ranks *ranks, struct error *error);
 
 /* ranks_set_tracing, before an agreement, notes that this rank traces I/O. ranks_is_any_tracing,
- * after the agreement, returns at rank 0 whether any rank does. */
+ * after the agreement, returns at rank 0 whether any rank traces I/O. */
 void ranks_set_tracing(struct ranks *ranks);
 bool ranks_is_any_tracing(const struct ranks *ranks);
 

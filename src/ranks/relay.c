@@ -242,7 +242,7 @@ static void note_message(size_t size)
     }
 }
 
-/* Writes queued messages to the program, as far as it does not block: the program may be busy. */
+/* Writes queued messages to the program until a write would block: the program may be busy. */
 static void write_queued(void)
 {
     while (first != NULL && program.fd >= 0) {

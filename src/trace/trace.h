@@ -54,7 +54,7 @@ struct trace_times {
     struct histogram layers[TRACE_LAYERS];
 };
 
-/* Counters of the server itself, as far as it has them. */
+/* Counters that the server itself keeps; a server may keep none of them. */
 struct trace_counters {
     int64_t taken_ns; /* monotonic */
     size_t count;

@@ -14,7 +14,7 @@ void samples_measure_in_bytes(bool is_wanted);
 /* Sets whether dates and times lie between 1970 and 2105. Call before creating samples. */
 void samples_use_modern_times(bool is_wanted);
 
-/* Sets the column that counts up from one call to the next; NULL: no column does. */
+/* Sets the column that counts up from one call to the next; NULL: no column counts up. */
 void samples_count_time(const struct column *time);
 
 /* Creates `row_count` rows for `table`; row r has sample r modulo SAMPLE_COUNT. A column named id

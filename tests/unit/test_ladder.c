@@ -490,7 +490,7 @@ TEST(test_bound_on_time)
     finish(&outcome);
 }
 
-/* At most 20 rows per ms, as an append takes 1 ms. */
+/* 20 sessions add at most 20 rows per ms, because an append takes 1 ms. */
 TEST(test_bound_on_rows)
 {
     struct outcome outcome;
