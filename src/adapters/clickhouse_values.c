@@ -17,7 +17,7 @@ enum {
     FRACTION_DIGITS = 6,
     NS_DIGITS = 9,
     LENGTH_BYTES = 5, /* most bytes of the length before a text */
-    SPARE_BYTES = 8,  /* a narrow number is written as a wide one */
+    SPARE_BYTES = 8,  /* the code of a narrow number writes the bytes of a wide one */
 };
 
 #define NS_PER_S INT64_C(1000000000)

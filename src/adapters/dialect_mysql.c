@@ -47,7 +47,7 @@ static const struct number_meaning call_meanings[] = {
      {1048, 1264, 1265, 1364, 1366, 1406, 1451, 1452, 1470, 1526, 1644, 3819, 4025}},
     {{STATUS_REJECTED, ERROR_BUSY, NULL}, {1099, 1205, 3572}}, /* waited for a lock */
     {{STATUS_REJECTED, ERROR_DEADLOCK, NULL}, {1213}},
-    /* the row has changed since it was read; the other two are TiDB's */
+    /* the row has changed since it was read; 8028 and 9007 are numbers of TiDB */
     {{STATUS_REJECTED, ERROR_SERIALIZATION, NULL}, {1020, 8028, 9007}},
     {{STATUS_REJECTED, ERROR_TIMEOUT, NULL}, {1317, 1969, 3024}},
     {{STATUS_REJECTED, ERROR_LIMIT, "max_user_connections"}, {1203}},
@@ -431,8 +431,8 @@ static enum status describe(const struct dialect_asker *asker, const char *table
     return status;
 }
 
-/* SHOW VARIABLES shows session values: max_user_connections is then the value that applies to the
- * account, its own limit or else the global one. */
+/* SHOW VARIABLES shows session values: max_user_connections is then the account's own limit, or the
+ * global limit if the account does not have one. */
 static const char *const limits_sql[] = {
     "show variables where variable_name in ('version', 'version_comment', 'max_connections',"
     " 'max_user_connections', 'max_prepared_stmt_count', 'thread_handling')",

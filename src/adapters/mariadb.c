@@ -891,8 +891,8 @@ static enum status send_rows(struct adapter_conn *conn, const struct batch *batc
  */
 
 /* Sets the session's time zone to UTC when it is needed: times without a zone are UTC in append,
- * and only timestamp columns use the session's time zone. For parameters the columns they are
- * compared with are unknown. */
+ * and only timestamp columns use the session's time zone. A parameter
+ * counts as such a column, because the column it is compared with is unknown. */
 static enum status use_utc(struct adapter_conn *conn, const struct table *table,
                            bool is_of_parameters, struct error *error)
 {

@@ -393,8 +393,8 @@ static struct dialect_failure read_diagnosis(SQLSMALLINT type, SQLHANDLE handle,
                                     .text = diagnosis->text};
 }
 
-/* Returns the first line without the names of driver and manager before it and without the
- * operation after it. */
+/* Returns the first line of a message, without the names of the driver and manager before it and
+ * the name of the operation after it. */
 static const char *strip(char *text)
 {
     while (*text == '[' && strchr(text, ']') != NULL) {

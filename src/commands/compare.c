@@ -135,7 +135,7 @@ static void add_difference(const struct comparison *comparison, const char *name
 }
 
 /* Returns an object as it is, and a list of named objects, such as columns, as an object with those
- * names. NULL: the value is neither. */
+ * names. NULL: another value. */
 static json_t *members_of(json_t *value)
 {
     if (!json_is_array(value)) {

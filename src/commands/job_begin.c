@@ -438,7 +438,9 @@ enum exit_code job_begin(struct job *job, struct error *error)
     }
     code = share_tables(job, error);
     code = code == EXIT_CODE_OK ? make_memory(job, error) : code;
-    /* takes a while; for an embedded database the sampler's thread must exist, to be left out */
+    /* Starting the trace takes a while, so it is done before the run begins. For an embedded
+     * database it is started later: the trace excludes the sampler's thread, which does not exist
+     * yet. */
     if (code == EXIT_CODE_OK && !job->setup.connection.is_embedded) {
         code = job_start_trace(job, error);
     }

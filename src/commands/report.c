@@ -112,7 +112,7 @@ static enum status make_report(const struct report *report, const struct plan *p
                      REPORT_PATH_BYTES - 1);
         status = STATUS_REJECTED;
     }
-    if (status == STATUS_OK && plan->charts.is_png) { /* first, since gnuplot may be missing */
+    if (status == STATUS_OK && plan->charts.is_png) { /* first: gnuplot may be missing */
         const size_t length = strlen(path);
         const bool is_html = length > 5 && strcmp(path + length - 5, ".html") == 0;
         snprintf(png, sizeof png, "%.*s", (int)(length - (is_html ? 5 : 0)), path);

@@ -62,8 +62,8 @@ enum statistic {
 };
 static const char *const statistics[] = {"median", "lowest", "highest"};
 
-/* Returns the text that all done runs of a cell have, or the statistic of their numbers; NULL: they
- * have neither. */
+/* Returns the text that all done runs of a cell have, or the statistic of their numbers. NULL: the
+ * runs have neither one text nor numbers. */
 static const char *text_of_cell(const struct saved_sweep *sweep, size_t cell,
                                 enum statistic statistic, const char *key,
                                 char text[FIGURE_TEXT_BYTES])

@@ -462,7 +462,8 @@ struct generator {
     const struct table *table;
     size_t buffer_rows;
     size_t buffer_bytes;
-    unsigned soft_limit;   /* buffers that are allocated without waiting */
+    unsigned soft_limit;   /* number of buffers that may be allocated before a thread waits for a
+                              returned buffer */
     struct fill_rows rows; /* the members that all batches have in common */
     bool is_constant;
     struct text_source text;

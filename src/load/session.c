@@ -548,8 +548,8 @@ static enum session_outcome stay_idle(struct session *session)
     return drop(session);
 }
 
-/* Blames the missing state of the script: this machine has no memory for it, or the script's
- * declarations differ from session to session. */
+/* Notes why the session has no script state: this machine does not have the memory for it, or the
+ * script's declarations differ from session to session. */
 static void blame_script_state(struct session *session, const struct error *error)
 {
     const bool is_wrong = error->kind == ERROR_USAGE;

@@ -152,8 +152,8 @@ void session_note_progress(struct session *session, int64_t now_ns);
  * the number is unknown, or the session's rows may be at another host. */
 bool session_knows_before(const struct session *session, size_t table, uint64_t *before);
 
-/* Checks the freshness of a count, `rows`: it must not be lower than `own`, the rows that were
- * there at least, nor lower than *last, the count before. */
+/* Checks the freshness of a count, `rows`: it must not be lower than `own`, the rows that must be
+ * there, nor lower than *last, the count before. */
 void session_note_count(struct session *session, uint64_t rows, uint64_t own, uint64_t *last);
 
 /* A batch that is being sent. */

@@ -84,7 +84,7 @@ struct fleet {
  * stopped. */
 void fleet_reset_session(struct fleet *fleet, unsigned place);
 
-/* Starts a session. False: it got no thread, and the next sessions would get none either; the
+/* Starts a session. False: the system refused a thread, as it would for the next sessions. The
  * reason is among the causes. */
 bool fleet_start(struct fleet *fleet);
 

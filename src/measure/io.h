@@ -97,8 +97,8 @@ enum io_figure {
 /* Returns the value of a figure; negative: unknown. */
 double io_figure(const struct io_reading *growth, enum io_figure figure);
 
-/* Sets *growth to *to minus *from. A count is unknown if it is unknown in either, or if it has
- * fallen, because then it belongs to another server or device. */
+/* Sets *growth to *to minus *from. A count is unknown if it is unknown in *from or *to. A count
+ * that has fallen is also unknown, because it belongs to another server or device. */
 void io_subtract(const struct io_reading *from, const struct io_reading *to,
                  struct io_reading *growth);
 

@@ -110,7 +110,7 @@ enum status report_read(struct report *report, const char *const *folders, size_
         report->sweep_count += status == STATUS_OK ? 1 : 0;
         for (size_t j = 0; status == STATUS_OK && j < sweep->run_count; j++) {
             char path[SAVED_RUN_PATH_BYTES + SAVED_SWEEP_NAME_BYTES];
-            struct error run_error; /* dropped: a failed run may have left no files */
+            struct error run_error; /* not reported: a failed run may have left no files */
             error_clear(&run_error);
             saved_sweep_run_folder(sweep, &sweep->runs[j], path);
             if (sweep->runs[j].state != SAVED_PENDING &&

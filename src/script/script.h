@@ -81,7 +81,7 @@ enum script_statement_kind {
     SCRIPT_OTHER,
 };
 
-/* A statement. Statements can share a name, and then share its operation. */
+/* A statement. Statements with the same name share an operation. */
 struct script_statement {
     const char *name;
     size_t operation; /* index in script.operations */

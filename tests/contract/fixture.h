@@ -27,7 +27,8 @@ enum sample {
 /* A target that cannot be opened, and the error that open must return. */
 struct bad_target {
     const char *label;
-    struct target target; /* NULL or 0 for host, port, user, password and database: the fixture's */
+    struct target target; /* an unset host, port, user, password or database is taken from the
+                             fixture's target */
     enum status status;
     enum error_kind kind;
     const char *sqlstate; /* NULL: not checked */

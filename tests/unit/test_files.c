@@ -349,7 +349,7 @@ TEST_BETWEEN(test_no_room_at_start, set_up, tear_down)
     assert_false(exists(plan.out_folder));
 }
 
-/* One file has no space: it is named, with the reason, and all other files are complete. */
+/* A file that does not fit on the disk is named, with the reason. All other files are complete. */
 TEST_BETWEEN(test_disk_full_later, set_up, tear_down)
 {
     struct run_files *files = create();

@@ -170,8 +170,8 @@ TEST(test_served)
     metrics_http_stop(http);
 }
 
-/* When silent clients take all places, a new client takes the place of the oldest, without waiting
- * until the time of all of them is over. The end does not wait for them either. */
+/* When silent clients take all places, a new client gets the place of the oldest one at once.
+ * Stopping the server does not wait for silent clients. */
 TEST(test_silent_clients)
 {
     uint16_t port;

@@ -172,7 +172,7 @@ TEST(test_url_parts)
 
 TEST(test_bad_urls)
 {
-    /* the last ones have passwords that look like a port, a database or a parameter */
+    /* the passwords of the last URLs look like a port, a database or a parameter */
     static const char *const bad[] = {
         "db://h:port/d",   "db://h:0/d",        "db://[::1/d",      "db://h/%zz",
         "db://h/%00",      "db:host",           "db://h:99999/d",   "db://u:12#secret@h/d",

@@ -336,7 +336,7 @@ TEST_BETWEEN(test_without_progress, set_up_intervals, tear_down_intervals)
     recorder_set_working(counted, 0, 0); /* a session that has done its share is not stalled */
     assert_int_equal(take().sessions_without_progress, SESSIONS - 2);
     assert_int_equal(take().sessions_without_progress, SESSIONS - 1);
-    recorder_note_reading(counted, 1, true); /* nor is a session in a long read */
+    recorder_note_reading(counted, 1, true); /* a session in a long read is not stalled */
     const struct interval interval = take();
     assert_int_equal(interval.sessions_working, SESSIONS - 1);
     assert_int_equal(interval.sessions_reading, 1);
