@@ -185,8 +185,8 @@ static bool take_identity(void *context, const struct cell *cells, size_t count)
     return true;
 }
 
-/* Queries the server, because its ping needs no credentials: this checks user, password, database
- * and settings. */
+/* Queries the server to check user, password, database and settings: the server's ping does not
+ * need credentials. */
 static enum status greet(struct adapter_conn *conn, const struct target *target,
                          struct error *error)
 {

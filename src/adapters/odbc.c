@@ -1055,8 +1055,8 @@ static bool is_single(const char *sql, unsigned lexis)
 }
 
 /* Runs a user's script. Statements that begin or end a transaction are not sent: without autocommit
- * a transaction begins by itself, and an ODBC call ends it. Within a transaction of the caller they
- * are refused. */
+ * a transaction begins by itself, and an ODBC call ends it. If the caller has begun a transaction,
+ * these statements are refused. */
 static enum status run_script(struct adapter_conn *conn, const char *sql, struct reading *reading,
                               struct error *error)
 {

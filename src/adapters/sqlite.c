@@ -33,8 +33,8 @@ struct adapter_prepared {
 
 struct adapter_conn {
     sqlite3 *database;
-    struct adapter_prepared insert; /* key: a struct table */
-    struct adapter_prepared latest; /* key: a struct statement without a slot */
+    struct adapter_prepared insert; /* its key is a struct table */
+    struct adapter_prepared latest; /* its key is a struct statement without a slot */
     bool is_in_transaction;         /* between begin and its end */
     uint64_t inserted_rows;         /* rows of the open append */
 };

@@ -44,7 +44,7 @@ enum status prepared_make(struct prepared_set *set, const struct statement *stat
 }
 
 /* Fills *error for a statement that must be prepared again after the server rolled its transaction
- * back. The error is one that makes the caller retry the transaction. */
+ * back. The kind of the error makes the caller retry the transaction. */
 static enum status report_stale(struct error *error)
 {
     const struct error said = *error;

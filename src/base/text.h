@@ -74,7 +74,7 @@ static inline locale_t units_use_point(void)
 /* The known name that is most similar to a misspelt word. */
 struct nearest {
     const char *word;
-    const char *name; /* the most similar of the names offered so far; NULL: none is similar */
+    const char *name; /* the most similar of the names offered so far; NULL: no name is similar */
     size_t changes;   /* letters that differ between word and name */
 };
 

@@ -51,7 +51,7 @@ static enum exit_code choose_table(struct sweep *sweep, struct error *error)
         return EXIT_CODE_OK;
     }
     struct setup_found found = {.is_there = false};
-    bool can_make = true; /* append has the statement that creates the last table of the loop */
+    bool can_make = true; /* append can create the table that the loop looked for last */
     enum exit_code code = setup_start_library(&sweep->facts, &plan, error);
     if (code == EXIT_CODE_OK) {
         const size_t count = script == NULL ? 1 : script->dataset_count;

@@ -38,8 +38,8 @@ struct bound {
     char text[BOUND_TEXT_BYTES]; /* as written, without blanks around it */
     char name[BOUND_NAME_BYTES];
     enum bound_relation relation;
-    double number;               /* 1 with a word: "verdict==VALID" */
-    char unit[BOUND_UNIT_BYTES]; /* or the word; "": no unit */
+    double number;               /* 1 if the bound has a word: "verdict==VALID" */
+    char unit[BOUND_UNIT_BYTES]; /* the unit or the word; "": neither */
     bool is_word;
 };
 

@@ -210,7 +210,7 @@ size_t saved_sweep_count(const struct saved_sweep *sweep, enum saved_state state
 const char *saved_sweep_text(const struct saved_sweep *sweep, const struct saved_sweep_run *run,
                              const char *column);
 
-/* Reads the same cell as a number. Returns false if it is not a number. */
+/* Reads a cell of that summary.csv as a number. Returns false if the cell is not a number. */
 bool saved_sweep_number(const struct saved_sweep *sweep, const struct saved_sweep_run *run,
                         const char *column, double *value);
 

@@ -30,10 +30,10 @@ static void move_to_host(struct session *session, unsigned host)
     recorder_set_host(session->load->recorder, session->place, host);
 }
 
-/* Connects to the session's host. `phase` is CAUSE_CONNECT for the first connect, CAUSE_HOST where
- * another host is tried next, CAUSE_RECONNECT later. Times and counts the connect, shows the
- * connection to the main thread, and gets it ready. A failure is added to the causes, unless the
- * run ended before the server had answered (ERROR_CANCELLED). */
+/* Connects to the session's host. `phase` is CAUSE_CONNECT for the first connect, CAUSE_HOST if the
+ * session will try another host after a failure, CAUSE_RECONNECT later. Times and counts the
+ * connect, shows the connection to the main thread, and gets it ready. A failure is added to the
+ * causes, unless the run ended before the server had answered (ERROR_CANCELLED). */
 static enum status open_connection(struct session *session, enum cause_phase phase,
                                    struct error *error)
 {

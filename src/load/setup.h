@@ -39,7 +39,7 @@ struct load_counts {
     uint64_t rows, all; /* rows of all tables: present, and when all are loaded */
     uint64_t loaded;    /* rows loaded by this load */
     int64_t elapsed_ns;
-    const char *table; /* the table that was begun last; NULL: none yet */
+    const char *table; /* the table that was begun last; NULL: no table was begun yet */
     enum load_step {
         LOAD_ROWS,
         LOAD_INDEXES,

@@ -233,7 +233,7 @@ struct session_summary {
                                before its share was done */
     size_t exception_count;
     struct row_exception *exceptions; /* owned */
-    bool lacks_exceptions;            /* an exception is missing: out of memory */
+    bool lacks_exceptions;            /* the list is incomplete, because memory ran out */
 
     /* With --verify rows, if is_verified. */
     bool is_verified;

@@ -21,12 +21,12 @@ enum level_outcome {
 /* Why a level failed: the first reason seen. */
 enum level_reason {
     LEVEL_NO_REASON,
-    LEVEL_NO_THREAD,     /* no thread for a session: a limit of this machine */
+    LEVEL_NO_THREAD,     /* this machine refused a thread for a session */
     LEVEL_REFUSED,       /* a session's connect was refused */
     LEVEL_TIMED_OUT,     /* a session's connect was not answered in time */
     LEVEL_DROPPED,       /* a session lost its connection */
     LEVEL_APPEND_FAILED, /* an append, or a read after it, was refused */
-    LEVEL_NO_PROGRESS,   /* a session had no append acknowledged */
+    LEVEL_NO_PROGRESS,   /* a session did not have an append acknowledged */
     LEVEL_STAYED,        /* sessions that were asked to leave did not leave */
     LEVEL_ENDED,         /* unfinished: see search_end */
 };

@@ -26,8 +26,8 @@ struct ranks_module {
      * also while a part of it is still to be sent. */
     bool (*send)(unsigned to, void *bytes, size_t size, bool is_bulk);
 
-    /* Returns a received message, which the caller frees; NULL: no message. Messages of one rank
-     * arrive in their order, except bulk. */
+    /* Returns a received message, which the caller frees; NULL: no message. The messages
+     * of a rank arrive in the order in which they were sent, except bulk messages. */
     void *(*take)(unsigned *from, size_t *size);
 
     /* Returns whether all sent messages have left this process. */

@@ -221,7 +221,7 @@ struct check_report {
     const char *note;             /* how the connection works; may be NULL or "" */
     const char *io_trace;         /* whether I/O can be traced; NULL: not asked */
     const char *workload;         /* script; may be NULL */
-    unsigned prepared_statements; /* of the script, in each session */
+    unsigned prepared_statements; /* statements that the script prepares in each session */
     const struct limit_list *list;
     uint64_t fitting;          /* sessions; LIMIT_NONE: no limit was found */
     const struct limit *first; /* limit that binds; NULL: no limit was found */
