@@ -10,9 +10,9 @@ struct state_meaning {
     struct dialect_meaning meaning;
 };
 
-/* Messages that name what is full where the SQLSTATE does not: before TLS there is no SQLSTATE,
- * pgbouncer uses one SQLSTATE for everything that it refuses, and drivers use their own. A server
- * that cannot fork says so even before TLS, and newer libraries hide its message. */
+/* Messages that name the full resource when the SQLSTATE does not name it: before TLS there is no
+ * SQLSTATE, pgbouncer uses the same SQLSTATE for everything that it refuses, and drivers use their
+ * own. A server that cannot fork reports this even before TLS; newer libraries hide its message. */
 static const struct {
     const char *part;
     const char *limit;

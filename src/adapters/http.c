@@ -466,7 +466,7 @@ static bool keep(struct http *http, const char *bytes, size_t length, size_t max
     return http->body_end == BODY_OPEN;
 }
 
-/* Makes the rest of the body be skipped. */
+/* Skips the rest of the body. */
 static bool skip_rest(struct http *http)
 {
     http->body_end = BODY_ENOUGH;

@@ -88,7 +88,7 @@ struct session {
     unsigned place; /* number among the sessions of this process; the recorder's index */
     bool is_idle;
     /* The session's results. Moments are monotonic (0 = never) until the fleet makes them relative
-     * to the gate. `exceptions` has room for the next power of two. */
+     * to the gate. The capacity of `exceptions` is a power of two, at least its count. */
     struct session_summary sum;
     const struct table *measured_table; /* the table that row_bytes is about */
     double row_bytes;

@@ -104,7 +104,7 @@ enum exit_code setup_find_table(const struct plan *plan, struct setup_found *fou
                                 struct error *error);
 
 /* The first step of setup_prepare: allocates memory for the tables of the plan and for its hosts.
- * On failure (out of memory) setup_fini frees the rest. */
+ * Fails only when out of memory; setup_fini then frees what was allocated. */
 enum exit_code setup_allocate(struct setup *setup, const struct plan *plan, struct error *error);
 
 /* Set-up in three steps: setup_prepare; setup_wait, which waits for a moment, until it returns

@@ -35,7 +35,7 @@ struct table_mark {
     char why[TABLE_MARK_WHY_BYTES]; /* why is_valid is false though is_made is true: "orders refers
                                        to it" */
     bool is_loading;                /* the load has begun and has not ended */
-    bool has_same_rows; /* the rows are decided by the same facts as those of the place read */
+    bool has_same_rows; /* the mark was written with the same `rows` (see table_mark_place) */
     char other[TABLE_MARK_BYTES]; /* the comment before the mark */
     char text[TABLE_MARK_BYTES];  /* the mark; "" if there is no mark */
 };

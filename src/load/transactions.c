@@ -72,7 +72,7 @@ struct transactions {
     struct table_account *accounts;
     struct append *append; /* the append under way, or NULL */
     size_t append_dataset; /* the table of that append */
-    bool *writes;          /* by number of the transaction: a try of it has written */
+    bool *writes;          /* for each transaction by its number: whether a try has written */
 
     /* The transaction under way. */
     enum part part;

@@ -143,8 +143,8 @@ void recorder_set_working(struct recorder *recorder, unsigned session, int64_t s
 void recorder_note_progress(struct recorder *recorder, unsigned session, int64_t now_ns);
 void recorder_note_reading(struct recorder *recorder, unsigned session, bool is_reading);
 
-/* Returns the number of sessions that have worked since since_ns or earlier and had no append
- * acknowledged since then. *reading: how many of them are in a read. */
+/* Returns the number of sessions that have worked since since_ns or earlier, without an
+ * acknowledged append since then. *reading: how many of them are in a read. */
 uint64_t recorder_count_stalled(struct recorder *recorder, int64_t since_ns, uint64_t *reading);
 
 /* Returns one counter summed over the sessions. */

@@ -30,7 +30,8 @@ _Static_assert(OPERATION_COUNTS + FIGURE_POINTS + 3 <= REPORT_CELLS_MAX, "cells 
 _Static_assert(14 + IO_FIGURES <= REPORT_CELLS_MAX, "cells of a sample of a rank");
 _Static_assert(30 + 3 * OPERATIONS <= REPORT_CELLS_MAX, "cells of an interval");
 
-/* Adds a cell to all files. Returns the cell, so that the caller can change that. */
+/* Adds a cell to all files. Returns the cell, whose `place`, `object` and `member` the caller may
+ * change. */
 static struct report_cell *add(struct report_row *row, const char *key, enum figure_unit unit,
                                struct figure_value value)
 {

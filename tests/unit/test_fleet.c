@@ -369,7 +369,8 @@ TEST(test_rate_of_small_shares)
     plan.rate_rows_per_s = 1000;
     script = (struct scripted){.status = STATUS_OK};
     struct result *result = run(&plan);
-    /* 80 rows: the last batch is due at 70 ms, where a full batch a turn would be due at 700 */
+    /* 80 rows: the last batch is due at 70 ms. If every turn had sent a full batch, it would be due
+     * at 700 ms. */
     assert_true(result->append_ns >= 70 * MONO_NS_PER_MS);
     assert_int_equal(result->totals.counters[RECORDER_LATE], 0);
     assert_true(result->totals.histograms[OPERATION_RESPONSE].total == SESSIONS);
