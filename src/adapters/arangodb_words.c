@@ -21,11 +21,9 @@ void arangodb_classify_error(unsigned status, const char *body, size_t length,
         {1221, {STATUS_REJECTED, ERROR_DATA, NULL}},
         {ARANGODB_NO_DATABASE, {STATUS_FATAL, ERROR_NOT_FOUND, NULL}},
         {1429, {STATUS_REJECTED, ERROR_READ_ONLY, NULL}}, /* too few copies for writeConcern */
-        {1457,
-         {STATUS_LOST, ERROR_TIMEOUT, NULL}}, /* a server of the cluster did not answer in time */
-        {1465,
-         {STATUS_LOST, ERROR_CONNECTION, NULL}}, /* lost between two servers, during the request */
-        {1496, {STATUS_REJECTED, ERROR_BUSY, NULL}}, /* another server leads the shard now */
+        {1457, {STATUS_LOST, ERROR_TIMEOUT, NULL}},    /* a server in the cluster did not answer */
+        {1465, {STATUS_LOST, ERROR_CONNECTION, NULL}}, /* lost between two servers in the cluster */
+        {1496, {STATUS_REJECTED, ERROR_BUSY, NULL}},   /* another server leads the shard now */
         {21003, {STATUS_REJECTED, ERROR_BUSY, NULL}},
     };
     json_t *answer = json_loadb(body, length, 0, NULL);

@@ -1115,7 +1115,7 @@ static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, s
         } else if (kind == PGRES_COMMAND_OK) {
             rows += strtoull(PQcmdTuples(result), NULL, 10);
         } else if (!is_synced && kind != PGRES_PIPELINE_ABORTED) {
-            /* the statement before the aborted ones has the reason */
+            /* the statement before the aborted statements has the reason */
             const enum status one = result_error(conn, result, error);
             status = status == STATUS_OK ? one : status;
         }

@@ -172,7 +172,8 @@ static void on_shortage(void *context)
     }
 }
 
-/* Notes how many servers the server's figures are the sum of, unless there is another note. */
+/* Writes a note on how many servers are summed in the server's figures, unless another note exists.
+ */
 static void note_servers(struct resource_summary *resources, size_t hosts, size_t here)
 {
     const bool is_part = here < hosts;

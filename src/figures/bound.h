@@ -74,7 +74,7 @@ enum status figure_find(const struct figure_columns *columns, const char *name,
                         struct figure_choice *choice, struct error *error);
 
 /* Returns the limit of a bound in the unit of the column. Returns REJECTED if the unit is wrong for
- * the figure, or missing where the name does not include it; *error lists the valid ones. */
+ * the figure, or missing where the name does not include it; *error lists the valid units. */
 enum status figure_scale(const struct bound *bound, const char *column, double *limit,
                          struct error *error);
 

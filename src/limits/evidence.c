@@ -48,7 +48,7 @@ static enum shortage classify_errno(int number, bool is_connect)
     }
 }
 
-/* Returns what a limit reported by the server says; `limit` may be NULL. */
+/* Returns the shortage that a reported limit stands for; `limit` may be NULL. */
 static enum shortage classify_limit(const char *limit)
 {
     if (limit == NULL) {
@@ -59,7 +59,7 @@ static enum shortage classify_limit(const char *limit)
     return is_task ? SHORTAGE_SERVER_TASK : SHORTAGE_SETTING;
 }
 
-/* Returns what the cause of a failed session says about limits. */
+/* Returns the shortage that the cause of a failed session shows. */
 static enum shortage classify(const struct cause *cause)
 {
     const bool is_connect = cause->phase == CAUSE_CONNECT || cause->phase == CAUSE_HOST;
@@ -641,7 +641,7 @@ void evidence_name_limits(const struct evidence *evidence, const struct result *
         if (moved.sessions > sessions->requested) {
             moved.sessions = sessions->requested;
         }
-        /* most sessions first; equal ones keep their order */
+        /* most sessions first; findings with equal sessions keep their order */
         size_t to = i;
         for (; to > 0 && findings->entries[to - 1].sessions < moved.sessions; to--) {
             findings->entries[to] = findings->entries[to - 1];

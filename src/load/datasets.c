@@ -412,9 +412,9 @@ static enum status survey_chunks(const struct datasets_place *place, struct tabl
     return status;
 }
 
-/* Checks the number of rows of an existing table. It must have all of its rows, or get the missing
- * ones from append prepare; that requires that append created the table, and that its load was
- * interrupted or never began. */
+/* Checks the number of rows of an existing table. The table must have all of its rows, or get the
+ * missing rows from append prepare. append prepare can load them if append created the table and
+ * its load was interrupted or never began. */
 static enum status check_rows(const struct datasets_place *place, struct table_load *work,
                               const struct table *table, struct error *error)
 {

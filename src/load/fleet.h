@@ -4,8 +4,8 @@
  *
  * A run starts all sessions, opens the gate when they are up, and waits until they end. A search
  * looks for the most sessions that can be held. It opens the gate first, so sessions begin to
- * append as soon as they are connected. It adds sessions to the present ones, level by level, holds
- * each level for a time while all sessions append, and closes in on the number that cannot be held.
+ * append as soon as they are connected. It adds sessions level by level, holds each level for a
+ * time while all sessions append, and closes in on the number that cannot be held.
  * When a session has ended, another one takes its place and goes on where the rows of the place
  * stopped, so no two rows are the same.
  */

@@ -381,8 +381,8 @@ static enum status analyze(struct loader *loader, const struct table_load *work,
     return status == STATUS_REJECTED ? STATUS_OK : status;
 }
 
-/* Finishes a loaded table: continues the database's own numbers after the loaded ones, updates the
- * statistics, counts the rows, and marks the table as loaded. */
+/* Finishes a loaded table: continues the database's own numbers after the numbers of the loaded
+ * rows, updates the statistics, counts the rows, and marks the table as loaded. */
 static enum status finish_table(struct loader *loader, const struct table_load *work,
                                 struct error *error)
 {

@@ -134,9 +134,9 @@ static inline uint64_t *setup_rows_before(const struct setup *setup,
 /* Returns whether the run's own table had rows on any host before the run. */
 bool setup_had_rows(const struct setup *setup);
 
-/* setup_pack writes the facts that the other ranks of the run need: the seed, the rows before
- * the run, and the numbers of sessions that others have open. setup_unpack reads them on another
- * rank. */
+/* setup_pack writes the facts that the other ranks of the run need: the seed, the rows before the
+ * run, and the numbers of sessions that other clients have open. setup_unpack reads these facts on
+ * another rank. */
 void setup_pack(const struct setup *setup, const struct plan *plan, struct buffer *text);
 void setup_unpack(struct setup *setup, struct facts *facts, const char *text);
 

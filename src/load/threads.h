@@ -35,7 +35,7 @@ struct fleet {
     struct result *result;    /* borrowed */
     struct session *sessions; /* one for each place */
     unsigned capacity;
-    unsigned used;       /* places that ever had a session: the first ones */
+    unsigned used;       /* places that ever had a session: places 0 to used - 1 */
     unsigned first_free; /* the first place that may be free */
     unsigned live;       /* sessions whose thread was started and is not joined */
     unsigned leaving;    /* part of `live`: were asked to leave */

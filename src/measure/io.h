@@ -22,7 +22,7 @@
 
 #include "measure/procfs.h"
 
-/* Cumulative counts. The first ones have the order of enum procfs_io_count. */
+/* Cumulative counts. The first counts have the order of enum procfs_io_count. */
 enum io_count {
     IO_SERVER_READ_BYTES, /* by its system calls, page cache and sockets included */
     IO_SERVER_WRITTEN_BYTES,

@@ -170,7 +170,7 @@ static unsigned find_values(const char *text, size_t length, const struct value 
 
 bool procfs_parse_cpu(const char *text, size_t length, struct procfs_cpu *out)
 {
-    /* user nice system idle iowait irq softirq steal; older kernels lack the last ones */
+    /* user nice system idle iowait irq softirq steal; older kernels lack the last of these */
     enum {
         FIELDS_MIN = 4,
         IDLE = 3,
@@ -470,7 +470,7 @@ bool procfs_count_lines(const char *text, size_t length, uint64_t *lines)
     return rest.at == rest.end;
 }
 
-/* The numbers taken from a row of /proc/net/tcp. Only the named ones are used. */
+/* The numbers taken from a row of /proc/net/tcp. Only the named numbers are used. */
 enum socket_field {
     LOCAL_PORT = 1,
     PEER_ADDRESS, /* IPv4, or the last part of an IPv6 address, which holds a mapped IPv4 address */

@@ -826,7 +826,7 @@ static size_t scattered_step(size_t count)
     }
 }
 
-/* Returns the group for estimates: 0 for processes of the first reading, 1 for later ones. */
+/* Returns the group for estimates: 0 for processes of the first reading, 1 for later processes. */
 static size_t group_of(const struct process *process)
 {
     return process->memory.first_round == 1 ? 0 : 1;

@@ -73,8 +73,8 @@ bool server_is_related(int proc, pid_t pid, pid_t holder);
  * The processes of one server over time: which processes belong to it, and how much CPU time they
  * took together.
  *
- * A walk through /proc, or through a cgroup, shows the processes that run now. The table keeps the
- * earlier ones, and opens no file. One thread.
+ * A walk through /proc, or through a cgroup, shows the processes that run now. The table keeps
+ * earlier processes, and opens no file. One thread.
  *
  * The total of CPU time counts every process once and never falls. Around the end of a process the
  * kernel's figures count it twice or not at all: its own time disappears with it, and all of that

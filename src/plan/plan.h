@@ -194,7 +194,7 @@ struct plan {
     uint64_t seed; /* random unless given; the rows of the run have facts.seed */
     bool is_seed_given;
     uint64_t rate_rows_per_s; /* with a script transactions/s; 0 = as fast as possible */
-    int64_t duration_ns;      /* longest time; 0 = until the rows are in */
+    int64_t duration_ns;      /* longest time; 0 = until all rows are sent */
 
     const char *workload;   /* --workload; NULL: append, then read */
     struct plan_texts sets; /* --set: "name=value,name=value" */
@@ -282,9 +282,9 @@ bool plan_waits(struct plan *plan, enum exit_code *code, struct error *error);
 struct plan_lead {
     int count;
     char **words;             /* rank 0's command line, from argv[0] on */
-    uint64_t seed;            /* rank 0's */
-    const char *adapter_name; /* recognised by rank 0; NULL: as in the words */
-    const char *workload;     /* file with the script; NULL: as in the words */
+    uint64_t seed;            /* seed of rank 0 */
+    const char *adapter_name; /* the adapter that rank 0 recognised; NULL: as in `words` */
+    const char *workload;     /* file with the script; NULL: as in `words` */
     const char *out;          /* folder of this rank's files */
 };
 

@@ -14,9 +14,9 @@
 #include "ranks/module.h"
 #include "ranks/ranks.h"
 
-/* Intervals between signs of life, and silence after which a rank is lost. The slow ones are for
- * rank 0 and, before the run, for all ranks, because their work may keep them from beating for
- * long. */
+/* Intervals between signs of life, and silence after which a rank is lost. The slow intervals are
+ * for rank 0 and, before the run, for all ranks, because other work may delay their signs of life.
+ */
 #define RANKS_SLOW_BEAT_NS (15 * MONO_NS_PER_S)
 #define RANKS_SLOW_LOST_NS (4 * RANKS_SLOW_BEAT_NS)
 #define RANKS_LOST_NS (15 * MONO_NS_PER_S)

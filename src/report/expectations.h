@@ -25,10 +25,10 @@ enum status expectations_add(struct expectations *expectations, const char *text
 enum status expectations_parse(struct expectations *expectations, const struct plan *plan,
                                struct error *error);
 
-/* Compares the figures of a judged run with the expectations, adds the missed ones to the result's
- * problems, and concludes the result. An unknown figure misses its expectation. Another problem of
- * the run keeps its exit code: the figures of a run that was short, stopped or client-bound say
- * nothing about an expectation. */
+/* Compares the figures of a judged run with the expectations, adds the missed expectations to the
+ * result's problems, and concludes the result. An unknown figure misses its expectation. Another
+ * problem of the run keeps its exit code: the figures of a run that was short, stopped or
+ * client-bound say nothing about an expectation. */
 void expectations_judge(struct expectations *expectations, const struct plan *plan,
                         struct result *result);
 

@@ -11,8 +11,8 @@
 enum {
     STATE_BYTES_MAX = 8 << 20, /* the memory that one state may allocate */
     HOOK_INSTRUCTIONS = 10000, /* Lua instructions between two calls of check_time */
-    ELEMENTS_MAX = 1000000,    /* of a table that a function of the table library may go through */
-    GC_PAUSE = 110,            /* percent; early collection makes a state a third smaller */
+    ELEMENTS_MAX = 1000000, /* largest table that a function of the table library may go through */
+    GC_PAUSE = 110,         /* percent; early collection makes a state a third smaller */
 };
 
 /* A function that has used this much CPU time, ENDING_NS after the end of the run, without a call

@@ -57,8 +57,8 @@ static struct {
     int64_t takes_ns; /* of each open */
 } later;
 
-static atomic_uint connects;      /* in progress */
-static atomic_uint most_connects; /* of the later ones, at the same time */
+static atomic_uint connects;      /* reconnects in progress */
+static atomic_uint most_connects; /* most reconnects in progress at the same time */
 static atomic_uint queries;
 static atomic_uint open_connections;
 static unsigned first_connections; /* as many as the plan has sessions */

@@ -215,7 +215,7 @@ static void add_setting(const char *name, uint64_t allowed, uint64_t used)
     snprintf(limit->fix, sizeof limit->fix, "set %s", name);
 }
 
-/* Sessions try many times, both dropped ones and those that reconnect at last. */
+/* Dropped sessions and sessions that reconnect in the end try many times. */
 TEST_BETWEEN(test_tries_are_not_sessions, set_up, NULL)
 {
     result.sessions.dropped = 28;

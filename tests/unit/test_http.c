@@ -395,7 +395,7 @@ static void end(struct adapter_conn *conn)
     assert_non_null(conn->http);
 }
 
-/* Requests while opening, if a test wants them. */
+/* is_greeting: opening sends a request. is_late: opening first waits for the connect timeout. */
 static bool is_greeting, is_late;
 
 /* Connects until the server's queue is full, so that the next client waits forever. Stopping the

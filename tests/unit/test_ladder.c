@@ -507,7 +507,7 @@ TEST(test_bound_on_rows)
     finish(&outcome);
 }
 
-/* Sessions write little while the next ones take long to connect. Without this rest the bound on
+/* Sessions write little while other sessions take long to connect. Without this rest the bound on
  * rows would end the search. */
 TEST(test_sessions_rest_between_levels)
 {
