@@ -266,8 +266,8 @@ enum {
 struct statement {
     const char *sql;  /* in this database's dialect; parameters are ? outside quotes and comments */
     const char *name; /* for messages; may be NULL */
-    bool is_prepared; /* one statement that is run repeatedly: the adapter prepares it where that
-                         pays. False: one or several statements, sent as text each time */
+    bool is_prepared; /* one statement that is run repeatedly: the adapter prepares it if that is
+                         faster. False: one or several statements, sent as text each time */
     bool reads_numbers; /* one query that returns whole numbers, perhaps in millions of rows: the
                            adapter reads each row as cheaply as it can */
     unsigned slot; /* 1 to STATEMENT_SLOTS_MAX: the connection keeps the statement prepared, besides

@@ -8,7 +8,7 @@ static bool classify_error(const struct dialect_failure *failure, struct dialect
 {
     enum {
         TOO_MANY_CONNECTIONS = 1040,
-        OWN_NUMBERS = 1700, /* from this number on; MySQL uses some of them with other meanings */
+        OWN_NUMBERS = 1700, /* lowest of SingleStore's numbers; some mean other things in MySQL */
     };
     if (failure->number == TOO_MANY_CONNECTIONS) {
         const enum status status = failure->is_connecting ? STATUS_LOST : STATUS_REJECTED;

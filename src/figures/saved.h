@@ -161,12 +161,12 @@ struct saved_sweep_run {
     uint64_t records;
     size_t variant;                    /* index in the list */
     unsigned repeat;                   /* from 1 */
-    char name[SAVED_SWEEP_NAME_BYTES]; /* of its folder, which may not exist yet */
+    char name[SAVED_SWEEP_NAME_BYTES]; /* name of the run's folder, which may not exist yet */
     enum saved_state state;
     int exit_code;                         /* of a run that has ended */
     char reason[SAVED_SWEEP_REASON_BYTES]; /* why the exit code is not 0; else "" */
     double wall_s;                         /* how long the program ran; 0 = unknown */
-    bool has_row;                          /* `row` is its row of sweep.csv */
+    bool has_row;                          /* `row` is the index of the run's row in sweep.csv */
     size_t row;
     struct csv_table summary; /* used instead of `row` for a run that has just ended; owned */
 };

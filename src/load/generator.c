@@ -116,7 +116,7 @@ struct fill_column {
     void (*fill)(const struct fill_column *column, const struct fill_rows *rows, void *values,
                  char *text);
     uint64_t key;         /* differs between columns and seeds */
-    uint64_t limit;       /* decimals: values are smaller; text: longest value */
+    uint64_t limit;       /* decimals: every value is below the limit; text: longest value */
     bool is_identity;     /* identifies rows: differs between rows even with constant data */
     size_t value_bytes;   /* size of an entry of the value array */
     size_t text_bytes;    /* memory for the text of one row; 0 = no text */

@@ -84,9 +84,9 @@ bool line_cut(struct line *line, struct session_name *name, atomic_bool *was_cut
     return is_cut;
 }
 
-/* The exchange decides whether the call ended first or was cut first. The exchange is done under
- * the lock, so an owner that knows of the cut cannot have opened another connection before the
- * cut. */
+/* Cuts the call with an exchange, which decides whether the call ended first or was cut first. The
+ * exchange is done under the lock, so an owner that knows of the cut cannot have opened another
+ * connection before the cut. */
 bool line_cut_overdue(struct line *line, int64_t now_ns, struct session_name *name)
 {
     int64_t call_ns = atomic_load_explicit(&line->call_ns, memory_order_relaxed);

@@ -74,8 +74,8 @@ struct fleet {
     uint64_t rest_at_rows; /* sessions rest after so many rows; UINT64_MAX = never */
     uint64_t max_rows;     /* this process's share of search->max_rows; 0 = unlimited */
     bool has_search_ended; /* search->end has the reason */
-    uint64_t
-        failed_before; /* calls that failed before this level, or whose sessions were cut for it */
+    /* calls that failed before this level, or because sessions were cut for this level */
+    uint64_t failed_before;
     struct recorder_snapshot snapshots[SNAPSHOTS]; /* of the current level: its start, and the start
                                                       and end of its hold */
 };
@@ -92,7 +92,7 @@ bool fleet_start(struct fleet *fleet);
  * *ledger unless it was asked to leave. */
 void fleet_join(struct fleet *fleet, struct session *session, struct session_ledger *ledger);
 
-/* Joins all sessions that have ended, as fleet_join does. */
+/* Joins all sessions that have ended and counts their outcomes like fleet_join. */
 void fleet_join_ended(struct fleet *fleet, struct session_ledger *ledger);
 
 /* Makes blocked calls of sessions return once next_interrupt_ns has come, and moves

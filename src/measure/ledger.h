@@ -43,7 +43,7 @@
     X(timed_out, SESSIONS_TIMED_OUT, TIMED_OUT, requested) \
     /* appended its whole share, or until the time was over */ \
     X(finished, SESSIONS_FINISHED, FINISHED, connected) \
-    /* ended early on request, or without answer or connection at the end */ \
+    /* ended early on request, or at the end waited for an answer or a connection */ \
     X(stopped, SESSIONS_STOPPED, STOPPED, connected) \
     /* lost the connection, or had a fatal error */ \
     X(dropped, SESSIONS_DROPPED, DROPPED, connected)

@@ -25,7 +25,8 @@ enum {
 
 #define NAME_BYTES "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
 
-/* find-max takes at least two samples in the time of a hold, so that every hold contains a sample. */
+/* find-max takes at least two samples in the time of a hold, so that every hold contains a sample.
+ */
 #define SEARCH_SAMPLE_NS MONO_NS_PER_S
 #define SEARCH_SAMPLE_LEAST_NS (100 * MONO_NS_PER_MS)
 

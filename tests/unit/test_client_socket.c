@@ -219,7 +219,7 @@ TEST(test_wait_without_end)
     close(ends[1]);
 }
 
-static unsigned looks; /* calls of look, for a silent server */
+static unsigned looks; /* how often the probe was called */
 static bool is_another;
 
 static bool look(void *context)

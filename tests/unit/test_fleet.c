@@ -100,8 +100,8 @@ TEST(test_connects_without_an_answer)
     end(result);
 }
 
-/* The connection is lost at each step of the third batch: rows never handed over are not sent, the
- * others are in doubt. */
+/* The connection is lost at each step of the third batch: rows that were never handed over count as
+ * not sent, rows that were handed over as in doubt. */
 TEST(test_lost_connection)
 {
     const struct plan plan = make_plan();

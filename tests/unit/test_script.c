@@ -610,7 +610,8 @@ TEST(test_weights)
     script_destroy(script);
 }
 
-/* A statement with ${session} differs in each session; pairs has the same order in all. */
+/* A statement with ${session} differs in each session. pairs returns keys in the same order in all
+ * sessions. */
 TEST(test_sessions)
 {
     struct script *script = load("local t = {}\n"
