@@ -187,8 +187,8 @@ static enum status read_import(struct adapter_conn *conn, uint64_t *failed, stru
     return *failed > 0 ? STATUS_REJECTED : STATUS_OK;
 }
 
-/* Reads the answer to an array of documents: the header x-arango-error-codes: 1210:3,1221:1, and
- * the errors in the body. */
+/* Reads the answer to an array of documents. The header x-arango-error-codes has the number of
+ * failed documents for each error number ("1210:3,1221:1"), and the body has the errors. */
 static enum status read_documents(struct adapter_conn *conn, uint64_t *failed, struct error *error)
 {
     const char *codes = http_header(conn->http, "x-arango-error-codes");
@@ -283,7 +283,7 @@ static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, s
     return status;
 }
 
-/* Describes a collection by its documents, as it declares no columns. */
+/* Describes a collection by its documents, because a collection declares no columns. */
 static enum status describe(const struct adapter *adapter, struct adapter_conn *conn,
                             const char *table_name, struct table *table, struct error *error)
 {

@@ -203,7 +203,8 @@ static const char indexes_sql[] =
     " where non_unique = 0 and table_schema = database() and table_name = ?"
     " group by index_name having count(*) = 1";
 
-/* MariaDB's JSON is text with a check. In MySQL this query fails, as it lacks the column. */
+/* MariaDB's JSON is text with a check. In MySQL this query fails, because MySQL's check_constraints
+ * lacks the column table_name. */
 static const char json_sql[] = "select check_clause from information_schema.check_constraints"
                                " where constraint_schema = database() and table_name = ?";
 

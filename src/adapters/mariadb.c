@@ -426,8 +426,8 @@ static enum status connect_error(struct adapter_conn *conn, struct error *error)
     struct dialect_failure failure = {
         .is_connecting = true,
         .number = (int)number,
-        /* a server sends no SQLSTATE before its greeting, but this one after it: the cause is the
-         * same */
+        /* a server sends this SQLSTATE only after its greeting; before the greeting it sends the
+         * same error without an SQLSTATE */
         .sqlstate = number == ER_CON_COUNT_ERROR ? "08004" : mysql_sqlstate(&conn->mysql),
         .text = mysql_error(&conn->mysql)};
     struct dialect_meaning meaning = {STATUS_LOST, ERROR_SERVER, NULL};

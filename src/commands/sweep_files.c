@@ -159,7 +159,8 @@ static void write_runs(FILE *stream, const struct sweep *sweep)
     }
 }
 
-/* Writes max_cpu.csv or another table of a figure: sessions down, records or variants across. */
+/* Writes max_cpu.csv or another table of a figure. The rows are the numbers of sessions, the
+ * columns the numbers of records or the variants. */
 static void write_table(FILE *stream, const struct saved_sweep *results, const char *key)
 {
     struct csv csv;

@@ -519,7 +519,7 @@ static void do_share(struct session *session)
                      session->sum.outcome != SESSION_DROPPED && !atomic_load(&session->is_leaving));
 }
 
-/* Waits until the other sessions have finished, then checks that this one is still connected. A
+/* Waits until the other sessions have finished, then checks that this session is still connected. A
  * refused statement is also an answer. */
 static enum session_outcome stay_idle(struct session *session)
 {

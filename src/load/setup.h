@@ -65,9 +65,9 @@ struct setup_host {
 };
 
 struct setup {
-    struct ranks *ranks; /* borrowed; the other ranks get beats while this one waits; NULL: this
-                            rank is alone */
-    size_t table_count;  /* 1, or with a script the number of its tables, which may be 0 */
+    struct ranks *ranks;        /* borrowed; the other ranks get beats while this rank waits;
+                                   NULL: this rank is alone */
+    size_t table_count;         /* 1, or with a script the number of its tables, which may be 0 */
     struct setup_table *tables; /* by number, followed by an empty one; owned */
     struct setup_table *own; /* the table whose columns are read from the database; the empty one if
                                 the script declares the columns of every table */

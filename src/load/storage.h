@@ -33,8 +33,8 @@ int64_t storage_read(const struct storage *storage, const struct plan *plan,
 
 struct storage_watch;
 
-/* Starts a thread that measures the tables, with several hosts at this one. Borrows `storage` and
- * `plan`. NULL: out of memory. */
+/* Starts a thread that measures the tables; `host`: with several hosts, the host to measure.
+ * Borrows `storage` and `plan`. NULL: out of memory. */
 struct storage_watch *storage_watch_start(const struct storage *storage, const struct plan *plan,
                                           unsigned host);
 

@@ -27,8 +27,8 @@ enum {
     ABOVE_0 = 256,     /* a line is drawn only when it is ever above 0 */
     PERCENTILES = 512, /* from the histograms of run.json, also for short runs */
     OF_HOSTS = 1024,   /* a line for each of several hosts, from hosts_intervals.csv */
-    OF_DISK = 2048,    /* labels of a disk; drawn only when its first line has values */
-    OF_TRACE = 4096,   /* from the I/O trace in run.json */
+    OF_DISK = 2048,  /* units of a disk in the labels; drawn only when the first line has values */
+    OF_TRACE = 4096, /* from the I/O trace in run.json */
 };
 
 /* Columns and the names of their lines. When rows of a file are merged, the highest value counts,
@@ -295,7 +295,7 @@ static struct chart start_kind(struct report *report, const struct kind *kind)
 }
 
 /* Returns the number of rows in the tables `at_s` after the start; NaN when the run's files do not
- * say it. intervals.csv is in the order of time. */
+ * have it. intervals.csv is in the order of time. */
 static double rows_at(const struct report_run *run, double at_s)
 {
     const struct csv_table *table = &run->run.intervals;

@@ -152,8 +152,9 @@ struct script *script_load(const char *name, const char *const *sets, size_t set
                            struct error *error);
 void script_destroy(struct script *script);
 
-/* Divides the numbers of all counters among `ranks` processes, of which this one is number `place`
- * (from 0), so that no two processes take the same number. Called before the script runs. */
+/* Divides the numbers of all counters among `ranks` processes, of which this process is number
+ * `place` (from 0), so that no two processes take the same number. Called before the script runs.
+ */
 void script_share(struct script *script, unsigned place, unsigned ranks);
 
 /* Returns the source text of the script. */

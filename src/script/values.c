@@ -183,7 +183,7 @@ static int make_format(lua_State *lua)
     push_generator(
         lua, draw_format(luaL_checkstring(lua, 1), inner, count < 0 ? 0 : (size_t)count, &error),
         &error);
-    /* keeps the inner generators alive as long as this one */
+    /* keeps the inner generators alive as long as the new generator */
     lua_createtable(lua, count, 0);
     for (int i = 0; i < count; i++) {
         lua_pushvalue(lua, i + 2);

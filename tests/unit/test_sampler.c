@@ -230,7 +230,7 @@ TEST(a_short_run_is_one_sample)
     assert_int_equal(record.sample_count, 1);
     assert_true(record.samples[0].end_ns <= length_ns);
     assert_true(record.samples[0].end_ns - record.samples[0].start_ns >= 60 * MONO_NS_PER_MS);
-    /* without a longer sample, this one sets the maximum */
+    /* if no sample is longer, a short sample sets the maximum */
     assert_true(summary.max_cpu.client == record.samples[0].cpu.client);
     assert_int_equal(summary.memory_source, MEMORY_SELF);
     assert_true(summary.max_server_memory_bytes > 0);

@@ -59,7 +59,7 @@ TEST(test_files)
         {{"append.db-shm", "run", "/"}, TRACE_OTHER},
         {{"append.db", "run", "/"}, TRACE_TABLE},
         {{"postgresql.conf", "data", "/"}, TRACE_OTHER},
-        /* a file system only for the logs: its root has no name */
+        /* a file system that has only the logs: the root folder has no name */
         {{"00000001000000A90000003F", "/"}, TRACE_WAL},
         {{"00000001000000A90000003F.backup", "/"}, TRACE_OTHER},
         {{"xlogtemp.4711", "/"}, TRACE_OTHER},
