@@ -38,7 +38,7 @@ struct adapter_conn {
     struct buffer root, path; /* "/_db/NAME"; of the current request */
     json_t *properties;       /* of collections to create, from the URL */
     bool waits_for_sync, sends_array, has_created_database;
-    const char *database; /* the target's */
+    const char *database; /* of the target */
 
     /* The open append. Stored documents stay, whatever happens later. */
     const struct table *table;

@@ -825,8 +825,8 @@ struct call {
     struct results *results; /* may be NULL */
 };
 
-/* Takes every row of every result of an executed statement; `result` is the execution's.
- * SQL_NO_DATA: no row was changed. */
+/* Takes every row of every result of a statement; `result` is what executing the statement
+ * returned. SQL_NO_DATA: no row was changed. */
 static enum status take_rows(struct adapter_conn *conn, SQLHSTMT statement, SQLRETURN result,
                              const struct call *call, struct error *error)
 {

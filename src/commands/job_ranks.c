@@ -113,7 +113,7 @@ static enum exit_code join_traces(struct job *job, struct error *error)
     return EXIT_CODE_OK;
 }
 
-/* Merges the results of all ranks, on rank 0. After it the job's result and files are those of all
+/* Merges the results of all ranks, on rank 0. After it the job's result and files describe all
  * ranks. */
 static enum exit_code join_ranks(struct job *job, struct error *error)
 {

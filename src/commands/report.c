@@ -15,7 +15,7 @@ enum {
     FORMAT_VERSION = 1, /* of the JSON */
 };
 
-/* Returns the width of charts: that of the terminal, COLUMNS, or 80. */
+/* Returns the width of charts: the width of the terminal, COLUMNS, or 80. */
 static unsigned text_columns(void)
 {
     struct winsize size;

@@ -280,8 +280,8 @@ static void record_outcome(struct sweep *sweep, size_t index, const struct child
 }
 
 /* Runs this program again for run `index`, in a new process, and waits for its end. So the memory
- * and CPU time of the process are those of the run, and a crash does not end the sweep. The process
- * inherits the lock of the folder, which therefore stays locked if the sweep is killed. */
+ * and CPU time of the process belong to the run alone, and a crash does not end the sweep. The
+ * process inherits the lock of the folder, which therefore stays locked if the sweep is killed. */
 static enum exit_code run_program(struct sweep *sweep, size_t index, struct child_start start,
                                   struct child_end *end, struct error *error)
 {

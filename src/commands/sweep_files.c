@@ -99,8 +99,8 @@ static const char *text_of_cell(const struct saved_sweep *sweep, size_t cell,
     return text;
 }
 
-/* Writes a line of sweep.csv: that of a run, or if `run` is NULL a statistic of a cell, or if
- * `cell` is also NULL the header. */
+/* Writes a line of sweep.csv: the line of a run; if `run` is NULL, a statistic of a cell; if `cell`
+ * is also NULL, the header. */
 static void write_line(FILE *stream, const struct sweep *sweep, const struct saved_sweep_run *run,
                        const size_t *cell, enum statistic statistic)
 {
@@ -471,7 +471,7 @@ static void write_tables(FILE *stream, const struct saved_sweep *results, bool h
     }
 }
 
-/* Writes the notes that the marks refer to, first those of failed runs. */
+/* Writes the notes that the marks refer to; the notes of failed runs come first. */
 static void write_notes(FILE *stream, const struct saved_sweep *results)
 {
     const size_t runs = results->run_count;

@@ -318,7 +318,7 @@ static void count_tasks(struct survey *survey)
     for (const struct dirent *entry; (entry = readdir(folder)) != NULL;) {
         const pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
         struct procfs_status status = {0};
-        /* the process has ended meanwhile, or is hidden, as those of other users may be */
+        /* the process has ended meanwhile, or it is hidden because it belongs to another user */
         if (pid <= 0 || !PARSE(survey, pid, "status", procfs_parse_status, &status)) {
             continue;
         }

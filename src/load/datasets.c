@@ -29,7 +29,7 @@ static enum status refuse(struct error *error, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    error_clear(error); /* `text` may be a copy of its old text */
+    error_clear(error); /* only now: an argument may have been the old text of *error */
     error_set(error, ERROR_USAGE, 0, NULL, "%s", text);
     return STATUS_FATAL;
 }
@@ -195,8 +195,8 @@ static enum status check_columns(const struct datasets_place *place,
     return STATUS_OK;
 }
 
-/* Fills *table with the columns that appends write, in the script's order. Types are the script's;
- * other properties are the database's, if `described` is not NULL. */
+/* Fills *table with the columns that appends write, in the script's order. The script gives the
+ * types. The database gives the other properties, if `described` is not NULL. */
 static enum status init_written_table(const struct script *script, size_t number,
                                       const struct table *described, struct table *table,
                                       struct error *error)

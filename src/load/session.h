@@ -49,7 +49,7 @@ struct load {
     void (*on_done)(void *context, int64_t done_ns);
     void *context;
 
-    struct cut_list *cut; /* the caller's; filled by the main thread */
+    struct cut_list *cut; /* of the caller; filled by the main thread */
 
     struct ranks *ranks; /* shares the run between processes; NULL: this process is alone */
 

@@ -271,8 +271,8 @@ bool procfs_read_thread_file(int file, struct procfs_schedstat *time);
 struct cgroup_folder {
     char path[CGROUP_PATH_BYTES];
     size_t root_length;
-    bool is_inside; /* false: the process is outside of the mounted part, as outside of our
-                       container; the folder is then the mount point */
+    bool is_inside; /* false: the process is outside of the mounted part, for example outside of
+                       our container; the folder is then the mount point */
 };
 
 /* Sets the folder to the one that the user named; a relative path starts at /sys/fs/cgroup. Returns

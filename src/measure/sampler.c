@@ -166,9 +166,10 @@ static double percent_of(double part, double whole)
     return whole <= 0 ? -1 : fmin(fmax(100 * part / whole, 0), 100);
 }
 
-/* Returns the CPU shares between two readings. The kernel may count the host's time in ticks and
- * that of processes exactly, so the host's share is raised to the sum of the others. A cgroup that
- * the user named may contain append. */
+/* Returns the CPU shares between two readings. The kernel may count the host's time in ticks but
+ * the processes' time exactly, so the host's share is raised to the sum of the shares of client and
+ * server. A cgroup that the user named may contain append: then the larger of the two shares counts
+ * instead of the sum. */
 static struct cpu_shares shares_of(const struct sampler *sampler, const struct reading *from,
                                    const struct reading *to)
 {
@@ -182,7 +183,7 @@ static struct cpu_shares shares_of(const struct sampler *sampler, const struct r
                                    (double)(to->server.taken_ns - from->server.taken_ns) * cpus);
     }
     if (!is_cgroup && shares.server + shares.client > 100) {
-        shares.server = 100 - shares.client; /* its processes are read one after the other, later */
+        shares.server = 100 - shares.client; /* the server is read after the client */
     }
     const double parts = is_cgroup ? fmax(shares.server, shares.client)
                                    : fmax(shares.server, 0) + fmax(shares.client, 0);

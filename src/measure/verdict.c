@@ -360,7 +360,7 @@ struct client_machine {
     double time_ns, run_queue_ns; /* of session threads */
 };
 
-/* Returns the share of their time that session threads waited for a CPU. */
+/* Returns for which share of their time session threads waited for a CPU. */
 static double starved_share(const struct client_machine *machine)
 {
     return machine->time_ns > 0 ? machine->run_queue_ns / machine->time_ns : 0;

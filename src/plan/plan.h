@@ -367,7 +367,7 @@ static inline unsigned plan_sessions_all(const struct plan *plan)
     return plan->sessions + plan->idle_sessions;
 }
 
-/* Returns the share of this process: that of its rank, or all sessions. */
+/* Returns the share of this process: the share of its rank, or all sessions. */
 struct plan_share plan_share(const struct plan *plan);
 
 /* Returns the rows that a session, 0 … sessions-1, appends. The records are spread evenly; each of
@@ -424,7 +424,8 @@ extern const struct schema_text schema_texts[];
 /* Returns the DDL of a schema for a database; NULL: the program has no DDL for it. */
 const char *schema_find(const char *schema, const char *database);
 
-/* Returns the DDL of the default table: the adapter's own, or that of the schema "syslog". */
+/* Returns the DDL of the default table: the adapter's own DDL, or the DDL of the schema "syslog".
+ */
 const char *schema_of_syslog(const struct adapter *adapter, const char *database);
 
 #endif

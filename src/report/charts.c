@@ -166,7 +166,8 @@ static struct chart_series *add_series(struct chart *chart, const char *name, si
     return series;
 }
 
-/* Adds a level, unless its place on the x axis is unknown, as the rows at a moment may be. */
+/* Adds a level, unless its place on the x axis is unknown: the number of rows at a moment may be
+ * unknown. */
 static void add_level(struct chart_series *series, double from, double to, double y)
 {
     if (isfinite(from) && isfinite(to)) {

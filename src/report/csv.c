@@ -142,7 +142,8 @@ void hgrm_write(FILE *stream, const struct histogram *histogram)
 {
     enum {
         SUB_BUCKETS = 128,
-        /* buckets in HdrHistogram's sense: halves of SUB_BUCKETS entries, the first one whole */
+        /* HdrHistogram counts a bucket for each SUB_BUCKETS / 2 entries, except that the first
+         * bucket has SUB_BUCKETS entries */
         BUCKETS = HISTOGRAM_BUCKETS / (SUB_BUCKETS / 2) - 1
     };
     const double total = (double)histogram->total, mean = histogram_mean_ns(histogram);

@@ -600,8 +600,8 @@ static const struct {
     {"write_amplification", "bytes written to the disk for each byte of the rows"},
 };
 
-/* Writes the words for a member: those of the list, else its key without the unit. False: the page
- * does not show the member. */
+/* Writes the words for a member: the words of the list, else its key without the unit. False: the
+ * page does not show the member. */
 static bool word_member(const char *key, char *words, size_t size)
 {
     for (size_t i = 0; i < sizeof member_words / sizeof member_words[0]; i++) {

@@ -733,8 +733,8 @@ TEST(test_never_twice)
     }
 }
 
-/* The rows of an append whose connection ends before its request are in doubt if the request was
- * sent on another connection, and not sent if there is no other connection. */
+/* An append whose connection ends before its request: the rows are in doubt if the request was sent
+ * on another connection, and not sent if there is no other connection. */
 TEST(test_lost_before_and_after_the_request)
 {
     static const struct {
