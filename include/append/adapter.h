@@ -223,7 +223,7 @@ struct connection_info {
     char database[128];
     bool is_embedded;      /* the database runs inside this process, even if the adapter is one for
                               servers */
-    char dialect[32];      /* of SQL: the name of the database's own adapter */
+    char dialect[32];      /* the SQL dialect: the name of the database's own adapter */
     char identifier_quote; /* '"' or '`'; 0: names are not quoted */
     const char *not_in_names; /* characters that a name cannot contain, even quoted; NULL: any
                                  character is allowed */

@@ -42,7 +42,7 @@ bool units_parse_duration(const char *text, int64_t max_ns, int64_t *value_ns);
 /* Writes a count with separators: 1,234,567. Returns `text`. */
 const char *units_format_count(uint64_t value, char text[UNITS_TEXT_BYTES]);
 
-/* The same with a text that is valid to the end of the enclosing block: for arguments of a format.
+/* Format into a buffer that is valid to the end of the enclosing block: for arguments of a format.
  */
 #define UNITS_COUNT(value) units_format_count((value), (char[UNITS_TEXT_BYTES]){0})
 #define UNITS_NS(ns) units_format_ns((ns), (char[UNITS_TEXT_BYTES]){0})

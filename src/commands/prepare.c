@@ -26,7 +26,8 @@ static enum exit_code clean_up(const struct plan *plan, char *line, struct error
     return setup_cleanup(plan, line, LINE_BYTES, error);
 }
 
-/* Runs `work` on the database that the command line names, and prints its line. */
+/* Runs `work` on the database that the command line names, and prints the line that `work` wrote.
+ */
 static enum exit_code work_on(enum command command, int argc, char **argv,
                               enum exit_code (*work)(const struct plan *plan, char *line,
                                                      struct error *error))

@@ -65,14 +65,14 @@ struct load {
     void (*on_level)(void *context, const struct level *level, const struct level *own);
 
     /* Set by the fleet. Members that change are atomic or have their own lock. */
-    struct statement read; /* the statement of reads: count(*), or the user's query */
-    struct causes *causes; /* in a search: those of the current level */
-    struct causes
-        *mistakes; /* errors in the script, during all of the run; in a run the same as `causes` */
+    struct statement read;   /* the statement of reads: count(*), or the user's query */
+    struct causes *causes;   /* in a search: the causes of the current level */
+    struct causes *mistakes; /* errors in the script, during all of the run; in a run the pointer
+                                equals `causes` */
     struct gate gate;
     atomic_bool has_finished_one;
-    /* The same numbers of sessions as in their counters, in one place because the main thread reads
-     * them often. */
+    /* numbers of sessions that the counters also have: kept in one place, because the main thread
+     * reads them often */
     atomic_uint sessions_connected, sessions_failed, sessions_dropped;
     atomic_uint
         timeouts_in_a_row; /* connects that timed out since the last connect with another result */

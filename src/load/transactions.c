@@ -512,8 +512,8 @@ static bool do_can_roll_back(void *context)
     return !runner->has_changed;
 }
 
-/* The callbacks of the script: each marks that the thread has left the script's code, and does the
- * call. */
+/* Defines the functions that the script calls. Each marks that the thread has left the script's
+ * code, calls do_NAME, and marks that the thread is in the script's code again. */
 #define FROM_SCRIPT(type, name, parameters, arguments)                                             \
     static type name parameters                                                                    \
     {                                                                                              \

@@ -257,8 +257,9 @@ void procfs_read_thread(struct procfs_schedstat *time);
  * its cgroups, or its niceness. "" if nothing does. */
 void procfs_describe_bound(unsigned cpus, char *text, size_t size);
 
-/* The same as procfs_read_thread from a file that is kept open, for when no descriptor is left.
- * Return a negative value, and false, if the kernel does not support it. */
+/* procfs_read_thread_file reads like procfs_read_thread, but from a file that was opened earlier,
+ * because later no descriptor may be left. Return a negative value, and false, if the kernel does
+ * not support it. */
 int procfs_open_thread(void);
 bool procfs_read_thread_file(int file, struct procfs_schedstat *time);
 

@@ -102,7 +102,7 @@ struct process {
     bool is_accounted;          /* has ended; its parent or departed_ns has its time */
     unsigned missing;           /* walks since it was last seen */
     int64_t credit_ns;          /* growth of seen.reaped_ns in the last walk, not yet matched */
-    int64_t old_credit_ns;      /* the same for the walk before */
+    int64_t old_credit_ns;      /* credit_ns of the walk before */
     struct process_memory memory;
 };
 

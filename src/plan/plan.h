@@ -273,8 +273,8 @@ struct plan {
  * print and the plan owns nothing. The plan must not be moved: it points into itself. */
 enum exit_code plan_make(struct plan *plan, struct facts *facts, struct error *error);
 
-/* Do the same as plan_make in steps, for a caller with other work while it waits. plan_try asks the
- * server once. plan_waits pauses and returns true if plan_try is to be called again. */
+/* Make the plan like plan_make, but in steps, for a caller with other work while it waits. plan_try
+ * asks the server once. plan_waits pauses and returns true if plan_try is to be called again. */
 enum exit_code plan_try(struct plan *plan, struct facts *facts, struct error *error);
 bool plan_waits(struct plan *plan, enum exit_code *code, struct error *error);
 

@@ -42,9 +42,9 @@ struct ranks;
  * with ranks_end. */
 enum exit_code ranks_begin(struct ranks **made, struct error *error);
 
-/* Does the same for a process that starts a program for each run and passes on its messages. For
- * each run all ranks call ranks_open_run, ranks_carry until the program has ended, and
- * ranks_close_run. */
+/* Begins like ranks_begin, for a process that starts a program for each run and passes on its
+ * messages. For each run all ranks call ranks_open_run, ranks_carry until the program has ended,
+ * and ranks_close_run. */
 enum exit_code ranks_begin_runs(struct ranks **made, struct error *error);
 
 /* Begins a run. Rank 0 sends `path`, the run's folder, to the other ranks, where it is overwritten.
@@ -234,8 +234,9 @@ void ranks_refuse_result(struct ranks *ranks, unsigned rank);
 void ranks_offer_lines(struct ranks *ranks, int fd);
 void *ranks_take_lines(struct ranks *ranks, unsigned rank, size_t *size, bool *is_cut);
 
-/* Returns whether mpirun may have sent the signal that this process got: mpirun signals all other
- * processes after a rank has died, and a rank has been silent and lost since the signal. */
+/* Returns whether the signal that this process got may be from mpirun. mpirun signals all other
+ * processes after a rank has died, so a rank must have fallen silent before the signal and been
+ * lost after it. */
 bool ranks_may_signal(const struct ranks *ranks);
 
 /* Returns the last reported state of a lost rank, at rank 0: its result has not arrived, or was

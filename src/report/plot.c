@@ -37,7 +37,7 @@ static const char *quote(const char *text, char quoted[QUOTED_BYTES])
     return quoted;
 }
 
-/* The same with a text of its own, valid to the end of the block: for arguments of a format. */
+/* Quotes into a buffer that is valid to the end of the block: for arguments of a format. */
 #define QUOTED(text) quote((text), (char[QUOTED_BYTES]){0})
 
 /* Adds the terminal, size and style: a text of `columns` columns, or a PNG with 0. The colours are

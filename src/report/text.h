@@ -236,7 +236,7 @@ struct check_report {
 void check_describe_fit(uint64_t sessions, uint64_t fitting, const struct limit *first,
                         char line[CHECK_LINE_BYTES]);
 
-/* Writes the same for a report, and the names of the unknown limits. */
+/* Writes the line of check_describe_fit for a report, and the names of the unknown limits. */
 void check_describe_report(const struct check_report *report, char line[CHECK_LINE_BYTES]);
 
 /* Writes the report in lines of at most 80 columns. */

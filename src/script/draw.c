@@ -181,7 +181,7 @@ struct conversion {
 struct format {
     size_t count;
     struct conversion *conversions;
-    char *text; /* the text around the conversions, without them */
+    char *text; /* the text before, between and after the conversions */
     size_t length;
 };
 

@@ -158,7 +158,7 @@ static void test_numbers_failed_sql(void **state)
     expect_usable(contract);
 }
 
-/* The same with appended rows. */
+/* Reads the numbers of rows that were appended. */
 static void test_numbers_of_rows(void **state)
 {
     struct contract *contract = *state;

@@ -132,7 +132,7 @@ TEST(sequential_keys)
     draw_destroy(draw);
 }
 
-/* Returns the share of sums of 12 u that are at most x (Irwin and Hall). */
+/* Returns the probability that a sum of 12 uniform numbers is at most x (Irwin and Hall). */
 static double sum_of_12(double x)
 {
     if (x > 6) {

@@ -168,7 +168,7 @@ TEST(transactions_balance_or_not)
     assert_false(transactions_balance(sum));
 }
 
-/* The same for a transaction and a statement by name. */
+/* The counts of a transaction and of a statement, by name. */
 TEST(operation_counts_balance_or_not)
 {
     static const uint64_t good[OPERATION_COUNTS] = {
