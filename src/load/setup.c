@@ -167,7 +167,8 @@ static enum status find_or_create(struct adapter_conn *conn, const struct plan *
     }
     const char *point = strchr(plan->table_name, '.');
     if (is_missing && point != NULL) {
-        /* a name with a point is the table's name, but its user may mean two parts */
+        /* append takes the whole name as the table's name, but the user may mean a schema or
+         * database and a table */
         const int length = (int)(point - plan->table_name);
         error_clear(error);
         const char *part = strcmp(connection->dialect, "postgresql") == 0 ? "schema" : "database";

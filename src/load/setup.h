@@ -98,8 +98,9 @@ struct setup_found {
     bool has_marks; /* append can mark tables in this database: see load/table_mark.h */
 };
 
-/* Looks for the table of the plan. On failure, *error is the line to print. A missing database
- * file has no table, and is not created; a missing default database that runs would create is. */
+/* Looks for the table of the plan. On failure, *error is the line to print. If the database file is
+ * missing, the table is missing and no file is created. If the default database is missing and a
+ * run would create it, this function creates it. */
 enum exit_code setup_find_table(const struct plan *plan, struct setup_found *found,
                                 struct error *error);
 

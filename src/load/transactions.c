@@ -221,7 +221,8 @@ static void note_rows(const struct transactions *runner, int dataset, uint64_t r
 }
 
 /* Notes a write outside of BEGIN and COMMIT that got no answer. The number of rows that it matched
- * is unknown: the most rows of any earlier statement are in doubt. */
+ * is unknown: as many rows are in doubt as any earlier statement added or took at most, but at
+ * least 1. */
 static void note_doubt(struct transactions *runner, const struct script_statement *statement)
 {
     runner->is_in_doubt = true;

@@ -126,7 +126,7 @@ struct verification {
 
     /* with a script: before + added - taken = after, except for rows in doubt */
     uint64_t added, taken;                   /* by committed statements, warm-up included */
-    uint64_t added_in_doubt, taken_in_doubt; /* by statements that may have been committed */
+    uint64_t added_in_doubt, taken_in_doubt; /* by statements in doubt: perhaps committed */
 };
 
 /* Counts a session's outcome; `connected` is counted when sessions connect. */

@@ -163,9 +163,9 @@ struct interval {
     uint64_t sessions_alive;            /* connected at end_ns */
     uint64_t rows_held;                 /* as in struct sample */
     uint64_t sessions_working;          /* sessions at work at end_ns */
-    uint64_t sessions_without_progress; /* worked for the whole interval without an acknowledged
-                                           append, and are not in a read */
-    uint64_t sessions_reading;          /* likewise, but are in a read at end_ns */
+    uint64_t sessions_without_progress; /* sessions that worked for the whole interval without an
+                                           acknowledged append, and are not in a read */
+    uint64_t sessions_reading; /* sessions without an append as above, in a read at end_ns */
     uint64_t counters[RECORDER_COUNTERS];
     struct recorder_latency latencies[OPERATIONS_MAX]; /* by number of the operation */
     const struct recorder_snapshot *from, *to; /* its ends; borrowed, until the next interval */

@@ -49,8 +49,8 @@ static inline int64_t ranks_sleep_ns(int64_t before_ns)
 /* Returns the transport through the parent if this process is the program of a run, else NULL. */
 const struct ranks_module *relay_of_program(void);
 
-/* Returns the transport for a process that starts such programs, one at a time. It uses `module`,
- * and also passes on the messages of the program whenever `take` is called. */
+/* Returns the transport for a process that starts the programs of runs, one at a time. It uses
+ * `module`, and also passes on the messages of the program whenever `take` is called. */
 const struct ranks_module *relay_through(const struct ranks_module *module);
 
 /* Begins the next run. Returns the descriptor for its program's standard input, or -errno. */

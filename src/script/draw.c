@@ -31,7 +31,7 @@ struct counter {
     _Atomic uint64_t known; /* an n, as are the numbers below; written under the lock */
     pthread_mutex_t lock;   /* of known, next and ended */
     uint64_t next;
-    uint64_t ended[COUNTER_WINDOW / WORD_BITS]; /* a bit for each n from `known` on: has ended */
+    uint64_t ended[COUNTER_WINDOW / WORD_BITS]; /* a bit for each n from `known` on; 1: ended */
 };
 
 struct counter *counter_create(uint64_t start)

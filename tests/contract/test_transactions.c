@@ -252,7 +252,8 @@ static void test_conflict(void **state)
     const bool is_file = (contract->adapter->flags & ADAPTER_FILE) != 0;
     contract_inspect(contract, &info);
     if ((!is_file && strcmp(info.dialect, "postgresql") != 0) || !has_keyed(contract, &table)) {
-        skip(); /* in MariaDB the first waits for the second's lock; SQLite's driver also waits */
+        skip(); /* in MariaDB and in SQLite's driver, the first transaction waits for the lock of
+                   the second */
         return;
     }
     assert_int_equal(rows_of(contract, INSERT, 1, "one"), 1);

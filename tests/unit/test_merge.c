@@ -540,7 +540,7 @@ TEST(test_spread)
         RANKS = 4,
         SESSIONS = 8,
         HALVES = 2,
-        VALUES = 20000 /* for each operation, in each half */
+        VALUES = 20000 /* drawn for each operation in each half */
     };
     static const size_t series[] = {OPERATION_APPEND, OPERATION_READ};
     struct part parts[RANKS];
