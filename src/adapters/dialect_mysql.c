@@ -707,7 +707,8 @@ static const struct table_mark_statements table_mark = {
     " 'innodb_doublewrite', 'innodb_buffer_pool_size', 'innodb_log_file_size',"                    \
     " 'innodb_redo_log_capacity', 'default_storage_engine', 'autocommit', 'tx_isolation',"         \
     " 'transaction_isolation')"
-/* MariaDB reports where a value comes from; for MySQL the settings are named. */
+/* MariaDB reports which settings the user has changed; MySQL does not, so it is asked for named
+ * settings only. */
 static const struct settings_queries settings = {
     .queries =
         (const char *const[]){

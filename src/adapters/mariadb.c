@@ -891,8 +891,8 @@ static enum status send_rows(struct adapter_conn *conn, const struct batch *batc
  */
 
 /* Sets the session's time zone to UTC when it is needed: times without a zone are UTC in append,
- * and only timestamp columns use the session's time zone. A parameter
- * counts as such a column, because the column it is compared with is unknown. */
+ * and only timestamp columns use the session's time zone. A parameter counts as a timestamp column,
+ * because the column it is compared with is unknown. */
 static enum status use_utc(struct adapter_conn *conn, const struct table *table,
                            bool is_of_parameters, struct error *error)
 {
@@ -944,7 +944,7 @@ static enum status fail_append(struct adapter_conn *conn, enum status status)
         return run_text(conn, "rollback", &ignored) == STATUS_LOST ? STATUS_LOST : status;
     }
     if (conn->has_begun && !append->keeps_failed_rows) {
-        append->kept = 0; /* the transaction's owner rolls it back */
+        append->kept = 0; /* the caller that began the transaction rolls it back */
     }
     if (append->keeps_failed_rows && append->sent > 0) {
         /* the rows before the failed row are kept; only MariaDB 10.7 and later report the number of

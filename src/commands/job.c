@@ -367,7 +367,7 @@ static void judge(struct job *job, const char *why_not)
     struct search *search = job->search;
     struct error error = {.kind = ERROR_NONE};
     job_note_connection(job);
-    if (search == NULL && job->ranks == NULL) { /* else done by each level or rank */
+    if (search == NULL && job->ranks == NULL) { /* otherwise each level or rank does it */
         job_find_limits(job);
     }
     if (why_not != NULL) {

@@ -29,7 +29,8 @@ static void judge_rank(const struct job *job, struct result *result)
     const uint64_t missing = result->batches.not_sent + counters[RECORDER_SKIPPED] +
                              counters[RECORDER_TRANSACTIONS_NOT_BEGUN];
     if (missing == 0 && result->stop_reason == STOP_DURATION) {
-        context.rate_rows_per_s = 0; /* all that was due was sent; another rank may have had more */
+        /* this rank sent everything that was due for it; other ranks may have had more to send */
+        context.rate_rows_per_s = 0;
     }
     context.rate_rows_per_s *= (double)plan_share(plan).count / plan->sessions;
     result_judge(result, &context);

@@ -139,7 +139,7 @@ struct survey {
 struct draft {
     const struct limited_process *process;
     struct limit limit; /* all members except needed, sessions, grade and fix */
-    uint64_t fixed;     /* needed in addition to the sessions */
+    uint64_t fixed;     /* needed in addition to what the sessions need */
     uint64_t spare;     /* added to `needed` when the limit is raised */
     uint64_t own_up;    /* the highest value that the user may set without privilege */
     const char *fix;    /* how to raise it; NULL: the row's fix function says how */

@@ -27,7 +27,7 @@ struct socket_search {
     struct procfs_inodes sockets;
     struct procfs_process holders[HOLDERS_MAX];
     size_t count;
-    bool is_denied; /* the descriptors of some processes may not be read */
+    bool is_denied; /* append lacks the privilege to read the descriptors of some processes */
 };
 
 /* Returns whether a program only forwards connections and so must not be measured as the

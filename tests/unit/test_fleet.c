@@ -579,8 +579,8 @@ TEST(test_a_loss_that_the_adapter_reports)
 }
 
 /* An append of three calls, of which the second fails. Rows that the adapter reports as kept are
- * acknowledged, the other rows that it was handed are rejected, and the rest is sent later. If no
- * row was kept, the whole batch failed and the rest is not sent. */
+ * acknowledged, the other rows of the first two calls are rejected, and the rows of the third call
+ * are sent later. If no row was kept, the whole batch failed and these rows are not sent. */
 TEST(test_kept_rows_of_a_failure)
 {
     static const struct {

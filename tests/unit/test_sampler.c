@@ -27,8 +27,8 @@ enum {
     MIB = 1024 * 1024
 };
 
-/* What the sampler delivered. Written by the measuring thread, read after it was joined; only
- * interval_count is read meanwhile. */
+/* Results that the sampler delivered. The measuring thread writes them; the test reads them after
+ * the join, except interval_count. */
 struct record {
     struct interval intervals[ENTRIES_MAX];
     atomic_size_t interval_count;
