@@ -56,7 +56,7 @@ struct limit {
     char where[LIMIT_WHERE_BYTES]; /* where the limit is set or read */
     const char *unit;              /* static: "threads", "files", "bytes", ... */
     uint64_t allowed;              /* LIMIT_NONE: no limit */
-    uint64_t used;                 /* part of `allowed` that is taken before the run */
+    uint64_t used;                 /* part of `allowed` in use before the run */
     uint64_t needed;               /* by all requested sessions, in addition to `used` */
     uint64_t each;                 /* by one session, part of `needed` */
     uint64_t sessions;             /* the most sessions that fit; LIMIT_NONE: any number */

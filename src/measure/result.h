@@ -136,8 +136,8 @@ struct host_result {
     X(int64_t, append_ns, MAX)           /* gate opened -> last session had its last answer */ \
     X(int64_t, measured_ns, MAX)         /* end of the warm-up -> last answer; without a warm-up */ \
                                          /* append_ns */ \
-    X(uint64_t, sessions_cut, SUM)       /* sessions that did not end in time after STOP: append */ \
-                                         /* cut their connections */ \
+    X(uint64_t, sessions_cut, SUM)       /* sessions whose connection append cut: they did */ \
+                                         /* not end in time after STOP */ \
     X(uint64_t, worst_lag_rows, MAX)     /* the most own rows that a session's count lacked */ \
     X(enum stop_reason, stop_reason, REASON)
 /* clang-format on */
