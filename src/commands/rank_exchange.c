@@ -269,7 +269,7 @@ enum exit_code rank_exchange_merge(struct ranks *ranks, const struct plan *plan,
     do {
         status = merge_add(merge, rank, taken, size, error);
         free(taken);
-        if (status == STATUS_REJECTED && rank > 0) { /* its last counters are used instead */
+        if (status == STATUS_REJECTED && rank > 0) { /* counts only as last reported */
             notice_print("%s", error->text);
             error_clear(error);
             ranks_refuse_result(ranks, rank);

@@ -72,12 +72,14 @@ enum figure_better {
  * H(id, key, path, label, unit, better)     a headline
  * L(id, key, path, label, group, better)    a count of a group
  *   key    column of summary.csv; NULL: the figure is in run.json only
- *   path   its members of run.json, "section.name", separated by blanks; "section" alone if the
- * name is the key; "": the figure is in summary.csv only C(id, where, name, metric[, help[,
- * selector]]) a counter of the recorder (RECORDER_id), the member `name` of "counters" where
- * COLUMN: `name` is also its key; MEMBER: it has no key metric, help, selector: of the counter in
- * Prometheus; help NULL: as in the row above K(id, key, path, label, group, better, metric[, help[,
- * selector]]) a figure that is a counter, and is not filled by other code
+ *   path   members of run.json that have the figure, "section.name", separated by blanks; "section"
+ *          alone if the name is the key; "": the figure is in summary.csv only
+ * C(id, where, name, metric[, help[, selector]])
+ *   a counter of the recorder (RECORDER_id), the member `name` of "counters"
+ *   where  COLUMN: `name` is also the key; MEMBER: the counter has no key
+ *   metric, help, selector: of the counter in Prometheus; help NULL: as in the row above
+ * K(id, key, path, label, group, better, metric[, help[, selector]])
+ *   a figure that is a counter and is not filled by other code
  */
 /* clang-format off */
 #define FIGURE_TABLE(F, H, L, C, K) \

@@ -80,8 +80,8 @@ enum verdict {
 };
 
 /* The kinds of problems of a run, heaviest first. Code that notices a problem adds it to the list,
- * which keeps the first of each kind. The heaviest problem gives the exit code; all of them make
- * the exit reason. */
+ * which keeps the first problem of each kind. The heaviest problem gives the exit code. The exit
+ * reason names all problems. */
 enum problem_kind {
     PROBLEM_RANK,        /* one of several ranks was lost */
     PROBLEM_RUN,         /* ledgers, lost rows, limits, a client that was the bottleneck */

@@ -124,7 +124,7 @@ static const struct fixture *open_mariadb(void)
     }
     take_over(other);
     fixture.holds_results = true;
-    fixture.truncates_floats = true; /* this driver converts them to texts with six digits */
+    fixture.truncates_floats = true; /* this driver sends floats with six digits */
     add_bad_server();
     fixture.broken_sqlstate = NULL;
     return &fixture;

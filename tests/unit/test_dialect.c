@@ -176,7 +176,7 @@ TEST_BETWEEN(test_more_limits_than_fit, set_up, NULL)
     assert_string_equal(limits.sessions[0].note, "");
 }
 
-/* Which limit a refused connect reports as reached. Drivers have their own numbers, with the
+/* Maps a refused connect to the limit that was reached. Drivers have their own numbers, with the
  * server's text. */
 TEST(test_limits_that_errors_name)
 {

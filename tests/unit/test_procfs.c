@@ -601,8 +601,8 @@ TEST(ports_that_are_taken)
     /* the listener, the connection to the destination, and both in TIME_WAIT */
     assert_int_equal(taken_by(&destination, &waiting), 1 | 2 | 8 | 16);
     assert_int_equal(waiting, 2);
-    /* the port that has been in TIME_WAIT for 20 s is reused, the one that has just entered it is
-     * not */
+    /* the port that has been in TIME_WAIT for 20 s is reused; the port that has just entered
+     * TIME_WAIT is not reused */
     destination.is_wait_reused = true;
     assert_int_equal(taken_by(&destination, &waiting), 1 | 2 | 16);
     assert_int_equal(waiting, 1);
