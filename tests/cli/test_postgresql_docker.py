@@ -101,7 +101,7 @@ class Docker(containers.Contained):
                     block = f"/sys/dev/block/{os.major(number)}:{os.minor(number)}"
                     self.assertIn(f"/{io['device']}", os.path.realpath(block))
                 else:
-                    self.assertIn("without a device", io["note"])
+                    self.assertIn("without a disk", io["note"])
                 if self.tracing:
                     self.assertGreater(run.json["io_trace"]["fsyncs"], 0)
                     self.assertEqual(run.json["io_trace"]["requests"] > 0, is_on_disk)

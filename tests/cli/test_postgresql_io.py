@@ -35,7 +35,7 @@ class Io(harness.Case):
             self.assertIsNone(io["server_written_mib"])
             self.assertIn("root", io["note"])
         if io["device"] is None:
-            self.assertIn("without a device", io["note"])
+            self.assertIn("without a disk", io["note"])
         else:
             self.assertGreaterEqual(io["device_written_mib"] * mib, 0.9 * wal)
             self.assertGreater(io["device_flushes"] + io["device_writes"], rows / 100 / 8)

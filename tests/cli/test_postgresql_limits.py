@@ -107,7 +107,7 @@ class PostgresqlLimits(Confined):
         finding = self.check_stop(run, ended, waiting, "backlog", "server")
         self.assertEqual(run.sessions["timed_out"], sessions - run.sessions["connected"])
         self.assertRegex(finding["evidence"], r"ListenOverflows grew by \d{3}")
-        self.assertRegex(finding["fix"], r"--connect-concurrency.*net\.core\.somaxconn")
+        self.assertRegex(finding["fix"], r"net\.core\.somaxconn.*--connect-concurrency")
 
     def kill(self, server, program, *options):
         """Returns the findings of a run whose server is killed while 20 sessions append."""

@@ -100,7 +100,7 @@ class Web(http.server.BaseHTTPRequestHandler):
 
 
 class Recognise(harness.Case):
-    TRIED = r"127\.0\.0\.1:\d+ was not recognised \(tried: [a-z+, ]+\); name the database with a " \
+    TRIED = r"127\.0\.0\.1:\d+ was not recognised \(tried: [a-z+, ]+\): name the database with a " \
             r"URL or --adapter"
 
     def greeter(self, greeting=b"", pause_s=None):

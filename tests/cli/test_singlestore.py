@@ -150,7 +150,7 @@ class Runs(SinglestoreCase):
         self.stand_in(close_every=3)
         _, run = self.load(4, 2000, "--rate", "1000", "--verify", "rows")
         self.assertEqual((run.rows["acknowledged"], self.count()), (2000, 2000))
-        self.assertGreater(self.standin.accepted, 4 * 4)
+        self.assertGreater(self.standin.accepted, 2 * 4)
         self.assertEqual(run.json["counters"]["connections_lost"], 0)
 
 
