@@ -195,7 +195,7 @@ class Wrong(workload_faults.Case):
         self.end(process, 130)
         run = self.check_run(out, 130)
         self.assertEqual(run.sessions["not_started"], 2)
-        self.assertTrue(any(re.search(r"script\.lua:\d+: this did not return", cause["text"])
+        self.assertTrue(any(re.search(r"script\.lua:\d+: this code was still running", cause["text"])
                             for cause in run.causes), run.causes)
 
     def test_the_line_that_does_not_return(self):
@@ -238,7 +238,7 @@ class Wrong(workload_faults.Case):
                     self.assertGreaterEqual(run.rows["acknowledged"], 600)
                     log, = run.json["datasets"]
                     self.assertEqual((log["rows_after"], log["lost"]), (run.rows["acknowledged"], 0), log)
-                    self.assertTrue(any("script.lua:5: this did not return" in cause["text"]
+                    self.assertTrue(any("script.lua:5: this code was still running" in cause["text"]
                                         for cause in run.causes), run.causes)
 
     def test_a_pattern_that_would_never_be_done(self):

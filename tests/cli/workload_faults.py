@@ -360,15 +360,15 @@ class Faults(Case):
         self.check_tpcb(ledger["committed"])
 
     def test_ctrl_c_in_prepare(self):
-        words = (self.url, "--workload", "oltp", "--set", "table_size=80000")
+        words = (self.url, "--workload", "oltp", "--set", "table_size=200000")
         process = self.start("prepare", 2, *words)
         harness.wait_until(self.has_rows, "the first rows")
         process.send_signal(signal.SIGINT)
         self.end(process, 130)
-        self.assertLess(self.number("select count(*) from sbtest1"), 80000)
+        self.assertLess(self.number("select count(*) from sbtest1"), 200_000)
         self.append("prepare", 2, *words)
-        self.assertEqual(self.number("select count(*) from sbtest1"), 80000)
-        self.assertEqual(self.number("select sum(id) from sbtest1"), 80000 * 80001 // 2)
+        self.assertEqual(self.number("select count(*) from sbtest1"), 200_000)
+        self.assertEqual(self.number("select sum(id) from sbtest1"), 200_000 * 200_001 // 2)
         self.append("cleanup", *words)
         self.assertFalse(self.has_rows())
 

@@ -182,7 +182,7 @@ TEST_BETWEEN(test_an_answer_before_tls, set_up, NULL)
     struct limit *limit = add_limit(LIMIT_USER_TASKS, LIMIT_SERVER, 300, 10);
     name_none();
     limit->used = 300;
-    check_says(name_one(LIMIT_USER_TASKS, LIMIT_SERVER, 40), "it cannot fork");
+    check_says(name_one(LIMIT_USER_TASKS, LIMIT_SERVER, 40), "cannot start a process");
 }
 
 TEST_BETWEEN(test_errno_of_this_machine, set_up, NULL)
