@@ -67,7 +67,7 @@ void ask_write(struct buffer *sql, const char *words, const struct connection_in
             buffer_add_format(sql, "'%s'", table_name);
             break;
         default:
-            for (size_t c = 0; c < columns->column_count; c++) {
+            for (size_t c = 0; columns != NULL && c < columns->column_count; c++) {
                 if (strcasecmp(columns->columns[c].name, name) == 0) {
                     buffer_add_identifier(sql, columns->columns[c].name, quote);
                 }
