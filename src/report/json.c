@@ -242,7 +242,7 @@ static void add_settings(struct tree tree, const char *name, const struct server
 static void add_weakened(struct tree server, const struct result *result)
 {
     const struct tree list = tree_array(server, "weakened");
-    for (size_t i = 0; i < result->host_count; i++) {
+    for (size_t i = 0; result->hosts != NULL && i < result->host_count; i++) {
         const struct host_result *host = &result->hosts[i];
         for (size_t k = 0; k < host->settings.count; k++) {
             const struct weakened_row row = {
