@@ -54,7 +54,7 @@ enum column_type {
 /* The properties of a type; column_kinds is indexed by enum column_type. */
 struct column_kind {
     const char *name;
-    size_t bytes; /* of one array element; for text, the size of its struct */
+    size_t bytes; /* size of one array element; a text's element is its struct */
     enum {
         COLUMN_IS_OTHER,
         COLUMN_IS_NUMBER,

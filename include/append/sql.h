@@ -13,7 +13,7 @@ enum sql_script_kind {
     SQL_SCRIPT_OTHER,
     SQL_SCRIPT_BEGIN,
     SQL_SCRIPT_COMMIT,
-    SQL_SCRIPT_ROLLBACK, /* of the whole transaction, not to a savepoint */
+    SQL_SCRIPT_ROLLBACK, /* ends the transaction; a rollback to a savepoint is OTHER */
 };
 
 /* Syntax that a dialect has in addition to 'it''s', E'it\'s', $$it's$$ and SQL's comments;

@@ -36,9 +36,9 @@ void arangodb_classify_error(unsigned status, const char *body, size_t length,
 struct adapter_conn {
     struct http *http;
     struct buffer root, path; /* "/_db/NAME"; of the current request */
-    json_t *properties;       /* of collections to create, from the URL */
+    json_t *properties;       /* properties from the URL for collections to create */
     bool waits_for_sync, sends_array, has_created_database;
-    const char *database; /* of the target */
+    const char *database; /* the target's database */
 
     /* The open append. Stored documents stay, whatever happens later. */
     const struct table *table;

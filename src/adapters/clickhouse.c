@@ -24,7 +24,7 @@ struct adapter_conn {
     char user[128], database[128];
     enum clickhouse_method method;
 
-    const struct table *table; /* of insert_path and the open append */
+    const struct table *table; /* the table that insert_path and the open append write to */
     struct buffer insert_path;
     struct buffer body;
     uint64_t rows; /* in body */

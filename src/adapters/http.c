@@ -48,7 +48,7 @@ enum body_end {
 /* A connection of one session's thread. Another thread may use only `socket` and is_interrupted. */
 struct http {
     const struct http_database *database;
-    unsigned connect_timeout_s, answer_timeout_ms; /* of the target, like the next member */
+    unsigned connect_timeout_s, answer_timeout_ms; /* the target's limits */
     bool (*is_cancelled)(void);
     char place[300]; /* host:port, for messages */
     char *url;       /* owned, like the next two */
@@ -71,7 +71,7 @@ struct http {
     struct buffer body;                 /* kept body, or the beginning of a line */
     const struct http_request *current; /* borrowed */
     size_t written;                     /* bytes of the request that may have reached the server */
-    struct append_loss loss;            /* of the append in progress */
+    struct append_loss loss;            /* the rows that the append in progress has lost */
     enum body_end body_end;
     struct http_splitter splitter;
     enum http_place at; /* place of the latest byte */

@@ -79,7 +79,7 @@ struct http_database {
 struct http_request {
     const char *method; /* "GET", "POST", "DELETE" ... */
     const char *path;   /* with its query, encoded: "/write?db=x" */
-    const char *type;   /* of the body; NULL: no body */
+    const char *type;   /* content type of the body; NULL: no body */
     const void *body;   /* borrowed */
     size_t length;
     struct buffer *body_buffer; /* the body's buffer if it may be freed after writing, or NULL: a
@@ -226,7 +226,7 @@ struct http_answer {
         HTTP_CUT, /* take returned false, or there is a fault */
     } phase;
     uint64_t left;
-    unsigned line_bytes; /* of the current line */
+    unsigned line_bytes; /* length of the current line */
     bool is_extension;   /* the rest of the chunk's line is skipped */
 };
 

@@ -6,7 +6,7 @@
 #include "append/client_socket.h"
 
 enum {
-    HEAD_MAX = 64 * 1024, /* of the status line and all headers; also of the trailer */
+    HEAD_MAX = 64 * 1024, /* most bytes of the status line with all headers, and of the trailer */
     PROBE_BODY_MAX = 64 * 1024,
     CHUNK_DIGITS_MAX = 16, /* hexadecimal */
     CHUNK_LINE_MAX = 4096,

@@ -17,7 +17,7 @@ enum influxdb_place {
 struct influxdb_lines {
     bool is_questdb;
     const struct table *table; /* the table of `names`; NULL: none */
-    struct buffer names; /* of the table and its columns in their order in a line, each preceded by
+    struct buffer names; /* names of the table and its columns in the order of a line, each after
                             its length; owned */
     const struct column *serial; /* n3, if it makes the time unique; NULL: no such column */
     struct buffer text;          /* owned */

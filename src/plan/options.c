@@ -502,7 +502,8 @@ const struct option_entry option_table[] = {
                 "out."},
     {SWEEP, "vary", "NAME=A,B,...", "make a run for each value of a script's parameter",
      TEXTS(sweep.varied), OF(SWEEP), WITH_SCRIPT,
-     .details = "May be given again: every value is combined with every value of the others.",
+     .details =
+         "Give the option once for each parameter: a run is made for each combination of values.",
      .page = "sweep.md#what-a-scripts-parameter-changes"},
     {SWEEP, "repeat", "N", "runs of each size, for median and spread",
      COUNT(sweep.repeat, SWEEP_LIST_MAX), .default_number = 1, OF(SWEEP)},
@@ -615,7 +616,7 @@ const struct option_entry option_table[] = {
                 "`/` in its name or ends in `.lua`.",
      .page = "workloads.md"},
     {ALL, "set", "NAME=VALUE,...", "parameters of the script; see append help NAME", TEXTS(sets),
-     SHOWN("set", "Parameters set"), WITH_SCRIPT, .details = "May be given again."},
+     SHOWN("set", "Parameters set"), WITH_SCRIPT, .details = "Can be given several times."},
     {RUN, "transactions", "N", "end after N transactions of all sessions",
      COUNT(transactions, PLAN_RECORDS_MAX), SHOWN("transactions", "Transactions, at most"),
      WITH_SCRIPT},
@@ -689,7 +690,7 @@ const struct option_entry option_table[] = {
      TIME(search.p99_bound_ns, 0, DAY_NS), SHOWN("p99_s", "Bound of append's p99, s")},
 
     {RUN, "expect", "BOUNDS", "exit 5 unless met: 'throughput>=50k, lost==0'", TEXTS(expected),
-     .key = "expect", .group = "Expectations", .details = "May be given again.",
+     .key = "expect", .group = "Expectations", .details = "Can be given several times.",
      .page = "ci.md#expectations"},
     {RUN_ALONE, "junit", "FILE", "write outcome and expectations as JUnit XML", TEXT(junit),
      OF(CALL), .key = "junit", .details = "An existing FILE is replaced."},
@@ -762,7 +763,7 @@ const struct option_entry option_table[] = {
     {RUN, "mark", "TIME=TEXT", "labelled line in the charts", TEXTS(mark_texts),
      .store = store_mark, .key = "mark",
      .details = "TIME is " MOMENT_FORM
-                ". May be given again. Lines of the run's `events.csv` are also marks."},
+                ". Can be given several times. Lines of the run's `events.csv` are also marks."},
 
     {LOAD, "weights", "W,W,...", "each rank's share of the sessions", TEXT(weights),
      .default_text = "equal", .key = "weights", .group = "Several machines (mpirun)",

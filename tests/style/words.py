@@ -33,10 +33,7 @@ PARAGRAPH = "¶"
 def as_one_text(text):
     """Returns the text with one blank between two words, wherever lines end, and where each word began. A
     blank line becomes a word of its own: no turn goes over it."""
-    text = BETWEEN_LINES.sub(
-        lambda match: match.group(0)[:0] + (PARAGRAPH if "\n\n" in match.group(0) else "\n").center(
-            len(match.group(0))), text)
-    text = re.sub(r"\n(?=[ \t]*\n)", PARAGRAPH, text)
+    text = BETWEEN_LINES.sub(lambda match: " " * len(match.group(0)), re.sub(r"\n(?=[ \t]*\n)", PARAGRAPH, text))
     words, places, length = [], [], 0
     for match in re.finditer(r"¶|[^\s¶]+", text):
         words.append(match.group(0))
