@@ -549,6 +549,7 @@ const struct option_entry option_table[] = {
      SHOWN("connect_concurrency", "Connecting at a time")},
     {ALL, "connect-timeout", "T", "time limit of one connect",
      TIME(connect_timeout_ns, SECOND, DAY_NS), .default_number = 30 * SECOND,
+     .key = "target.connect_timeout_s",
      .details = "The limit is for all steps of the connect together, and is rounded up to whole "
                 "seconds."},
     {TABLES, "wait", "T", "wait up to T for a server that is starting or full",

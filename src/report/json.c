@@ -76,7 +76,6 @@ static void add_plan(struct tree root, const struct plan *plan)
     /* a connection string may hold the password too */
     tree_text(target, "path",
               (plan->adapter->flags & ADAPTER_STRING) != 0 ? NULL : plan->target.path);
-    tree_count(target, "connect_timeout_s", plan->target.connect_timeout_s);
     tree_count_if(tree, "records", plan->records > 0, plan->records);
     for (const struct option_entry *entry = option_table; entry->name != NULL; entry++) {
         if (entry->key != NULL &&
