@@ -599,8 +599,11 @@ void sampler_end(struct sampler *sampler, struct resource_summary *summary)
     destroy(sampler);
 }
 
-/* in the order of the enum */
-const char *const memory_source_names[] = {"unknown", "self", "pss", "rss", "cgroup"};
+const char *const memory_source_names[] = {[MEMORY_UNKNOWN] = "unknown",
+                                           [MEMORY_SELF] = "self",
+                                           [MEMORY_PSS] = "pss",
+                                           [MEMORY_RSS] = "rss",
+                                           [MEMORY_CGROUP] = "cgroup"};
 
 const char *const memory_source_texts[] = {
     [MEMORY_UNKNOWN] = "unknown",

@@ -7,6 +7,7 @@
 
 #include "base/mono.h"
 #include "base/text.h"
+#include "measure/sampler.h"
 #include "plan/options.h"
 #include "report/report.h"
 #include "report/tables.h"
@@ -161,19 +162,13 @@ static void add_charts(struct buffer *html, const struct report *report, struct 
     buffer_add_text(html, "</div>\n");
 }
 
-/* How run.json calls the ways to measure the server's memory, and what the page calls them. */
-static const char *const memory_sources[][2] = {
-    {"pss", "private memory, shared memory once (PSS)"},
-    {"rss", "private memory plus the largest shared part (RSS)"},
-    {"cgroup", "memory of its cgroup"},
-    {"self", "append with the database in it"},
-};
-
+/* Returns how the server's memory was measured, for a memory_source of run.json ("pss"). An unknown
+ * source is returned as it is. */
 static const char *describe_memory_source(const char *source)
 {
-    for (size_t i = 0; i < COUNT_OF(memory_sources); i++) {
-        if (strcmp(source, memory_sources[i][0]) == 0) {
-            return memory_sources[i][1];
+    for (size_t i = 0; i <= MEMORY_CGROUP; i++) {
+        if (strcmp(source, memory_source_names[i]) == 0) {
+            return memory_source_texts[i];
         }
     }
     return source;

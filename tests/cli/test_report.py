@@ -164,7 +164,7 @@ class Report(harness.Case):
                       "--mark='1=index & key made'", text)
         self.assertIn("Weakened durability settingvaluewhat can be losthost "
                       "synchronousoffa crash can lose <rows>", text)
-        for words in ("memory measured asappend with the database in it", "ended--duration elapsed",
+        for words in ("memory measured asresident memory of this program, the database included", "ended--duration elapsed",
                       "disk space for a row", "I/O pressure (time in which some task waited for I/O)",
                       "read by the server's system calls", "CPUs that append may use"):
             self.assertIn(words, text)
