@@ -33,7 +33,7 @@ RANDOM_ROOMS = ("measure", "figures", "script", "limits", "load")
 RANDOM_RULES = ["universal.rules", "c_like.rules", "c.rules"]
 # Tests of the program that need no server, and are quick to fail.
 RANDOM_CLI = ("null", "sqlite", "usage", "workloads", "workload_values", "check", "expect", "sqlite_verify_rows",
-              "find_max", "hosts")
+              "find_max", "hosts", "prepare")
 SURVIVORS_MAX_PERCENT = 5
 NOT_COPIED = re.compile(r"\.git|build.*|append-runs.*|__pycache__")
 
