@@ -135,7 +135,8 @@ static enum exit_code begin_measuring(struct job *job, int64_t start_ns, struct 
         .is_where_it_works = setup->storage.is_where_it_works,
         .rows_before = plan->is_follower ? 0 : rows_before(setup), /* counted by one rank */
     };
-    if (job->search == NULL && !plan->is_follower) {
+    /* through a pooler the watch would keep a server session that a session of the run needs */
+    if (job->search == NULL && !plan->is_follower && !setup->server.is_pooled) {
         job->storage = storage_watch_start(&setup->storage, plan, setup->host);
     }
     job->sampler = sampler_start(&config, error);

@@ -88,6 +88,9 @@ class SessionPooler(Pgbouncer):
     def test_as_many_as_it_has(self):
         _, run = self.pooled(3, "--workload", "oltp", "--set", "table_size=100", "--transactions", 30)
         self.assertEqual(run.json["transactions"]["committed"], 30)
+        # asking for the size of the tables would take a fourth session of the server
+        self.assertEqual({sample["table_mib"] for sample in run.table("samples.csv")}, {""})
+        self.assertGreater(run.json["io"]["table_mib_after"], 0)
 
 
 class FullSessionPooler(Pgbouncer):
