@@ -99,6 +99,7 @@ fi
 
 [ $# -gt 0 ] || set -- -LE "$without"
 status=0
+rm -f "$build/failures.txt"
 ctest --test-dir "$build" --output-on-failure --no-tests=error -j "${JOBS:-$(($(nproc) * 4))}" "$@" \
     </dev/null 2>&1 | tee "$temp/ctest.log" || status=$?
 
@@ -144,6 +145,10 @@ fi
 if [ "$status" -eq 0 ]; then
     echo "test.sh: all $passed tests passed in $build"
 else
+    # what failed, in short: cases of Python's and cmocka's tests, and the errors that ended them
+    grep -E '^ *[0-9]+/[0-9]+ Test .*\*\*\*|^(FAIL|ERROR): |^[A-Za-z_.]*(Error|Expired|Exception)\b|: error: |^\[  FAILED  \]' \
+        "$temp/ctest.log" | cut -c1-300 >"$build/failures.txt" || true
+    cat "$build/failures.txt" >&2
     echo "test.sh: FAILED ($passed passed, $skipped skipped; details above)" >&2
 fi
 exit "$status"

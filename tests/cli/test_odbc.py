@@ -207,7 +207,9 @@ class OthersTables:
         return self.client(self.server, *statements)
 
     def tables(self):
-        return set(self.sql("select table_name from information_schema.tables").split())
+        # PostgreSQL shows one database, and MariaDB shows the databases of other tests as well
+        return set(self.sql("select table_name from information_schema.tables where table_schema in "
+                            f"('public', '{self.database}')").split())
 
 
 class PostgresqlTables(OthersTables, Others, harness.Postgresql):
