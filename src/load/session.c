@@ -502,11 +502,15 @@ static void do_share(struct session *session)
         procfs_read_thread(&after);
         session_add(session, RECORDER_ON_CPU_NS,
                     after.on_cpu_ns - MIN(before.on_cpu_ns, after.on_cpu_ns));
-        session_add(session, RECORDER_RUN_QUEUE_NS,
-                    after.run_queue_ns - MIN(before.run_queue_ns, after.run_queue_ns));
-        /* the thread may have waited for a CPU since the gate opened */
+        /* The thread may have waited for a CPU since the gate opened, or before that, between its
+         * first reading and the wait for the gate. A wait that is longer than the share belongs to
+         * the time before. */
         const int64_t start_ns = MAX(ready_ns, load->gate.go_ns);
-        session_add(session, RECORDER_SESSION_NS, (uint64_t)MAX(mono_now_ns() - start_ns, 0));
+        const uint64_t share_ns = (uint64_t)MAX(mono_now_ns() - start_ns, 0);
+        session_add(session, RECORDER_SESSION_NS, share_ns);
+        session_add(
+            session, RECORDER_RUN_QUEUE_NS,
+            MIN(after.run_queue_ns - MIN(before.run_queue_ns, after.run_queue_ns), share_ns));
         if (has_work(session) || session->sum.outcome != SESSION_FINISHED) {
             session_note_gap(session, session->work_end_ns);
         }
