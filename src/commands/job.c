@@ -312,7 +312,7 @@ void job_find_limits(struct job *job)
         return;
     }
     if (evidence_needs_settings(job->result) &&
-        setup_query_limits(&inquiry, job->plan, NULL, &error) == EXIT_CODE_OK) {
+        setup_query_limits(&inquiry, job->plan, job->ranks, &error) == EXIT_CODE_OK) {
         job->evidence->server_after = inquiry.server;
         job->evidence->has_server_after = true;
     } /* without an answer the settings stay unknown; verification will report the server */

@@ -106,8 +106,12 @@ void storage_find(struct storage *storage, const struct plan *plan,
         plan->adapter->run(conn, &statement, NULL, &answer, &(struct error){.kind = ERROR_NONE});
     }
     storage->statements = calloc(tables, sizeof *storage->statements);
+    if (storage->statements == NULL) {
+        snprintf(storage->note, sizeof storage->note, "out of memory for the queries of their size");
+        return;
+    }
     bool is_refused = false;
-    for (size_t i = 0; i < tables && storage->statements != NULL && plan->host_count <= 1; i++) {
+    for (size_t i = 0; i < tables && plan->host_count <= 1; i++) {
         const char *name = plan_table_name(plan, i);
         char *statement = strpbrk(name, "'\\") != NULL
                               ? NULL

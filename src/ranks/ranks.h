@@ -110,7 +110,8 @@ unsigned ranks_agree_most(struct ranks *ranks, unsigned most, struct limit *limi
 bool ranks_give_text(struct ranks *ranks, struct buffer *text);
 
 /* Shows the other ranks that this rank lives, and polls for messages. Called during every long wait
- * before the run, because until the run begins a rank that is silent for a minute is lost. */
+ * before and after the sessions' work: before the run, a rank that is silent for a minute is lost,
+ * and while rank 0 waits for the results, a rank that is silent for 15 s. `ranks` may be NULL. */
 void ranks_beat(struct ranks *ranks);
 
 /* Fills *error after a wait before the run has failed: with the rank that was lost, or with the

@@ -17,8 +17,8 @@
 /* Intervals between signs of life, and silence after which a rank is lost. The slow intervals are
  * for rank 0 and, before the run, for all ranks, because other work may delay their signs of life.
  */
-#define RANKS_SLOW_BEAT_NS (15 * MONO_NS_PER_S)
-#define RANKS_SLOW_LOST_NS (4 * RANKS_SLOW_BEAT_NS)
+#define RANKS_SLOW_BEAT_NS (3 * MONO_NS_PER_S)
+#define RANKS_SLOW_LOST_NS (60 * MONO_NS_PER_S)
 #define RANKS_LOST_NS (15 * MONO_NS_PER_S)
 
 enum {
@@ -28,7 +28,7 @@ enum {
 
 enum kind {
     KIND_HELLO, /* struct hello: who a rank is */
-    KIND_BEAT,  /* before the run: the rank lives */
+    KIND_BEAT,  /* before and after the sessions' work: the rank lives */
     KIND_TEXT,
     KIND_READY,  /* struct ready: the outcome of a rank so far */
     KIND_AGREED, /* enum exit_code, from rank 0 */
