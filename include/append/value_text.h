@@ -70,7 +70,7 @@ static inline bool value_store_integer(enum column_type type, int64_t number, vo
 /* 10^0 to 10^19. */
 extern const uint64_t value_powers_of_ten[20] APPEND_API(value_powers_of_ten);
 
-/* Returns the limit of a COLUMN_DECIMAL: its unscaled integers are smaller. */
+/* Returns the limit of a COLUMN_DECIMAL: its unscaled integers are smaller, without their sign. */
 int64_t value_decimal_limit(const struct column *column) APPEND_API(value_decimal_limit);
 
 #endif
