@@ -30,8 +30,8 @@ _Static_assert(OPERATION_COUNTS + FIGURE_POINTS + 3 <= REPORT_CELLS_MAX, "cells 
 _Static_assert(14 + IO_FIGURES <= REPORT_CELLS_MAX, "cells of a sample of a rank");
 _Static_assert(30 + 3 * OPERATIONS <= REPORT_CELLS_MAX, "cells of an interval");
 
-/* Adds a cell to all files. Returns the cell, whose `place`, `object` and `member` the caller may
- * change. */
+/* Adds a cell that all files have. Returns the cell; the caller may change its `place`, `object`
+ * and `member`. */
 static struct report_cell *add(struct report_row *row, const char *key, enum figure_unit unit,
                                struct figure_value value)
 {
@@ -462,7 +462,7 @@ static void fill_rank(struct report_row *row, const void *record)
     static const struct rank_result none;
     static const struct {
         const char *key;
-        size_t count; /* of struct io_reading */
+        size_t count; /* index in the counts of struct io_reading */
     } of_io[] = {{"device_read_mib", IO_DEVICE_READ_BYTES},
                  {"device_written_mib", IO_DEVICE_WRITTEN_BYTES},
                  {"server_read_mib", IO_SERVER_READ_BYTES},
