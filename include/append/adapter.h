@@ -267,7 +267,7 @@ enum {
     STATEMENT_SLOTS_MAX = 4096
 };
 
-/* A statement to run. Constant; outlives every connection that ran it. */
+/* A statement to run. It is constant and outlives every connection that ran it. */
 struct statement {
     const char *sql;  /* in this database's dialect; parameters are ? outside quotes and comments */
     const char *name; /* for messages; may be NULL */

@@ -74,7 +74,7 @@ extern const struct column_kind column_kinds[COLUMN_TYPE_COUNT] APPEND_API(colum
 
 struct column {
     char name[ROW_NAME_BYTES];
-    char type_name[ROW_TYPE_NAME_BYTES]; /* as the database writes it, for messages */
+    char type_name[ROW_TYPE_NAME_BYTES]; /* the type as the database writes it, for messages */
     enum column_type type;
     uint32_t size;     /* longest text in characters or bytes; 0 = no limit */
     uint8_t precision; /* COLUMN_DECIMAL: total digits; 0 = no limit */

@@ -36,7 +36,7 @@ enum status bound_parse(struct bound *bound, const char **rest, struct error *er
                   "a bound is empty: use NAME>=NUMBER, and separate bounds with commas");
         return STATUS_REJECTED;
     }
-    /* names of operations come from a script and have more characters */
+    /* the name of an operation is from a script and may have other characters */
     const size_t name = strspn(bound->text, strncmp(bound->text, "operation.", 10) == 0
                                                 ? "abcdefghijklmnopqrstuvwxyz0123456789_"
                                                   "ABCDEFGHIJKLMNOPQRSTUVWXYZ.-"

@@ -59,7 +59,7 @@ struct figure_columns {
     char names[FIGURE_COLUMNS_MAX][FIGURE_KEY_BYTES];
 };
 
-/* The columns that a name stands for. The first one with a known figure is used. */
+/* The columns that a name stands for. The first column with a known figure is used. */
 struct figure_choice {
     size_t count;
     char names[FIGURE_CHOICES][FIGURE_KEY_BYTES];

@@ -52,7 +52,7 @@ enum figure_unit {
 /* Figures that a page shows together. The first figure of a ledger is its total. */
 enum figure_group {
     FIGURE_GROUP_NONE,
-    FIGURE_GROUP_HEADLINE, /* shown for every run that has it */
+    FIGURE_GROUP_HEADLINE, /* shown for every run that has the figure */
     FIGURE_GROUP_SESSIONS,
     FIGURE_GROUP_ROWS,
     FIGURE_GROUP_BATCHES,
@@ -122,8 +122,8 @@ enum figure_better {
     F(SERVER_CPU_S, "server_cpu_s", "resources", S, LOW) \
     F(SERVER_CPU_US_PER_ROW, "server_cpu_us_per_row", "resources", US_PER_ROW, LOW) \
     F(SUSPENDED_S, "suspended_s", "resources", S, LOW) \
-    /* I/O from the gate to the last answer, see measure/io.h. DEVICE: the device of the data */ \
-    /* directory. SERVER: system calls of the server's processes. STORAGE: what reached storage. */ \
+    /* DEVICE: I/O of the data directory's device from the gate to the last answer (measure/io.h) */ \
+    /* SERVER: system calls of the server's processes; STORAGE: the part that reached storage */ \
     F(DATA_DIRECTORY, "data_directory", "io", TEXT, NEITHER) \
     F(DEVICE, "device", "io", TEXT, NEITHER) \
     F(DEVICE_READ_MIB, "device_read_mib", "io", MIB, LOW) \
@@ -149,8 +149,8 @@ enum figure_better {
     F(CPU_PRESSURE_PERCENT, "cpu_pressure_percent", "io", PERCENT, LOW) \
     F(MEMORY_PRESSURE_PERCENT, "memory_pressure_percent", "io", PERCENT, LOW) \
     F(IO_NOTE, NULL, "io.note", TEXT, NEITHER) \
-    /* TABLE_MIB: the run's tables with indexes. DISK_BYTES_PER_ROW: their bytes / their rows, after */ \
-    /* the run. WRITE_AMPLIFICATION: bytes written to the device / bytes of acknowledged values. */ \
+    /* TABLE_MIB: the run's tables and their indexes; DISK_BYTES_PER_ROW: the same for each row */ \
+    /* WRITE_AMPLIFICATION: bytes written to the device / bytes of the values of acknowledged rows */ \
     F(TABLE_MIB_BEFORE, "table_mib_before", "io", MIB, NEITHER) \
     F(TABLE_MIB_AFTER, "table_mib_after", "io", MIB, LOW) \
     F(DISK_BYTES_PER_ROW, "disk_bytes_per_row", "io", BYTES_PER_ROW, LOW) \
@@ -172,7 +172,7 @@ enum figure_better {
     L(ROWS_IN_DOUBT, "rows_in_doubt", "rows.in_doubt", "in doubt", ROWS, LOW) \
     L(ROWS_NOT_SENT, "rows_not_sent", "rows.not_sent", "not sent", ROWS, NEITHER) \
     F(ROWS_BALANCE, NULL, "rows.balances", FLAG, NEITHER) \
-    /* a rank was lost, and its work after its last report is unknown: these are lower bounds */ \
+    /* true: rows and transactions are lower bounds, because the last work of a lost rank is unknown */ \
     F(ROWS_AT_LEAST, NULL, "rows.are_at_least transactions.are_at_least", FLAG, NEITHER) \
     F(VERIFICATION, "verification", "verification.state", TEXT, NEITHER) \
     F(VERIFICATION_REASON, NULL, "verification.reason", TEXT, NEITHER) \
@@ -206,8 +206,8 @@ enum figure_better {
       "read back: duplicates", VERIFIED, LOW) \
     L(VERIFIED_FOREIGN, "verified_foreign", "row_verification.foreign", "read back: foreign", \
       VERIFIED, LOW) \
-    /* Connected: at least once. Ended: connected sessions that ended for any reason. Dropped: ended */ \
-    /* sessions whose connection was lost or that had a fatal error. Failed: refused or timed out. */ \
+    /* CONNECTED: sessions that connected at least once; ENDED: those of them that ended in any way */ \
+    /* DROPPED: ended by a lost connection or a fatal error; FAILED: were refused or timed out */ \
     C(SESSIONS_CONNECTED, MEMBER, "sessions_connected", "append_sessions_connected_total", \
       "Sessions that connected.") \
     C(SESSIONS_ENDED, MEMBER, "sessions_ended", NULL) \
@@ -217,7 +217,7 @@ enum figure_better {
       "Sessions that were refused or timed out.") \
     /* every failed try to connect: a session's first one, after a loss, with --churn, at each host */ \
     C(CONNECTS_FAILED, MEMBER, "connects_failed", NULL) \
-    /* opened: a session's first one, after a loss, and with --churn; closed: closed by append or lost */ \
+    /* opened: a session's first one, after a loss, and with --churn; closed: by append, or lost */ \
     C(CONNECTIONS_OPENED, MEMBER, "connections_opened", NULL) \
     C(CONNECTIONS_CLOSED, MEMBER, "connections_closed", NULL) \
     C(ROWS_ACKNOWLEDGED, MEMBER, "rows_acknowledged", "append_rows_total", \
@@ -226,9 +226,9 @@ enum figure_better {
     C(ROWS_IN_DOUBT, MEMBER, "rows_in_doubt", "append_rows_total", NULL, "outcome=\"in_doubt\"") \
     /* bytes of acknowledged values, estimated from the mean row of each session's first batch */ \
     C(ROW_BYTES, MEMBER, "row_bytes", NULL) \
-    /* Checks: reads that count rows and were compared with the session's own rows. Behind: the count */ \
-    /* was below the rows before the run plus the session's acknowledged rows. Backward: it was */ \
-    /* below an earlier count of the session. */ \
+    /* CHECKS: reads that count rows and were compared with the session's own rows */ \
+    /* BEHIND: checks below the rows before the run plus the session's acknowledged rows */ \
+    /* BACKWARD: checks below an earlier count of the session */ \
     K(FRESH_CHECKS, "fresh_checks", "freshness.checks counters", "reads checked against own rows", \
       VERIFIED, NEITHER, NULL) \
     K(FRESH_BEHIND, "fresh_behind", "freshness.behind counters", "reads that missed own rows", VERIFIED, \
@@ -263,18 +263,18 @@ enum figure_better {
     L(BATCHES_NOT_SENT, "batches_not_sent", "batches.not_sent", "not sent", BATCHES, LOW) \
     /* batches without an answer: their response time is a lower bound */ \
     C(RESPONSES_UNANSWERED, COLUMN, "responses_unanswered", NULL) \
-    /* times of session threads, added when a session ends: on a CPU, waiting for a CPU, and from the */ \
-    /* gate's opening to the session's end */ \
+    /* times of session threads on a CPU and waiting for a CPU, added when the session ends */ \
+    /* SESSION_NS: time from the gate's opening to the session's end, added when the session ends */ \
     C(ON_CPU_NS, MEMBER, "on_cpu_ns", NULL) \
     C(RUN_QUEUE_NS, MEMBER, "run_queue_ns", NULL) \
     C(SESSION_NS, MEMBER, "session_ns", NULL) \
     F(RATE_ACHIEVED_PERCENT, "rate_achieved_percent", "figures", PERCENT, HIGH) \
-    /* The figures from here to SCRIPT_PERCENT are unknown without a script: first the script itself, */ \
-    /* then its transactions, which are counted by outcome. */ \
+    /* The figures from here to SCRIPT_PERCENT are unknown without a script. */ \
+    /* The first three are texts about the script; the others count and time its transactions. */ \
     F(WORKLOAD, "workload", "workload.name", TEXT, NEITHER) \
     F(WORKLOAD_HASH, "workload_hash", "workload.hash", TEXT, NEITHER) \
     F(PARAMS, "params", "", TEXT, NEITHER) \
-    /* figure_needs_script is true from here to SCRIPT_PERCENT */ \
+    /* from here to SCRIPT_PERCENT: figures of transactions (see figure_needs_script) */ \
     K(TRANSACTIONS_BEGUN, "transactions_begun", "transactions.begun counters", "begun", \
       TRANSACTIONS, TOTAL, "append_transactions_begun_total", \
       "Transactions that were begun; retries do not count.") \
@@ -293,8 +293,8 @@ enum figure_better {
     K(TRANSACTIONS_UNFINISHED, "transactions_unfinished", "transactions.unfinished counters", \
       "unfinished", TRANSACTIONS, NEITHER, "append_transactions_total", NULL, \
       "outcome=\"unfinished\"") \
-    /* failed = exhausted + refused + lost. Exhausted: no try was left. Refused: another try would not */ \
-    /* help. Lost: the connection was lost before COMMIT was sent. */ \
+    /* failed = exhausted + refused + lost; exhausted: no try was left */ \
+    /* refused: another try would not help; lost: the connection was lost before COMMIT was sent */ \
     K(TRANSACTIONS_EXHAUSTED, NULL, "transactions.exhausted", NULL, NONE, LOW, NULL) \
     K(TRANSACTIONS_REFUSED, NULL, "transactions.refused", NULL, NONE, LOW, NULL) \
     K(TRANSACTIONS_LOST, NULL, "transactions.lost", NULL, NONE, LOW, NULL) \
@@ -316,8 +316,8 @@ enum figure_better {
     /* a unique key existed already, and the script asks for a retry */ \
     K(RETRIES_DUPLICATE, "retries_duplicate", "transactions counters", NULL, NONE, LOW, \
       "append_transaction_retries_total", NULL, "cause=\"duplicate\"") \
-    /* with --rate: due = begun + skipped + not begun. Skipped: dropped by --late. Late: begun over */ \
-    /* 100 ms after its due time; BATCHES_LATE counts late batches of runs without a script. */ \
+    /* with --rate: due = begun + skipped + not begun; skipped: dropped by --late */ \
+    /* LATE: begun over 100 ms after the due time; BATCHES_LATE: the same for runs without a script */ \
     K(TRANSACTIONS_DUE, NULL, "transactions.due", NULL, NONE, NEITHER, NULL) \
     K(SKIPPED, "skipped", "transactions counters.transactions_skipped", NULL, NONE, LOW, \
       "append_transactions_skipped_total", "Transactions skipped by --late.") \
@@ -326,8 +326,8 @@ enum figure_better {
     /* committed / working time after the warm-up */ \
     H(TRANSACTIONS_PER_S, "transactions_per_s", "figures", "Transactions", PER_S, HIGH) \
     F(STATEMENTS_PER_S, "statements_per_s", "figures", PER_S, HIGH) \
-    /* answered statements that are not reads: writes and others, by their first word; others include */ \
-    /* BEGIN, COMMIT and ROLLBACK */ \
+    /* answered statements that are not reads: writes and others, by their first word */ \
+    /* OTHERS includes BEGIN, COMMIT and ROLLBACK */ \
     K(WRITES, "writes", "transactions counters", NULL, NONE, NEITHER, "append_writes_total", \
       "Writes by a script that succeeded.") \
     K(OTHERS, "others", "transactions counters", NULL, NONE, NEITHER, \
@@ -356,7 +356,7 @@ enum figure_better {
     F(FASTEST_ROWS_PER_S, "fastest_rows_per_s", "fairness", ROWS_PER_S, HIGH) \
     F(LONGEST_GAP_SESSION, "longest_gap_session", "fairness", ID, NEITHER) \
     F(LONGEST_GAP_MS, "longest_gap_ms", "fairness", MS, LOW) \
-    /* figures of --io-trace; at level "requests" they count block requests, and fsyncs are flushes */ \
+    /* figures of --io-trace; at level "requests" they count block requests, and flushes as fsyncs */ \
     F(TRACE_LEVEL, "trace_level", "io_trace.level", TEXT, NEITHER) \
     F(TRACE_NOTE, NULL, "io_trace.note", TEXT, NEITHER) \
     F(TRACE_READS, "trace_reads", "io_trace.reads", COUNT, NEITHER) \
@@ -369,7 +369,7 @@ enum figure_better {
     F(TRACE_WRITE_P99_MS, "trace_write_p99_ms", "io_trace.write_p99_ms", MS, LOW) \
     F(TRACE_FSYNC_P99_MS, "trace_fsync_p99_ms", "io_trace.fsync_p99_ms", MS, LOW) \
     F(TRACE_FSYNC_MEAN_MS, "trace_fsync_mean_ms", "io_trace.fsync_mean_ms", MS, LOW) \
-    /* parts of the mean: vfs + queue + device */ \
+    /* the parts of the mean time of an fsync: mean = vfs + queue + device */ \
     F(TRACE_FSYNC_VFS_MS, "trace_fsync_vfs_ms", "io_trace.fsync_vfs_ms", MS, LOW) \
     F(TRACE_FSYNC_QUEUE_MS, "trace_fsync_queue_ms", "io_trace.fsync_queue_ms", MS, LOW) \
     F(TRACE_FSYNC_DEVICE_MS, "trace_fsync_device_ms", "io_trace.fsync_device_ms", MS, LOW) \
@@ -410,30 +410,30 @@ enum figure_better {
     /* an acknowledged batch: from the call of append_open to the return of append_close */ \
     X(APPEND, "append", 0, ALWAYS, INTERVALS, "append_batch_duration_seconds", \
       "Time from opening an append of one batch to its acknowledgement.") \
-    /* an acknowledged batch: from its due time to the return of append_close; without an answer, to */ \
-    /* giving up: a lower bound. A committed transaction: from its due time, without think time. */ \
+    /* a batch: from its due time to its acknowledgement, or to giving up, which is a lower bound */ \
+    /* a committed transaction: from its due time to the answer to COMMIT, without think time */ \
     X(RESPONSE, "response", 3, WITH_RATE, TOTALS, "append_response_duration_seconds", \
       "Time from when a batch was due until it was acknowledged.") \
     /* a count or query that succeeds: from call to return */ \
     X(READ, "read", 1, ALWAYS, INTERVALS, "append_read_duration_seconds", "Time of a read.") \
-    /* an open after a loss or with --churn, if it succeeds: from call to return. Separate from the */ \
-    /* first opens, which all sessions make at once. */ \
+    /* an open after a loss or with --churn, if it succeeds: from call to return */ \
+    /* The first opens are apart, as CONNECT, because all sessions make them at once. */ \
     X(RECONNECT, "reconnect", 4, RECONNECTING, TOTALS, "append_reconnect_duration_seconds", \
       "Time of a connect after a loss or a churn.") \
-    /* from the notice of a lost connection until the session can append again, with pauses and */ \
-    /* failed tries */ \
+    /* from the notice of a lost connection until the session can append again */ \
+    /* Pauses and failed tries to reconnect are included. */ \
     X(RECOVER, "recover", 5, RECOVERING, TOTALS, "append_recover_duration_seconds", \
       "Time from the loss of a connection until the session could append again.") \
-    /* a committed transaction: from the call of its first BEGIN to the answer to COMMIT, with all */ \
-    /* tries and back-off, without think time */ \
+    /* a committed transaction: from the call of its first BEGIN to the answer to COMMIT */ \
+    /* All tries and back-off are included; think time is not. */ \
     X(TRANSACTION, "transaction", 6, WITH_SCRIPT, INTERVALS, \
       "append_transaction_duration_seconds", \
       "Time from a transaction's first begin to its commit.") \
     /* a committed transaction: from its last try's BEGIN to COMMIT's answer, without think time */ \
     X(TRY, "try", 7, WITH_SCRIPT, TOTALS, "append_try_duration_seconds", \
       "Time from the begin of a transaction's latest try to its commit.") \
-    /* BEGIN, COMMIT and the like, which append itself sends around a script's transaction, if they */ \
-    /* succeed: from sent to answered */ \
+    /* BEGIN, COMMIT and ROLLBACK that append sends around a script's transaction: sent to answered */ \
+    /* Only calls that succeed are timed. */ \
     X(BEGIN, "begin", 8, WITH_SCRIPT, TOTALS, "append_begin_duration_seconds", \
       "Time of a transaction's BEGIN.") \
     X(COMMIT, "commit", 9, WITH_SCRIPT, TOTALS, "append_commit_duration_seconds", \
@@ -498,7 +498,7 @@ struct operation {
     enum operation_kind kind;
     unsigned place;
     enum operation_when when;
-    bool is_series; /* intervals.csv has its percentiles */
+    bool is_series; /* intervals.csv has the operation's percentiles */
     const char *metric;
     const char *metric_help;
 };
@@ -596,7 +596,7 @@ struct figure_set {
     struct figure_value values[FIGURES];
     struct operation_list operations;
     struct figure_latency latencies[OPERATIONS_MAX];
-    const uint64_t (*counts)[OPERATION_COUNTS]; /* by operation, borrowed; NULL: unknown */
+    const uint64_t (*counts)[OPERATION_COUNTS]; /* indexed by operation, borrowed; NULL: unknown */
     char started_utc[40];
     char note[160];
     char params[2048]; /* parameters of the script, "NAME=VALUE,NAME=VALUE" */

@@ -2,8 +2,8 @@
  * Reads back the folders of runs and sweeps, for sweep, report and compare.
  *
  * Figures are named by the columns of summary.csv. A run that has not ended, or that was ended
- * before it could write all its files, has an empty run.json: it has no figures except those by the
- * second.
+ * before it could write all its files, has an empty run.json: its only figures are the rows of
+ * intervals.csv and samples.csv.
  *
  *
  * The folder of a sweep:
@@ -31,19 +31,20 @@
  * with column = records_index * variants + variant_index.
  *
  * sweep.json: {"format": 1, "kind": "sweep", "append_version", "state": "running" | "interrupted" |
- * "finished", "started_utc", "adapter", "target" (without password), "sessions": [...],
- * "records": [...], "variants": [...] (["table=normal", ...]; [] without --vary), "repeat",
- * "table" (the rows that a run starts from), "options": ["--batch=50", ...], "runs": [{"sessions",
- * "records", "variant", "repeat", "folder", "state", "exit_code", "reason", "wall_s"}], ...}. A
- * run's state: "pending" (not run yet, or interrupted, and to be run again), "done" (exit code 0,
- * or 5 for a missed expectation: its figures count), "failed" (another exit code: its figures, if
- * any, are in sweep.csv but in no median and no table). "reason" is its last message if its exit
- * code is not 0.
+ * "finished", "started_utc", "adapter", "target" (without password), "sessions": [...], "records":
+ * [...], "variants": [...] (["table=normal", ...]; [] without --vary), "repeat", "table" (the rows
+ * that a run starts from), "options": ["--batch=50", ...], "runs": [{"sessions", "records",
+ * "variant", "repeat", "folder", "state", "exit_code", "reason", "wall_s"}], ...}. A run's state:
+ * "pending" (not run yet, or interrupted, and to be run again), "done" (exit code 0, or 5 for a
+ * missed expectation: its figures count), "failed" (another exit code: its figures, if any, are in
+ * sweep.csv but in no median and no table). "reason" is the last message of a run whose exit code
+ * is not 0.
  *
  * sweep.csv: statistic,repeat,variant,folder,state,reason, then the columns of a run's summary.csv.
  * statistic is "run" (a row of a run), or with --repeat "median", "lowest" or "highest" over the
  * done runs of a cell (repeat, folder, state and reason are then empty, as are figures that are not
- * quantities). A run without a summary.csv has adapter, target, sessions, records and exit_code.
+ * quantities). The row of a run without a summary.csv has only adapter, target, sessions, records
+ * and exit_code.
  *
  * All files but those in the runs' folders are replaced whole, after every run.
  */
@@ -111,7 +112,8 @@ struct saved_run {
     char folder[SAVED_RUN_PATH_BYTES]; /* as the user named it, without a slash at the end */
     json_t *json;                      /* run.json, owned */
     struct csv_table summary;          /* one row */
-    bool is_unfinished;                /* the run has only the tables by the second */
+    bool is_unfinished;                /* the run has not ended: it has only intervals and
+                                          samples */
     bool is_search;                    /* the folder is a search's (find-max), and `json` is
                                           find-max.json */
     struct csv_table levels;           /* levels.csv of a search; empty for a run */

@@ -76,7 +76,7 @@ static double student(double t, double dof)
     return 1 - tail / 2;
 }
 
-/* Returns the t below which a share `p` lies, 0.5 < p < 1. */
+/* Returns the t below which the share `p` of the distribution lies, 0.5 < p < 1. */
 static double student_quantile(double p, double dof)
 {
     double low = 0, high = 1;

@@ -22,10 +22,10 @@
 
 /* The summary of repeated measurements of one figure. */
 struct spread {
-    double median; /* of an even number of measurements: the mean of the two in the middle */
+    double median; /* for an even number of measurements, the mean of the two in the middle */
     double lowest;
     double highest;
-    size_t count; /* measurements; 0: the other members are 0 */
+    size_t count; /* number of measurements; if 0, the other members are 0 */
 };
 
 /* Summarises the values; sorts `values`. */

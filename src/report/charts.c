@@ -518,7 +518,7 @@ static void add_latencies(struct chart *chart, const struct report_run *run)
     }
 }
 
-/* Adds the mean number of calls in each layer of an I/O trace, stacked. */
+/* Adds the mean number of calls that are in each layer of an I/O trace at a time, stacked. */
 static void add_layers(struct chart *chart, const struct report_run *run)
 {
     static const char *const names[] = {"device, queue and file system (vfs)", "device and queue",
@@ -909,7 +909,7 @@ bool charts_make(struct report *report)
             }
         }
         note_first(&chart, report->run_count, CHART_BARS_MAX, "runs");
-        if (series != NULL && series->count == 0) { /* scripts that append no row */
+        if (series != NULL && series->count == 0) { /* no run appended rows */
             free_chart(&chart);
         } else {
             keep_chart(&chart);

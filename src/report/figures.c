@@ -72,7 +72,8 @@ static void fill(struct figure_set *set, const struct filled *list)
     }
 }
 
-/* Elements of the list: figures with their values. _IF: the value is known when `known` holds. */
+/* Elements of a list for fill: figures with their values. _IF: the value is known when `known` is
+ * true. */
 /* clang-format off */
 #define VALUE(figure, known, member, value) {FIGURE_##figure, {.is_known = (known), .member = (value)}}
 /* clang-format on */

@@ -50,7 +50,7 @@ struct run_files {
     bool is_own;          /* the folder was made here and may be removed */
     FILE *streams[FILES]; /* NULL: the file was not made, is incomplete, or was closed */
     bool is_made[FILES];
-    bool is_outdated;         /* the outcome could not be written at least once */
+    bool is_outdated;         /* writing the outcome has failed at least once */
     off_t whole_bytes[FILES]; /* end of the last whole row */
     pthread_mutex_t lock;     /* guards shortage while two threads write */
     char shortage[1024];

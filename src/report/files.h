@@ -93,8 +93,8 @@ bool run_files_write_outcome(struct run_files *files, const struct run_outcome *
  * device"); "" when all files are whole. Valid until run_files_destroy. */
 const char *run_files_shortage(const struct run_files *files);
 
-/* Closes and frees; takes NULL. The files stay, unless `is_failed`: the run never began. Then the
- * files are removed, and also the folder if it is empty. */
+/* Closes the files and frees; takes NULL. `is_failed`: the run never began. The files are then
+ * removed, and also the folder if it is empty; otherwise they stay. */
 void run_files_destroy(struct run_files *files, bool is_failed);
 
 /* Creates or truncates the file of an option; does nothing when `path` is NULL or *stream is open.

@@ -43,7 +43,7 @@ static void add_escaped(struct buffer *buffer, const char *text)
     buffer_fini(&clean);
 }
 
-/* Adds `form` with an argument, a text that is escaped, in place of each '%'. */
+/* Adds `form`. In place of each '%', adds the next argument, a text, and escapes it. */
 static void add(struct buffer *buffer, const char *form, ...)
 {
     va_list texts;

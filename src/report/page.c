@@ -17,11 +17,11 @@ enum {
     CAUSES_SHOWN = 20,
     EVENTS_SHOWN = 60,
     COLUMNS_MAX = 16,
-    JSON_DEPTH = 8,         /* objects in objects; run.json has fewer */
+    JSON_DEPTH = 8,         /* most objects within objects; run.json has fewer */
     LONG_TEXT_PIECE = 1000, /* bytes */
 };
 
-/* Adds a text between two pieces of HTML; nothing when the text is NULL or "". */
+/* Adds a text between two pieces of HTML. Adds nothing when the text is NULL or "". */
 static void add_between(struct buffer *html, const char *before, const char *text,
                         const char *after)
 {
@@ -310,14 +310,14 @@ static void add_group(struct buffer *html, const struct saved_run *run, const ch
     buffer_add_text(html, "</div>\n");
 }
 
-/* Writes a number for people: a whole number without decimals. */
+/* Formats a number. A whole number has no decimals. */
 static const char *format_number(double value, char text[REPORT_WORDS_BYTES])
 {
     const bool is_count = value >= 0 && value < 1e15 && floor(value) == value;
     return is_count ? units_format_count((uint64_t)value, text) : report_format(value, text);
 }
 
-/* Writes a member of run.json for people, a time with its unit. Returns `text` or the member's own
+/* Formats a member of run.json for people. A time has its unit. Returns `text` or the member's own
  * text; NULL when the value is unknown. */
 static const char *format_member(const char *key, const json_t *value,
                                  char text[REPORT_WORDS_BYTES])

@@ -37,7 +37,7 @@ static const char *quote(const char *text, char quoted[QUOTED_BYTES])
     return quoted;
 }
 
-/* Quotes into a buffer that is valid to the end of the block: for arguments of a format. */
+/* Quotes into a buffer that is valid to the end of the block, for use as an argument of printf. */
 #define QUOTED(text) quote((text), (char[QUOTED_BYTES]){0})
 
 /* Adds the terminal, size and style: for a text of `columns` columns, or for a PNG if `columns` is

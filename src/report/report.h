@@ -241,7 +241,7 @@ void report_add_command(struct buffer *line, const struct saved_run *run);
  * escaped, cut when it is long. NULL counts as "". */
 const char *report_escape(const char *text, char escaped[REPORT_ESCAPED_BYTES]);
 
-/* Format into a buffer that is valid to the end of the block: for arguments of a format. */
+/* Format into a buffer that is valid to the end of the block, for use as an argument of printf. */
 #define REPORT_NUMBER(value) report_format((value), (char[REPORT_WORDS_BYTES]){0})
 #define REPORT_VALUE(run, column) report_value((run), (column), (char[REPORT_WORDS_BYTES]){0})
 #define REPORT_TIME(json, unit) report_format_time((json), (unit), (char[REPORT_WORDS_BYTES]){0})

@@ -14,7 +14,7 @@
 #include "report/report.h"
 
 enum {
-    WIDTH = 460, /* of the drawing, in its own units */
+    WIDTH = 460, /* width of the drawing, in the drawing's own units */
     HEIGHT = 255,
     TOP = 12,
     TOP_WITH_MARKS = 24,
@@ -334,7 +334,7 @@ static void add_levels(const struct drawing *drawing, const struct chart_series 
 }
 
 /* Adds the number of each mark above the curves, with the event's text when there is room for it;
- * the text is always the mark's title. */
+ * the <title> of the mark always has the text. */
 static void add_mark_labels(const struct drawing *drawing)
 {
     const struct chart *chart = drawing->chart;

@@ -144,7 +144,7 @@ extern const struct report_table report_hosts_intervals; /* struct host_interval
 extern const struct report_table report_ranks;           /* struct rank_row */
 extern const struct report_table report_ranks_samples;   /* struct rank_sample */
 extern const struct report_table report_transactions;    /* struct operation_row */
-extern const struct report_table report_statements;      /* struct operation_row, the same cells */
+extern const struct report_table report_statements;      /* struct operation_row */
 extern const struct report_table report_datasets;        /* struct dataset_row */
 extern const struct report_table report_findings;        /* struct finding */
 extern const struct report_table report_expectations;    /* struct expectation */

@@ -206,8 +206,8 @@ static void put_sum(struct screen *out, const char *label, const struct figure_s
                     enum figure_id total, enum figure_id first, enum figure_id last)
 {
     enum {
-        EACH,   /* + 0 refused + 0 timed out */
-        JOINED, /* + 0 refused/timed out */
+        EACH,   /* for example: + 0 refused + 0 timed out */
+        JOINED, /* for example: + 0 refused/timed out */
         NONE,
         FORMS
     };
@@ -1124,7 +1124,7 @@ void report_write_text(FILE *stream, const struct plan *plan, const struct resul
     put_workload(&out, plan, &set);
     put_ledgers(&out, &set, plan, result);
     fputc('\n', stream);
-    /* for a single transaction the ledger above has the counts */
+    /* the ledger above has the counts of a single transaction */
     put_operations(&out, &set, &report_transactions, true, 2);
     put_operations(&out, &set, &report_statements, false, 1);
     put_latencies(&out, plan, result);

@@ -140,14 +140,15 @@ void metrics_update(struct metrics *metrics, const struct progress_state *now);
  * "" when it is. */
 const char *metrics_finish(struct metrics *metrics, const struct recorder_snapshot *total);
 
-/* Stops the server and frees. The file stays, unless `is_failed`: the run never began. */
+/* Stops the HTTP server and frees *metrics. `is_failed`: the run never began, and the file is
+ * removed. */
 void metrics_end(struct metrics *metrics, bool is_failed);
 
 /*
  * GET /metrics on a TCP port. A thread accepts connections and answers through libmicrohttpd; any
- * thread may replace the text at any time. A connection carries one request. A client has 5 s. When
- * METRICS_HTTP_CLIENTS_MAX clients are connected, a new client replaces the oldest, so that silent
- * clients do not block others.
+ * thread may replace the text at any time. A connection carries one request. A client that is
+ * silent for 5 s is disconnected. When METRICS_HTTP_CLIENTS_MAX clients are connected, a new client
+ * replaces the oldest, so that silent clients do not block others.
  */
 enum {
     METRICS_HTTP_CLIENTS_MAX = 16,

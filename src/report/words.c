@@ -1,4 +1,4 @@
-/* Numbers, times and texts of a run for people. */
+/* Formats the numbers, times and texts of a run for people. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
