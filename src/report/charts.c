@@ -838,8 +838,8 @@ static void add_sweep(struct report *report, const struct saved_sweep *sweep, si
     keep_chart(&chart);
 }
 
-/* Adds a chart with a line for each of the first runs, unless there are fewer than two lines. Of
- * the repeats of a run in a sweep, only the first has a line. */
+/* Adds a chart with a line for each of the first runs, unless there are fewer than two lines. If a
+ * sweep repeats a run, only the first repeat has a line. */
 static void add_overview_chart(struct report *report, const struct kind *kind)
 {
     struct chart chart = start_kind(report, kind);

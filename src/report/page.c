@@ -17,7 +17,7 @@ enum {
     CAUSES_SHOWN = 20,
     EVENTS_SHOWN = 60,
     COLUMNS_MAX = 16,
-    JSON_DEPTH = 8,         /* most objects within objects; run.json has fewer */
+    JSON_DEPTH = 8,         /* deepest nesting of objects; run.json has fewer levels */
     LONG_TEXT_PIECE = 1000, /* bytes */
 };
 

@@ -31,7 +31,7 @@ enum {
     MARK_CHARACTERS = 24, /* longest text of an event beside its number */
 };
 
-/* Smaller than any value in the files. */
+/* The smallest step between two ticks: smaller than any value in the files. */
 #define STEP_LEAST 1e-12
 
 struct tick {
