@@ -28,7 +28,8 @@ enum {
     ABOVE_0 = 256,     /* a line without a value above 0 is not drawn */
     PERCENTILES = 512, /* from the histograms of run.json, also for short runs */
     OF_HOSTS = 1024,   /* a line for each of several hosts, from hosts_intervals.csv */
-    OF_DISK = 2048,  /* units of a disk in the labels; drawn only when the first line has values */
+    OF_DISK = 2048,  /* labels have the units of a disk; the chart is drawn only when its first line
+                        has values */
     OF_TRACE = 4096, /* from the I/O trace in run.json */
 };
 

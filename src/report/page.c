@@ -642,7 +642,7 @@ static void add_json(struct buffer *html, const char *before, const char *key, j
             add_json(html, name, member, entry, depth - 1);
         }
     } else if (is_count && strcmp(key, "port") == 0) {
-        snprintf(text, sizeof text, "%d", (int)whole); /* a port is a name: no separators */
+        snprintf(text, sizeof text, "%d", (int)whole); /* a port is not a quantity: no separators */
     } else if (is_count) {
         snprintf(text, sizeof text, "%s",
                  strstr(key, "_bytes") != NULL ? UNITS_BYTES((uint64_t)whole)
@@ -795,7 +795,7 @@ static void add_command(struct buffer *html, const struct saved_run *run)
     buffer_fini(&line);
 }
 
-/* Adds how evenly the sessions appended. */
+/* Adds the table that shows how evenly the sessions appended. */
 static void add_fairness(struct buffer *html, const struct saved_run *run)
 {
     const json_t *fairness = json_object_get(run->json, "fairness");

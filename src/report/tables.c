@@ -95,7 +95,7 @@ static struct report_cell *add_ms(struct report_row *row, const char *key, bool 
     return add_number(row, key, FIGURE_UNIT_MS, is_known, figures_ms(ns));
 }
 
-/* Adds bytes; negative bytes are unknown, here and in add_bytes. */
+/* Adds a number of bytes, which is unknown if it is negative, as in add_bytes. */
 static struct report_cell *add_mib(struct report_row *row, const char *key, int64_t bytes)
 {
     return add_number(row, key, FIGURE_UNIT_MIB, bytes >= 0, figures_mib((uint64_t)bytes));
