@@ -13,7 +13,7 @@
  *     sweep.csv             all figures: a row for each run that has ended, and with --repeat rows
  *                           for the median and the spread of each cell
  *     max_cpu.csv           \
- *     max_memory.csv         | a line for each number of sessions, a column for each of records:
+ *     max_memory.csv         | a line for each number of sessions, columns as explained below:
  *     elapsed.csv            | the median of the cell's done runs; empty without a value
  *     throughput.csv         |
  *     append_p99.csv         |

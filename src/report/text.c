@@ -200,8 +200,8 @@ static void put_workload(struct screen *out, const struct plan *plan, const stru
     put(out, "Workload");
 }
 
-/* Writes "total = term + term". The first term is always shown. Terms of 0 are shown in the first
- * form that fits a line. */
+/* Writes "total = term + term". The first term is always shown. Other terms that are 0 are shown
+ * one by one, joined, or not at all: the first of these forms that fits a line is used. */
 static void put_sum(struct screen *out, const char *label, const struct figure_set *set,
                     enum figure_id total, enum figure_id first, enum figure_id last)
 {
