@@ -5,7 +5,7 @@
  * adapter_conn, a connection. One thread at a time uses a connection; interrupt and name_session
  * are the exceptions. An adapter never prints, exits, sleeps, retries, keeps statistics or has
  * writable statics, and it reads a clock only for the deadline of open. Retries, pacing and
- * accounting belong to the session, which counts them.
+ * accounting are the work of the session, which calls the adapter.
  *
  * Every operation that can fail returns enum status and records its first error in *error. `error`
  * is never NULL, and adapters do not check for NULL. An operation that several adapters can share
@@ -38,14 +38,15 @@ enum adapter_flag {
     ADAPTER_STRING = 8,   /* the target is a string for the client library: scheme:string */
     ADAPTER_ONE_DATABASE = 16, /* a server has one database: targets do not name it */
     ADAPTER_LOADS = 32,        /* start loads the client library from target.client_lib */
-    ADAPTER_CLAUSES = 64,  /* an engine's name may be followed by its clauses: "MergeTree() ..." */
-    ADAPTER_WATCHED = 128, /* one extra thread watches all connects (client_socket_connect) */
+    ADAPTER_CLAUSES = 64,      /* a storage engine's name may have clauses after it: "MergeTree()
+                                  ..." */
+    ADAPTER_WATCHED = 128,     /* one extra thread watches all connects (client_socket_connect) */
 };
 
 struct adapter_library; /* a client library loaded at run time; each adapter defines its own */
 
-/* Facts about a server that describe and server_limits learn. A connection that has called neither
- * uses target.facts. */
+/* Facts that the operations describe and server_limits learn about a server. Until one of them has
+ * been called, a connection uses target.facts. */
 struct server_facts {
     uint64_t statement_bytes_max; /* longest statement that the server accepts; 0 = unknown */
     bool has_no_bulk_path; /* the server does not support the adapter's fastest way to append */
@@ -102,7 +103,7 @@ enum {
 /* One setting of a server that limits the number of sessions, as it applies to this user. */
 struct session_limit {
     char name[64];    /* as in the server's manual: "max_connections" */
-    uint64_t allowed; /* all sessions, without those reserved for others */
+    uint64_t allowed; /* sessions that the limit allows, without those reserved for other users */
     uint64_t used;    /* open sessions that count towards this limit, including this connection */
     char note[120];   /* how `allowed` was computed; may be empty */
     char fix[200];    /* how to raise the limit: a statement or a line of a file; N stands for the
@@ -123,16 +124,17 @@ struct server_limits {
 
 /* SQL templates of append's own queries and statements, in the database's dialect. $0 stands for
  * the table's name, $1 to $3 for its columns n1 to n3, all quoted; $4 for a run's tag, a value of
- * n1. NULL: the database has no statement for it. */
+ * n1. A NULL member: the database has no statement for this purpose. */
 struct sql_templates {
-    const char *count;   /* counts the table's rows, one number: "select count(*) from $0" */
+    const char *count;   /* returns the number of the table's rows: "select count(*) from $0" */
     const char *nothing; /* the cheapest possible query: "select 1" */
     const char *create;  /* creates the table where columns need not be declared; NULL: columns must
                             be declared */
     const char *drop;    /* drops the table if it exists */
-    const char *tags;    /* the distinct values of $1 */
-    const char *rows; /* columns $2 and $3 of the rows whose column $1 is $4; -1 in place of NULL */
-    const char *unread; /* how much the server has acknowledged but does not show yet, one number;
+    const char *tags;    /* returns the distinct values of $1 */
+    const char *rows; /* returns columns $2 and $3 of the rows whose column $1 is $4; -1 in place of
+                         NULL */
+    const char *unread; /* returns a number: how much of the acknowledged work is not visible yet;
                            NULL: acknowledged rows are visible at once */
 };
 
@@ -148,40 +150,43 @@ struct storage_queries {
     const char *directory;     /* folder of the database's files, as a path on the server's machine;
                                   NULL: the server does not report it */
     bool is_working_directory; /* the folder is the server process's working directory */
-    const char *const *sizes;  /* bytes of the table with its indexes, one number; the first query
-                                  that returns a number counts; NULL-terminated */
+    const char *const *sizes;  /* return the bytes of the table with its indexes; append uses the
+                                  first query that returns a number; NULL-terminated */
     const char *right;    /* note for the user when the server refuses the queries: it names the
                              missing privilege; NULL: unknown */
-    const char *counters; /* names and numbers: the server's counts of its writes and syncs; NULL:
-                             the server does not count them */
+    const char *counters; /* returns names and numbers: the server's counts of its writes and syncs;
+                             NULL: the server does not count them */
 };
 
 /* Statements that keep a short text with a table until the table is dropped: the mark by which
  * append recognises the tables that it created. $0 stands for the table's name, $1 for the table's
- * name as a literal, $6 for the text as a literal, $7 for the table's first column, $8 and $9 for
- * the new and the old text as names. */
+ * name as a literal, $6 for the text as a literal, $7 for the table's first column, $8 for the new
+ * text and $9 for the old text as quoted names. */
 #define TABLE_MARK_PREFIX "made by append: "
 struct table_mark_statements {
-    const char *read;  /* the text, one cell; ? is the table's name, also in the next two queries */
-    const char *place; /* one cell: the table's name with its database and, if tables have numbers,
-                          its number, which a copy of the table with its text does not share */
-    const char *const *others; /* objects of others that depend on the table, a cell each, "orders
-                                  refers to it"; every query is run; NULL-terminated */
+    const char *read;  /* returns the text, one cell; ? is the table's name, also in the next two
+                          members */
+    const char *place; /* returns one cell: the names of database and table or, if the server
+                          numbers its tables, the table's number; so a copy of the table with the
+                          same text has another place */
+    const char *const *others; /* return objects that append did not create and that depend on the
+                                  table, one cell each, "orders refers to it"; every query is run;
+                                  NULL-terminated */
     const char *write;         /* replaces the text */
     const char *write_parts;   /* writes the text to the partitions of a table that append has just
                                   created; NULL: not needed */
-    const char *erase; /* sent before write when there is an old text; NULL: write replaces it */
-    /* Sent before and after append deletes its own rows, so that no foreign key deletes rows of
-     * other tables meanwhile: `others` cannot name the tables that the user may not see. NULL:
-     * `others` sees all tables. */
+    const char *erase; /* removes an old text, before write; NULL: write replaces an old text */
+    /* Sent before and after append deletes its own rows. They switch off foreign keys, which might
+     * delete rows of tables that the user may not see and that `others` therefore does not name.
+     * NULL: `others` sees all tables. */
     const char *begin_delete, *end_delete;
 };
 
 /* Queries for the server's settings that decide durability and speed, as they apply to this
  * session; and the values that weaken durability. */
 struct settings_queries {
-    const char *const *queries; /* names and values, one setting a row; the first query that
-                                   succeeds counts; NULL-terminated */
+    const char *const *queries; /* return names and values, one setting a row; append uses the first
+                                   query that succeeds; NULL-terminated */
 
     /* Queries about one table, ? is its name; every query is run. They return rows of (setting,
      * table name) when the table's rows are not durable, and rows for the table's indexes, triggers
@@ -189,7 +194,7 @@ struct settings_queries {
     const char *const *table_queries;
 
     const struct weak_setting {
-        const char *name, *value; /* NULL: any value */
+        const char *name, *value; /* `value` NULL: every value weakens durability */
         const char *why;          /* what can be lost */
     } * weak;                     /* ends with a zeroed entry */
 };
@@ -221,8 +226,8 @@ struct connection_info {
     uint16_t port;
     char user[128];
     char database[128];
-    bool is_embedded;      /* the database runs inside this process, even if the adapter is one for
-                              servers */
+    bool is_embedded;      /* the database runs inside this process; also set when the adapter does
+                              not have ADAPTER_EMBEDDED, for example SQLite through ODBC */
     char dialect[32];      /* the SQL dialect: the name of the database's own adapter */
     char identifier_quote; /* '"' or '`'; 0: names are not quoted */
     const char *not_in_names; /* characters that a name cannot contain, even quoted; NULL: any
@@ -244,8 +249,8 @@ struct connection_info {
     /* How this database creates a table that a script declares; NULL: such tables are unsupported.
      *
      * declare_column writes the text that follows a column's name in CREATE TABLE: the type, NOT
-     * NULL and, with `is_numbered`, that the database numbers the rows inserted without this
-     * column. It returns false when the database does not support the type.
+     * NULL and, with `is_numbered`, the clause that makes the database number the rows inserted
+     * without this column. It returns false when the database does not support the type.
      *
      * create_tail follows the closing bracket. If it ends in "()", the key's columns are written
      * between these brackets; otherwise the key is declared as PRIMARY KEY.
@@ -262,7 +267,7 @@ enum {
     STATEMENT_SLOTS_MAX = 4096
 };
 
-/* A statement to run. Constant; outlives every connection that ran it. */
+/* A statement to run. It is constant and outlives every connection that ran it. */
 struct statement {
     const char *sql;  /* in this database's dialect; parameters are ? outside quotes and comments */
     const char *name; /* for messages; may be NULL */
@@ -270,9 +275,9 @@ struct statement {
                          faster. False: one or several statements, sent as text each time */
     bool reads_numbers; /* one query that returns whole numbers, perhaps in millions of rows: the
                            adapter reads each row as cheaply as it can */
-    unsigned slot; /* 1 to STATEMENT_SLOTS_MAX: the connection keeps the statement prepared, besides
-                      the statements of other slots; 0: the adapter keeps only the latest statement
-                      without a slot */
+    unsigned slot; /* 1 to STATEMENT_SLOTS_MAX: the connection keeps one prepared statement for each
+                      slot; 0: the statement has no slot, and only the latest one without a slot
+                      stays prepared */
     const struct table *parameters; /* with a slot: a column for each ?, with name "", type, size,
                                        precision and scale; NULL: no parameters */
 };
@@ -281,8 +286,8 @@ struct statement {
 struct transaction {
     const char *isolation; /* "serializable", "repeatable read", "read committed", "read
                               uncommitted"; NULL: the server's default */
-    bool writes; /* the transaction contains a statement that writes: a database that locks as a
-                    whole may take the write lock at once */
+    bool writes; /* the transaction contains a statement that writes: a database with a single write
+                    lock may take it at once */
 };
 
 /* One value of a result row. An adapter whose client library returns text does not convert it. */
@@ -304,15 +309,15 @@ struct answer {
                       matched */
 };
 
-/* The rows of a LOST append. Rows handed over that are in none of accepted, refused and in_doubt
- * were never sent. */
+/* What became of the rows of a LOST append. Rows that were handed over and are neither accepted,
+ * refused nor in doubt were never sent. */
 struct append_loss {
     uint64_t refused;  /* refused by the server before the connection was lost */
     uint64_t in_doubt; /* sent, not answered when the connection was lost; the last rows sent */
 };
 
-/* Returns whether a prepared statement failed because the server has forgotten it or a table has
- * changed. */
+/* Whether a prepared statement failed because the server has forgotten the statement or because a
+ * table has changed. */
 enum staleness {
     STALE_NOT,
     STALE_AGAIN,  /* nothing was done: prepare the statement again, then run it again */
@@ -340,7 +345,7 @@ struct adapter {
     unsigned files_per_session; /* file descriptors that one connection keeps open */
 
     /* Constants for shared operations; each may be NULL. */
-    const struct dialect *dialect; /* if the adapter has exactly one */
+    const struct dialect *dialect; /* the adapter's dialect, if it has exactly one */
     const struct probe *probe;     /* how the adapter recognises its servers */
     const void *own;               /* private to the adapter */
 
@@ -381,9 +386,9 @@ struct adapter {
     void (*interrupt)(struct adapter_conn *conn);
 
     /* Optional, both or neither. name_session is called by another thread, like interrupt.
-     * end_sessions, on another connection, ends this user's sessions with these names, whatever
-     * they are doing, until the moment until_ns (CLOCK_MONOTONIC, ns), and adds the number of
-     * sessions that it ended to *ended. */
+     * end_sessions is called on another connection. It ends those of this user's sessions that have
+     * these names, whatever they are doing, and adds their number to *ended. It gives up at the
+     * moment until_ns (CLOCK_MONOTONIC, ns). */
     void (*name_session)(struct adapter_conn *conn, struct session_name *name);
     enum status (*end_sessions)(struct adapter_conn *conn, const struct session_name *names,
                                 size_t count, int64_t until_ns, uint64_t *ended,
@@ -412,7 +417,7 @@ struct adapter {
     enum status (*append_open)(struct adapter_conn *conn, const struct table *table,
                                struct error *error);
 
-    /* Hands over 1 to ROW_BATCH_MAX rows; called any number of times per append, also never. A
+    /* Hands over 1 to ROW_BATCH_MAX rows; called any number of times per append, or not at all. A
      * failed call ends the append and sets *kept to the number of rows of this append that the
      * server acknowledged as kept. The caller sets *kept to 0 before the call; an adapter that
      * keeps all rows of an append or none does not set it. */

@@ -3,7 +3,7 @@
 #define APPEND_API_H
 
 /* The version of the contract: the declarations of these headers and their meaning. Every change
- * that breaks an adapter built before raises it. */
+ * that breaks adapters that are already built raises the version. */
 enum {
     ADAPTER_ABI = 1
 };

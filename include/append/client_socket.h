@@ -1,6 +1,6 @@
 /*
  * Waiting for a server, recognising a server's protocol, and the socket that a client library
- * opened for a connection. Any thread.
+ * opened for a connection. Any thread may call the functions.
  *
  * Some client libraries do not reveal their socket, and some have no call that reliably ends a
  * blocked call. ODBC's SQLCancel asks the server through a second connection, which hangs like the
@@ -20,8 +20,9 @@
 #include "append/adapter.h"
 #include "append/api.h"
 
-/* A descriptor (upper 32 bits) and the inode of its socket (lower 32 bits). Client libraries close
- * descriptors, and the descriptor may meanwhile belong to another connection. 0: unknown. */
+/* A descriptor (upper 32 bits) and the inode of its socket (lower 32 bits). The inode shows whether
+ * the descriptor is still this socket: client libraries close descriptors, and another connection
+ * may get the same descriptor. 0: unknown. */
 struct client_socket {
     _Atomic uint64_t identity;
 };
@@ -52,7 +53,8 @@ uint16_t client_socket_own_port(int descriptor) APPEND_API(client_socket_own_por
 void client_socket_name_peer(int descriptor, char *text, size_t size)
     APPEND_API(client_socket_name_peer);
 
-/* Returns false when the library uses its own connect or connected to no socket. */
+/* Returns whether the socket is known. It is unknown when the library does not use the C library's
+ * connect, or has connected no stream socket. */
 bool client_socket_is_known(const struct client_socket *socket) APPEND_API(client_socket_is_known);
 
 /* Shuts one or both directions (SHUT_...) of the socket if it is still open, so that a call that
@@ -71,9 +73,9 @@ bool client_socket_is_ended(const struct client_socket *socket) APPEND_API(clien
 enum {
     CLIENT_SOCKET_CANCELLED = -2,
 
-    /* A silent peer is noticed within some 10 s, unless the target sets another time: seconds of
-     * idleness before the first probe, seconds between probes, number of probes, and the time for
-     * unacknowledged data. */
+    /* TCP notices a silent peer within some 10 s, unless the target sets another time. In this
+     * order: seconds of idleness before the first probe, seconds between probes, number of probes,
+     * and ms that data may stay unacknowledged. */
     CLIENT_SOCKET_IDLE_S = 5,
     CLIENT_SOCKET_INTERVAL_S = 2,
     CLIENT_SOCKET_PROBES = 3,
@@ -99,14 +101,14 @@ int client_socket_wait(int descriptor, short events, int64_t until_ns, bool (*is
 struct client_deadline {
     const struct target *target;
     int64_t until_ns;
-    unsigned rest_s; /* the second part of the time, used after the server was silent in the first
-                        part */
+    unsigned rest_s; /* second part of the time limit: it is used after the server was silent in the
+                        first part */
     bool has_answered;
     enum error_kind ended; /* why waiting ended: ERROR_TIMEOUT or ERROR_CANCELLED */
 };
 
-/* Starts the time limit. If the protocol's servers speak first, target.is_another checks a server
- * that is silent for some seconds. */
+/* Starts the time limit. With `server_speaks_first`, target.is_another checks a server that stays
+ * silent for some seconds. */
 void client_deadline_begin(struct client_deadline *deadline, const struct target *target,
                            bool server_speaks_first) APPEND_API(client_deadline_begin);
 
@@ -114,7 +116,7 @@ void client_deadline_begin(struct client_deadline *deadline, const struct target
 int client_deadline_wait(struct client_deadline *deadline, int descriptor, short events)
     APPEND_API(client_deadline_wait);
 
-/* What the bytes received so far show. */
+/* The judgement on the bytes received so far. */
 enum probe_answer {
     PROBE_NO,
     PROBE_YES,
@@ -130,8 +132,8 @@ struct probe {
     size_t question_bytes;
     enum probe_answer (*recognise)(const unsigned char *answer, size_t length);
 
-    /* Replaces judge for answers of any length: takes each part as it arrives and may write to it.
-     * Length 0: the server has ended the connection. */
+    /* Replaces recognise for answers of any length: takes each part as it arrives and may change
+     * it. Length 0: the server has ended the connection. */
     enum probe_answer (*parse_part)(void *context, char *part, size_t length);
     void *context;
 };

@@ -59,8 +59,8 @@ struct error {
     const char *limit;
 };
 
-/* Values of error.limit: the server's system had no process or thread left for one more session; or
- * the server only behaves as if that were so. */
+/* Values of error.limit. TASKS: the server's system had no process or thread left for one more
+ * session. TASKS_LIKELY: the server behaves as if this were so. */
 #define ERROR_LIMIT_TASKS "tasks"
 #define ERROR_LIMIT_TASKS_LIKELY "tasks?"
 

@@ -21,8 +21,8 @@ enum {
     ROW_COLUMNS_MAX = 1600,
 };
 
-/* The column types. Each entry: name, the member of union column_values that holds the values, the
- * sort of value, and what a script may write in brackets after the name. */
+/* The column types. Each entry: enumerator, name, the member of union column_values that holds the
+ * values, the sort of value, and what a script may write in brackets after the name. */
 #define COLUMN_TYPES(X)                                                                            \
     X(BOOL, "bool", boolean, NUMBER, NOTHING) /* 0 or 1 */                                         \
     X(INT16, "int16", int16, NUMBER, NOTHING)                                                      \
@@ -44,7 +44,7 @@ enum {
     X(IP6, "ip6", ip6, ADDRESS, UNKNOWN)    /* 16 bytes in network order */
 
 enum column_type {
-    COLUMN_UNSUPPORTED, /* exists in the database, cannot be generated; see type_name */
+    COLUMN_UNSUPPORTED, /* a type that append cannot generate values for; see type_name */
 #define COLUMN_TYPE(id, name, member, is, takes) COLUMN_##id,
     COLUMN_TYPES(COLUMN_TYPE)
 #undef COLUMN_TYPE
@@ -54,7 +54,7 @@ enum column_type {
 /* The properties of a type; column_kinds is indexed by enum column_type. */
 struct column_kind {
     const char *name;
-    size_t bytes; /* size of one array element; a text's element is its struct */
+    size_t bytes; /* size of one array element; for text, size of a struct text_value */
     enum {
         COLUMN_IS_OTHER,
         COLUMN_IS_NUMBER,
@@ -74,7 +74,7 @@ extern const struct column_kind column_kinds[COLUMN_TYPE_COUNT] APPEND_API(colum
 
 struct column {
     char name[ROW_NAME_BYTES];
-    char type_name[ROW_TYPE_NAME_BYTES]; /* as the database writes it, for messages */
+    char type_name[ROW_TYPE_NAME_BYTES]; /* the type as the database writes it, for messages */
     enum column_type type;
     uint32_t size;     /* longest text in characters or bytes; 0 = no limit */
     uint8_t precision; /* COLUMN_DECIMAL: total digits; 0 = no limit */

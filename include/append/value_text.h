@@ -24,8 +24,8 @@ struct civil_time {
 };
 
 /* Converts a COLUMN_DATE, COLUMN_TIME or COLUMN_TIMESTAMP; fields that the type does not have are
- * 0. Counts in eras of 400 years that begin on 1 March (H. Hinnant, "chrono-Compatible Low-Level
- * Date Algorithms"). */
+ * 0. Counts the days in eras of 400 years that begin on 1 March (H. Hinnant, "chrono-Compatible
+ * Low-Level Date Algorithms"). */
 void civil_time_of(const struct column *column, union column_values values, size_t row,
                    struct civil_time *time) APPEND_API(civil_time_of);
 
@@ -70,7 +70,8 @@ static inline bool value_store_integer(enum column_type type, int64_t number, vo
 /* 10^0 to 10^19. */
 extern const uint64_t value_powers_of_ten[20] APPEND_API(value_powers_of_ten);
 
-/* Returns the limit of a COLUMN_DECIMAL: its unscaled integers are smaller. */
+/* Returns the limit for the unscaled integers of a COLUMN_DECIMAL: their absolute values are below
+ * the limit. */
 int64_t value_decimal_limit(const struct column *column) APPEND_API(value_decimal_limit);
 
 #endif

@@ -36,7 +36,7 @@ enum status bound_parse(struct bound *bound, const char **rest, struct error *er
                   "a bound is empty: use NAME>=NUMBER, and separate bounds with commas");
         return STATUS_REJECTED;
     }
-    /* names of operations come from a script and have more characters */
+    /* the name of an operation is from a script and may have other characters */
     const size_t name = strspn(bound->text, strncmp(bound->text, "operation.", 10) == 0
                                                 ? "abcdefghijklmnopqrstuvwxyz0123456789_"
                                                   "ABCDEFGHIJKLMNOPQRSTUVWXYZ.-"
@@ -122,7 +122,7 @@ static const char *const forms[FIGURE_UNITS] = {
 static const struct {
     enum figure_unit unit;
     const char *text;
-    double factor; /* to the column's unit */
+    double factor; /* converts into the column's unit */
 } spellings[] = {
     {FIGURE_UNIT_COUNT, "", 1}, {FIGURE_UNIT_COUNT, "k", 1e3}, {FIGURE_UNIT_COUNT, "K", 1e3},
     {FIGURE_UNIT_COUNT, "M", 1e6}, {FIGURE_UNIT_COUNT, "G", 1e9},
@@ -153,7 +153,8 @@ enum {
 
 /* Short names of columns. The first column with a known figure is used. */
 static const char *const aliases[][2] = {
-    /* reading back every row is certain; a count of the table only without other writers */
+    /* reading back every row is certain; counting the table's rows is certain only without other
+     * writers */
     {"lost", "verified_lost"},
     {"lost", "rows_lost_at_most"},
     {"dropped", "sessions_dropped"},
@@ -162,7 +163,7 @@ static const char *const aliases[][2] = {
     {"finished", "sessions_finished"},
     {"acknowledged", "rows_acknowledged"},
     {"rejected", "rows_rejected"},
-    /* with a script, transactions are meant; its rows in doubt belong to them */
+    /* with a script, "in_doubt" means transactions, which the script's rows in doubt belong to */
     {"in_doubt", "transactions_in_doubt"},
     {"in_doubt", "rows_in_doubt"},
     {"failed", "transactions_failed"},

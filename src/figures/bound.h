@@ -33,7 +33,7 @@ enum bound_relation {
     BOUND_UNEQUAL,  /* != */
 };
 
-/* A bound as written; its name may not exist. */
+/* A bound as written. Its name may be unknown. */
 struct bound {
     char text[BOUND_TEXT_BYTES]; /* as written, without blanks around it */
     char name[BOUND_NAME_BYTES];
@@ -59,7 +59,7 @@ struct figure_columns {
     char names[FIGURE_COLUMNS_MAX][FIGURE_KEY_BYTES];
 };
 
-/* The columns that a name stands for. The first one with a known figure is used. */
+/* The columns that a name stands for. The first column with a known figure is used. */
 struct figure_choice {
     size_t count;
     char names[FIGURE_CHOICES][FIGURE_KEY_BYTES];
@@ -73,8 +73,9 @@ void figure_columns_add(struct figure_columns *columns, const char *name);
 enum status figure_find(const struct figure_columns *columns, const char *name,
                         struct figure_choice *choice, struct error *error);
 
-/* Returns the limit of a bound in the unit of the column. Returns REJECTED if the unit is wrong for
- * the figure, or missing where the name does not include it; *error lists the valid units. */
+/* Converts the number of a bound into the unit of the column, and stores it in *limit. Returns
+ * REJECTED if the unit is wrong for the figure, or missing where the name does not include it;
+ * *error lists the valid units. */
 enum status figure_scale(const struct bound *bound, const char *column, double *limit,
                          struct error *error);
 

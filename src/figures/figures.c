@@ -58,8 +58,8 @@ const struct figure_point figure_points[FIGURE_POINTS] = {
 };
 
 static const struct {
-    const char *suffix;       /* of its keys */
-    const char *after_number; /* for people */
+    const char *suffix;       /* end of the keys */
+    const char *after_number; /* as people read it */
     int decimals;
 } units[FIGURE_UNITS] = {
     [FIGURE_UNIT_MOMENT] = {NULL, NULL, 6},

@@ -11,7 +11,7 @@
  * NAME_p50_ms …, members of "latencies" and "histograms", a metric and a NAME.hgrm. A script adds
  * its own operations, which are also counted.
  *
- * Read-only once filled; values borrow their texts.
+ * A set of figures is read-only once it is filled; its values borrow their texts.
  */
 #ifndef FIGURES_FIGURES_H
 #define FIGURES_FIGURES_H
@@ -21,23 +21,24 @@
 #include <stdint.h>
 
 enum {
-    FIGURE_KEY_BYTES = 96,   /* "transaction.", a script's name, ".retries_serialization" */
+    FIGURE_KEY_BYTES = 96,   /* the longest key: "transaction.", a name from a script,
+                                ".retries_serialization" */
     FIGURE_TEXT_BYTES = 352, /* the largest double has 309 digits before the point */
     OPERATIONS_MAX = 67,
     FIGURE_POINTS = 7,
 };
 
-/* The unit of a figure. Its key ends in the unit, and the decimals in a CSV file follow from it. */
+/* The unit of a figure. It decides the end of the figure's key and its decimals in a CSV file. */
 enum figure_unit {
     FIGURE_UNIT_COUNT,
-    FIGURE_UNIT_ID, /* a number that is not a quantity: it has no median and no ratio */
+    FIGURE_UNIT_ID, /* a number that is not a quantity: medians and ratios make no sense */
     FIGURE_UNIT_TEXT,
     FIGURE_UNIT_WORD, /* a text that stands for a number: VALID */
     FIGURE_UNIT_FLAG,
     FIGURE_UNIT_MOMENT, /* a time in seconds with six decimals */
     FIGURE_UNIT_ROWS_PER_S,
     FIGURE_UNIT_MIB_PER_S,
-    FIGURE_UNIT_PER_S, /* after the two above, whose keys end in the same text */
+    FIGURE_UNIT_PER_S, /* follows the two units above, whose keys also end in "_per_s" */
     FIGURE_UNIT_MS,
     FIGURE_UNIT_US_PER_ROW,
     FIGURE_UNIT_S,
@@ -51,7 +52,7 @@ enum figure_unit {
 /* Figures that a page shows together. The first figure of a ledger is its total. */
 enum figure_group {
     FIGURE_GROUP_NONE,
-    FIGURE_GROUP_HEADLINE, /* shown for every run that has it */
+    FIGURE_GROUP_HEADLINE, /* shown for every run that has the figure */
     FIGURE_GROUP_SESSIONS,
     FIGURE_GROUP_ROWS,
     FIGURE_GROUP_BATCHES,
@@ -64,22 +65,23 @@ enum figure_better {
     FIGURE_NEITHER,
     FIGURE_HIGH,
     FIGURE_LOW,
-    FIGURE_TOTAL, /* of a ledger: the sum of its other figures */
+    FIGURE_TOTAL, /* the total of a ledger, or of a part of it */
 };
 
 /*
  * F(id, key, path, unit, better)            a figure
  * H(id, key, path, label, unit, better)     a headline
- * L(id, key, path, label, group, better)    a count of a group
+ * L(id, key, path, label, group, better)    a count that a page shows in a group
  *   key    column of summary.csv; NULL: the figure is in run.json only
  *   path   members of run.json that have the figure, "section.name", separated by blanks; "section"
  *          alone if the name is the key; "": the figure is in summary.csv only
  * C(id, where, name, metric[, help[, selector]])
  *   a counter of the recorder (RECORDER_id), the member `name` of "counters"
  *   where  COLUMN: `name` is also the key; MEMBER: the counter has no key
- *   metric, help, selector: of the counter in Prometheus; help NULL: as in the row above
+ *   metric, help, selector: name, help and labels of the counter in Prometheus; help NULL: the help
+ *          of the row above
  * K(id, key, path, label, group, better, metric[, help[, selector]])
- *   a figure that is a counter and is not filled by other code
+ *   a figure whose value is a counter; no other code fills it
  */
 /* clang-format off */
 #define FIGURE_TABLE(F, H, L, C, K) \
@@ -120,8 +122,8 @@ enum figure_better {
     F(SERVER_CPU_S, "server_cpu_s", "resources", S, LOW) \
     F(SERVER_CPU_US_PER_ROW, "server_cpu_us_per_row", "resources", US_PER_ROW, LOW) \
     F(SUSPENDED_S, "suspended_s", "resources", S, LOW) \
-    /* from the gate to the last answer, see measure/io.h: of the device below the data directory, of */ \
-    /* the system calls of the server's processes, and of the part that reached storage */ \
+    /* DEVICE: I/O of the data directory's device from the gate to the last answer (measure/io.h) */ \
+    /* SERVER: system calls of the server's processes; STORAGE: the part that reached storage */ \
     F(DATA_DIRECTORY, "data_directory", "io", TEXT, NEITHER) \
     F(DEVICE, "device", "io", TEXT, NEITHER) \
     F(DEVICE_READ_MIB, "device_read_mib", "io", MIB, LOW) \
@@ -147,8 +149,8 @@ enum figure_better {
     F(CPU_PRESSURE_PERCENT, "cpu_pressure_percent", "io", PERCENT, LOW) \
     F(MEMORY_PRESSURE_PERCENT, "memory_pressure_percent", "io", PERCENT, LOW) \
     F(IO_NOTE, NULL, "io.note", TEXT, NEITHER) \
-    /* the run's tables with their indexes; table bytes after / rows after; device_written_mib / */ \
-    /* bytes of the values of acknowledged rows */ \
+    /* TABLE_MIB: the run's tables and their indexes; DISK_BYTES_PER_ROW: the same for each row */ \
+    /* WRITE_AMPLIFICATION: bytes written to the device / bytes of the values of acknowledged rows */ \
     F(TABLE_MIB_BEFORE, "table_mib_before", "io", MIB, NEITHER) \
     F(TABLE_MIB_AFTER, "table_mib_after", "io", MIB, LOW) \
     F(DISK_BYTES_PER_ROW, "disk_bytes_per_row", "io", BYTES_PER_ROW, LOW) \
@@ -170,7 +172,7 @@ enum figure_better {
     L(ROWS_IN_DOUBT, "rows_in_doubt", "rows.in_doubt", "in doubt", ROWS, LOW) \
     L(ROWS_NOT_SENT, "rows_not_sent", "rows.not_sent", "not sent", ROWS, NEITHER) \
     F(ROWS_BALANCE, NULL, "rows.balances", FLAG, NEITHER) \
-    /* a rank was lost, and its work after its last report is unknown: these are lower bounds */ \
+    /* true: rows and transactions are lower bounds, because the last work of a lost rank is unknown */ \
     F(ROWS_AT_LEAST, NULL, "rows.are_at_least transactions.are_at_least", FLAG, NEITHER) \
     F(VERIFICATION, "verification", "verification.state", TEXT, NEITHER) \
     F(VERIFICATION_REASON, NULL, "verification.reason", TEXT, NEITHER) \
@@ -204,8 +206,8 @@ enum figure_better {
       "read back: duplicates", VERIFIED, LOW) \
     L(VERIFIED_FOREIGN, "verified_foreign", "row_verification.foreign", "read back: foreign", \
       VERIFIED, LOW) \
-    /* Connected: at least once. Ended: connected sessions that ended for any reason. Dropped: ended */ \
-    /* sessions whose connection was lost or that had a fatal error. Failed: refused or timed out. */ \
+    /* CONNECTED: sessions that connected at least once; ENDED: those of them that ended in any way */ \
+    /* DROPPED: ended by a lost connection or a fatal error; FAILED: were refused or timed out */ \
     C(SESSIONS_CONNECTED, MEMBER, "sessions_connected", "append_sessions_connected_total", \
       "Sessions that connected.") \
     C(SESSIONS_ENDED, MEMBER, "sessions_ended", NULL) \
@@ -213,20 +215,20 @@ enum figure_better {
       "Sessions that ended by a lost connection or a fatal error.") \
     C(SESSIONS_FAILED, MEMBER, "sessions_failed", "append_sessions_failed_total", \
       "Sessions that were refused or timed out.") \
-    /* every failed try to connect counts: the first, after a loss, with --churn, at each host */ \
+    /* every failed try to connect: a session's first one, after a loss, with --churn, at each host */ \
     C(CONNECTS_FAILED, MEMBER, "connects_failed", NULL) \
-    /* opened: at first, after a loss, and with --churn; closed: lost or closed later */ \
+    /* opened: a session's first one, after a loss, and with --churn; closed: by append, or lost */ \
     C(CONNECTIONS_OPENED, MEMBER, "connections_opened", NULL) \
     C(CONNECTIONS_CLOSED, MEMBER, "connections_closed", NULL) \
     C(ROWS_ACKNOWLEDGED, MEMBER, "rows_acknowledged", "append_rows_total", \
       "Rows by outcome.", "outcome=\"acknowledged\"") \
     C(ROWS_REJECTED, MEMBER, "rows_rejected", "append_rows_total", NULL, "outcome=\"rejected\"") \
     C(ROWS_IN_DOUBT, MEMBER, "rows_in_doubt", "append_rows_total", NULL, "outcome=\"in_doubt\"") \
-    /* size of the values of acknowledged rows: by the mean row of each session's first batch */ \
+    /* bytes of acknowledged values, estimated from the mean row of each session's first batch */ \
     C(ROW_BYTES, MEMBER, "row_bytes", NULL) \
-    /* Checks: reads that count rows and were compared with the session's own rows. Behind: the count */ \
-    /* was below the rows before the run plus the session's acknowledged rows. Backward: it was */ \
-    /* below an earlier count of the session. */ \
+    /* CHECKS: reads that count rows and were compared with the session's own rows */ \
+    /* BEHIND: checks below the rows before the run plus the session's acknowledged rows */ \
+    /* BACKWARD: checks below an earlier count of the session */ \
     K(FRESH_CHECKS, "fresh_checks", "freshness.checks counters", "reads checked against own rows", \
       VERIFIED, NEITHER, NULL) \
     K(FRESH_BEHIND, "fresh_behind", "freshness.behind counters", "reads that missed own rows", VERIFIED, \
@@ -261,18 +263,18 @@ enum figure_better {
     L(BATCHES_NOT_SENT, "batches_not_sent", "batches.not_sent", "not sent", BATCHES, LOW) \
     /* batches without an answer: their response time is a lower bound */ \
     C(RESPONSES_UNANSWERED, COLUMN, "responses_unanswered", NULL) \
-    /* of session threads, added when a session ends: time on a CPU, time waiting for a CPU, and time */ \
-    /* from the gate's opening to the session's end */ \
+    /* times of session threads on a CPU and waiting for a CPU, added when the session ends */ \
+    /* SESSION_NS: time from the gate's opening to the session's end, added when the session ends */ \
     C(ON_CPU_NS, MEMBER, "on_cpu_ns", NULL) \
     C(RUN_QUEUE_NS, MEMBER, "run_queue_ns", NULL) \
     C(SESSION_NS, MEMBER, "session_ns", NULL) \
     F(RATE_ACHIEVED_PERCENT, "rate_achieved_percent", "figures", PERCENT, HIGH) \
-    /* Unknown without a script. Transactions are counted by outcome. Partial: failed, but an */ \
-    /* acknowledged write stays. */ \
+    /* The figures from here to SCRIPT_PERCENT are unknown without a script. */ \
+    /* The first three are texts about the script; the others count and time its transactions. */ \
     F(WORKLOAD, "workload", "workload.name", TEXT, NEITHER) \
     F(WORKLOAD_HASH, "workload_hash", "workload.hash", TEXT, NEITHER) \
     F(PARAMS, "params", "", TEXT, NEITHER) \
-    /* figures of transactions: from here to SCRIPT_PERCENT */ \
+    /* from here to SCRIPT_PERCENT: figures of transactions (see figure_needs_script) */ \
     K(TRANSACTIONS_BEGUN, "transactions_begun", "transactions.begun counters", "begun", \
       TRANSACTIONS, TOTAL, "append_transactions_begun_total", \
       "Transactions that were begun; retries do not count.") \
@@ -291,8 +293,8 @@ enum figure_better {
     K(TRANSACTIONS_UNFINISHED, "transactions_unfinished", "transactions.unfinished counters", \
       "unfinished", TRANSACTIONS, NEITHER, "append_transactions_total", NULL, \
       "outcome=\"unfinished\"") \
-    /* failed = exhausted + refused + lost. Exhausted: no try was left. Refused: another try would not */ \
-    /* help. Lost: the connection was lost before COMMIT was sent. */ \
+    /* failed = exhausted + refused + lost; exhausted: no try was left */ \
+    /* refused: another try would not help; lost: the connection was lost before COMMIT was sent */ \
     K(TRANSACTIONS_EXHAUSTED, NULL, "transactions.exhausted", NULL, NONE, LOW, NULL) \
     K(TRANSACTIONS_REFUSED, NULL, "transactions.refused", NULL, NONE, LOW, NULL) \
     K(TRANSACTIONS_LOST, NULL, "transactions.lost", NULL, NONE, LOW, NULL) \
@@ -314,8 +316,8 @@ enum figure_better {
     /* a unique key existed already, and the script asks for a retry */ \
     K(RETRIES_DUPLICATE, "retries_duplicate", "transactions counters", NULL, NONE, LOW, \
       "append_transaction_retries_total", NULL, "cause=\"duplicate\"") \
-    /* with --rate: due = begun + skipped + not begun. Skipped: dropped by --late. Late: begun over */ \
-    /* 100 ms after its due time; BATCHES_LATE counts late batches of runs without a script. */ \
+    /* with --rate: due = begun + skipped + not begun; skipped: dropped by --late */ \
+    /* LATE: begun over 100 ms after the due time; BATCHES_LATE: the same for runs without a script */ \
     K(TRANSACTIONS_DUE, NULL, "transactions.due", NULL, NONE, NEITHER, NULL) \
     K(SKIPPED, "skipped", "transactions counters.transactions_skipped", NULL, NONE, LOW, \
       "append_transactions_skipped_total", "Transactions skipped by --late.") \
@@ -324,8 +326,8 @@ enum figure_better {
     /* committed / working time after the warm-up */ \
     H(TRANSACTIONS_PER_S, "transactions_per_s", "figures", "Transactions", PER_S, HIGH) \
     F(STATEMENTS_PER_S, "statements_per_s", "figures", PER_S, HIGH) \
-    /* answered statements other than reads, by their first word; others include BEGIN, COMMIT and */ \
-    /* ROLLBACK */ \
+    /* answered statements that are not reads: writes and others, by their first word */ \
+    /* OTHERS includes BEGIN, COMMIT and ROLLBACK */ \
     K(WRITES, "writes", "transactions counters", NULL, NONE, NEITHER, "append_writes_total", \
       "Writes by a script that succeeded.") \
     K(OTHERS, "others", "transactions counters", NULL, NONE, NEITHER, \
@@ -338,14 +340,14 @@ enum figure_better {
     C(FOUND, MEMBER, "found", NULL) \
     C(NOT_FOUND, MEMBER, "not_found", NULL) \
     F(FOUND_PERCENT, "found_percent", "transactions", PERCENT, HIGH) \
-    /* added by committed transactions, also during the warm-up */ \
+    /* rows that committed transactions added and removed, also during the warm-up */ \
     F(ROWS_ADDED, "rows_added", "transactions", COUNT, NEITHER) \
     F(ROWS_TAKEN, "rows_taken", "transactions", COUNT, NEITHER) \
     /* time of tries, and the part of it outside of adapter calls and think time */ \
     C(TRY_NS, MEMBER, "try_ns", NULL) \
     C(SCRIPT_NS, MEMBER, "script_ns", NULL) \
     F(SCRIPT_PERCENT, "script_percent", "transactions", PERCENT, LOW) \
-    /* the columns of the operations are here */ \
+    /* summary.csv has the columns of the operations here */ \
     F(IDLE_SESSIONS, "idle_sessions", "", COUNT, NEITHER) \
     F(FAIRNESS_SESSIONS, NULL, "fairness.sessions", COUNT, NEITHER) \
     F(SLOWEST_SESSION, "slowest_session", "fairness", ID, NEITHER) \
@@ -354,7 +356,7 @@ enum figure_better {
     F(FASTEST_ROWS_PER_S, "fastest_rows_per_s", "fairness", ROWS_PER_S, HIGH) \
     F(LONGEST_GAP_SESSION, "longest_gap_session", "fairness", ID, NEITHER) \
     F(LONGEST_GAP_MS, "longest_gap_ms", "fairness", MS, LOW) \
-    /* of --io-trace; at level "requests" reads, writes and fsyncs are block requests, fsyncs flushes */ \
+    /* figures of --io-trace; at level "requests" they count block requests, and flushes as fsyncs */ \
     F(TRACE_LEVEL, "trace_level", "io_trace.level", TEXT, NEITHER) \
     F(TRACE_NOTE, NULL, "io_trace.note", TEXT, NEITHER) \
     F(TRACE_READS, "trace_reads", "io_trace.reads", COUNT, NEITHER) \
@@ -367,7 +369,7 @@ enum figure_better {
     F(TRACE_WRITE_P99_MS, "trace_write_p99_ms", "io_trace.write_p99_ms", MS, LOW) \
     F(TRACE_FSYNC_P99_MS, "trace_fsync_p99_ms", "io_trace.fsync_p99_ms", MS, LOW) \
     F(TRACE_FSYNC_MEAN_MS, "trace_fsync_mean_ms", "io_trace.fsync_mean_ms", MS, LOW) \
-    /* parts of the mean: vfs + queue + device */ \
+    /* the parts of the mean time of an fsync: mean = vfs + queue + device */ \
     F(TRACE_FSYNC_VFS_MS, "trace_fsync_vfs_ms", "io_trace.fsync_vfs_ms", MS, LOW) \
     F(TRACE_FSYNC_QUEUE_MS, "trace_fsync_queue_ms", "io_trace.fsync_queue_ms", MS, LOW) \
     F(TRACE_FSYNC_DEVICE_MS, "trace_fsync_device_ms", "io_trace.fsync_device_ms", MS, LOW) \
@@ -397,8 +399,9 @@ enum figure_better {
 
 /*
  * X(id, name, place, when, series, metric, help)
- *   place   of its columns among those of all operations
- *   series  INTERVALS: intervals.csv also has its percentiles of every second; else TOTALS
+ *   place   where the operation's columns are among the columns of all operations
+ *   series  INTERVALS: intervals.csv has the operation's percentiles of every second; TOTALS: it
+ *           does not
  */
 #define OPERATION_TABLE(X) \
     /* a session's first open, if it succeeds: from call to return */ \
@@ -407,30 +410,30 @@ enum figure_better {
     /* an acknowledged batch: from the call of append_open to the return of append_close */ \
     X(APPEND, "append", 0, ALWAYS, INTERVALS, "append_batch_duration_seconds", \
       "Time from opening an append of one batch to its acknowledgement.") \
-    /* an acknowledged batch: from its intended start to the return of append_close; a batch without */ \
-    /* an answer: to giving up, which is a lower bound */ \
+    /* a batch: from its due time to its acknowledgement, or to giving up, which is a lower bound */ \
+    /* a committed transaction: from its due time to the answer to COMMIT, without think time */ \
     X(RESPONSE, "response", 3, WITH_RATE, TOTALS, "append_response_duration_seconds", \
       "Time from when a batch was due until it was acknowledged.") \
     /* a count or query that succeeds: from call to return */ \
     X(READ, "read", 1, ALWAYS, INTERVALS, "append_read_duration_seconds", "Time of a read.") \
-    /* an open after a loss or with --churn, if it succeeds: from call to return. Separate from the */ \
-    /* first opens, which all sessions make at once. */ \
+    /* an open after a loss or with --churn, if it succeeds: from call to return */ \
+    /* The first opens are apart, as CONNECT, because all sessions make them at once. */ \
     X(RECONNECT, "reconnect", 4, RECONNECTING, TOTALS, "append_reconnect_duration_seconds", \
       "Time of a connect after a loss or a churn.") \
-    /* from the notice of a lost connection until the session can append again, with pauses and */ \
-    /* failed tries */ \
+    /* from the notice of a lost connection until the session can append again */ \
+    /* Pauses and failed tries to reconnect are included. */ \
     X(RECOVER, "recover", 5, RECOVERING, TOTALS, "append_recover_duration_seconds", \
       "Time from the loss of a connection until the session could append again.") \
-    /* a committed transaction: from the call of its first BEGIN to the answer to COMMIT, with all */ \
-    /* tries and back-off, without think time */ \
+    /* a committed transaction: from the call of its first BEGIN to the answer to COMMIT */ \
+    /* All tries and back-off are included; think time is not. */ \
     X(TRANSACTION, "transaction", 6, WITH_SCRIPT, INTERVALS, \
       "append_transaction_duration_seconds", \
       "Time from a transaction's first begin to its commit.") \
-    /* a committed transaction: from the BEGIN of its last try, without think time */ \
+    /* a committed transaction: from its last try's BEGIN to COMMIT's answer, without think time */ \
     X(TRY, "try", 7, WITH_SCRIPT, TOTALS, "append_try_duration_seconds", \
       "Time from the begin of a transaction's latest try to its commit.") \
-    /* BEGIN, COMMIT and the like, which append itself sends around a script's transaction, if they */ \
-    /* succeed: from sent to answered */ \
+    /* BEGIN, COMMIT and ROLLBACK that append sends around a script's transaction: sent to answered */ \
+    /* Only calls that succeed are timed. */ \
     X(BEGIN, "begin", 8, WITH_SCRIPT, TOTALS, "append_begin_duration_seconds", \
       "Time of a transaction's BEGIN.") \
     X(COMMIT, "commit", 9, WITH_SCRIPT, TOTALS, "append_commit_duration_seconds", \
@@ -462,12 +465,12 @@ enum operation_id {
 struct figure {
     const char *key;
     const char *path;
-    const char *label; /* for people; NULL: the figure is in no group */
+    const char *label; /* as people read it; NULL: the figure is in no group */
     enum figure_unit unit;
     enum figure_group group;
     enum figure_better better;
     int counter;        /* enum recorder_counter; -1: not a counter */
-    const char *metric; /* of an exported counter; else NULL */
+    const char *metric; /* name in Prometheus; NULL: the figure is not exported */
     const char *metric_help;
     const char *metric_selector;
 };
@@ -485,7 +488,7 @@ enum operation_when {
 enum operation_kind {
     OPERATION_IS_CALL, /* an operation of the table */
     OPERATION_IS_TRANSACTION,
-    OPERATION_IS_READ, /* scripted statements are classed by their first word */
+    OPERATION_IS_READ, /* this and the next two: a scripted statement, by its first word */
     OPERATION_IS_WRITE,
     OPERATION_IS_OTHER,
 };
@@ -495,7 +498,7 @@ struct operation {
     enum operation_kind kind;
     unsigned place;
     enum operation_when when;
-    bool is_series; /* also in intervals.csv */
+    bool is_series; /* intervals.csv has the operation's percentiles */
     const char *metric;
     const char *metric_help;
 };
@@ -503,10 +506,11 @@ struct operation {
 /*
  * The counts of an operation that a script names.
  *
- * S(id, name)           of a statement: sent = answered + refused + unanswered; rows: returned or
- *                       matched; empty: answered reads and writes without a row
- * T(id, name, counter)  of a transaction; RECORDER_counter is the sum over all transactions, and
- *                       defines the count
+ * S(id, name)           a count of a statement: sent = answered + refused + unanswered. ROWS: rows
+ *                       that were returned or matched. EMPTY: answered reads and writes without a
+ *                       row.
+ * T(id, name, counter)  a count of a transaction. The counter RECORDER_counter is its sum over all
+ *                       transactions; the comment at that counter defines the count.
  * The outcomes of a transaction are consecutive, COMMITTED to UNFINISHED; retries are last.
  */
 #define COUNT_TABLE(S, T)                                                                          \
@@ -537,29 +541,29 @@ enum operation_count {
     COUNTS_OF_ENDS_LAST = COUNT_UNFINISHED,
     COUNTS_OF_RETRIES = COUNT_RETRIES_DEADLOCK,
 };
-extern const enum recorder_counter operation_count_sums[OPERATION_COUNTS]; /* from BEGUN on */
+extern const enum recorder_counter operation_count_sums[OPERATION_COUNTS]; /* from COUNT_BEGUN on */
 extern const char *const operation_count_names[OPERATION_COUNTS];          /* "sent", … */
 extern const char *const operation_kind_names[]; /* "transaction", "read", … */
 
-/* The operations of a plan: those of OPERATION_TABLE, by enum operation_id, then those of its
- * script. */
+/* The operations of a plan: first the operations of OPERATION_TABLE, indexed by enum operation_id,
+ * then the operations of the plan's script. */
 struct operation_list {
     size_t count;
     struct operation entries[OPERATIONS_MAX];
     unsigned when; /* bits of enum operation_when that apply to the plan */
 };
 
-/* Returns the operations of the table; only those of OPERATION_ALWAYS are used. */
+/* Returns the operations of the table; only operations with OPERATION_ALWAYS are used. */
 struct operation_list operation_list_all(void);
 
 /* Adds a scripted operation; `name` is borrowed. Returns false if the list is full. */
 bool operation_list_add(struct operation_list *list, const char *name, enum operation_kind kind);
 
-/* Writes the name of an operation among all others: "append", "statement.insert",
+/* Writes the name that distinguishes an operation from all others: "append", "statement.insert",
  * "transaction.transfer". Returns `key`. */
 const char *operation_key(const struct operation *operation, char key[FIGURE_KEY_BYTES]);
 
-/* Returns the operation whose columns are at `place` among those of the table. */
+/* Returns the operation whose columns are at `place` among the columns of all operations. */
 size_t operation_at(const struct operation_list *list, size_t place);
 
 /* Returns false if a run of this plan never makes a call of the operation. */
@@ -567,18 +571,19 @@ bool operation_is_used(const struct operation_list *list, size_t operation);
 
 /* The points of a latency distribution that are reported: the mean first, the maximum last. */
 struct figure_point {
-    const char *key;       /* "p999", for column names and JSON */
-    const char *title;     /* "p99.9", for people */
+    const char *key;       /* "p999", in column names and JSON */
+    const char *title;     /* "p99.9", as people read it */
     double quantile;       /* 0: the mean; 1: the maximum */
-    bool is_in_files_only; /* omitted from the text and the page */
+    bool is_in_files_only; /* not shown in the text and on the page */
 };
 extern const struct figure_point figure_points[FIGURE_POINTS];
 
 struct figure_value {
     bool is_known;
-    uint64_t count;   /* of COUNT, ID and FLAG; of a counter also if the figure is unknown */
-    double number;    /* of the other units; of WORD the number for the word */
-    const char *text; /* of TEXT and WORD; borrowed; NULL and "" = no text */
+    uint64_t count;   /* value of the units COUNT, ID and FLAG; a counter has it even if the figure
+                         is unknown */
+    double number;    /* value of the other units; WORD: the number for the word */
+    const char *text; /* value of TEXT and WORD; borrowed; NULL and "" = no text */
 };
 
 struct figure_latency {
@@ -586,15 +591,15 @@ struct figure_latency {
     double points_ms[FIGURE_POINTS];
 };
 
-/* A value for every figure. In a zeroed set all are unknown. */
+/* A value for every figure. In a zeroed set all figures are unknown. */
 struct figure_set {
     struct figure_value values[FIGURES];
     struct operation_list operations;
     struct figure_latency latencies[OPERATIONS_MAX];
-    const uint64_t (*counts)[OPERATION_COUNTS]; /* by operation, borrowed; NULL: unknown */
+    const uint64_t (*counts)[OPERATION_COUNTS]; /* indexed by operation, borrowed; NULL: unknown */
     char started_utc[40];
     char note[160];
-    char params[2048]; /* of the script */
+    char params[2048]; /* parameters of the script, "NAME=VALUE,NAME=VALUE" */
 };
 
 /* Reads a figure as a number; a figure of unit WORD gives the number for its word. Returns false if
@@ -614,12 +619,14 @@ struct figure_cell {
 /* Goes through the columns of summary.csv; *at is 0 at first. Returns false after the last one. */
 bool figure_next_cell(const struct figure_set *set, size_t *at, struct figure_cell *cell);
 
-/* Goes in the same way through the figures of an operation that a script names: "sent", "p99_ms".
- * Counts of the other kind (statement or transaction) are unknown. */
+/* Goes through the figures of an operation that a script names: "sent", "p99_ms"; *at is 0 at
+ * first. For a statement the counts of transactions are unknown; for a transaction the counts of
+ * statements are unknown. Returns false after the last figure. */
 bool figure_next_operation_cell(const struct figure_set *set, size_t operation, size_t *at,
                                 struct figure_cell *cell);
 
-/* Return whether a figure is a number or stands for one; and whether it is a whole number. */
+/* Return whether figures of this unit are numbers or stand for numbers, and whether they are whole
+ * numbers. */
 bool figure_is_number(enum figure_unit unit);
 bool figure_is_whole(enum figure_unit unit);
 
@@ -628,13 +635,15 @@ bool figure_is_whole(enum figure_unit unit);
 const char *figure_format(enum figure_unit unit, const struct figure_value *value,
                           char text[FIGURE_TEXT_BYTES]);
 
-/* Returns the figure of a key; NULL if there is no such figure, or it is an operation's. */
+/* Returns the figure of the table that has this key; NULL for an unknown key, and for the columns
+ * of operations, which are not in the table. */
 const struct figure *figure_of_key(const char *key);
 
-/* Returns whether a figure is one of transactions, which only runs with a script have. */
+/* Returns whether a figure is about transactions, which only runs with a script have. */
 bool figure_needs_script(enum figure_id id);
 
-/* Returns the unit of a key; for a key that is not in the table, by its end. */
+/* Returns the unit of the figure with this key. A key that is not in the table shows its unit by
+ * its end. */
 enum figure_unit figure_unit_of(const char *key);
 
 /* Return the unit as the end of the key ("_rows_per_s", ""), and as people read it after a number

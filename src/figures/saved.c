@@ -15,7 +15,7 @@
 
 enum {
     PATH_BYTES = SAVED_RUN_PATH_BYTES + SAVED_SWEEP_NAME_BYTES,
-    MEMBER_BYTES = 96, /* of the path of a member of run.json */
+    MEMBER_BYTES = 96, /* longest path of a member of run.json */
 };
 
 const char *const saved_state_names[SAVED_STATES] = {
@@ -217,8 +217,8 @@ static enum status refuse(const struct saved_sweep *sweep, const char *what, str
     return STATUS_REJECTED;
 }
 
-/* Reads sweep.json. Sets is_own from the very file that is read, because a name may stand for
- * another file a moment later. Refuses anything but a regular file, which could block. */
+/* Reads sweep.json. Sets is_own from the very file that is read, because a moment later its name
+ * may stand for another file. Refuses anything but a regular file: reading a pipe could block. */
 static enum status read_sweep_json(struct saved_sweep *sweep, struct error *error)
 {
     const int folder = open(sweep->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -274,12 +274,12 @@ static bool read_list(const json_t *json, json_int_t least, uint64_t *list, size
 
 static bool read_variants(const json_t *json, struct saved_variants *variants)
 {
-    const size_t count = json_array_size(json); /* 0: without --vary, and in older versions */
+    const size_t count = json_array_size(json); /* 0: no --vary, or an older version's file */
     bool is_valid = count <= SAVED_SWEEP_LIST_MAX;
     variants->count = count == 0 ? 1 : count;
     for (size_t i = 0; i < count && is_valid; i++) {
         const char *text = json_string_value(json_array_get(json, i));
-        /* part of a folder's name */
+        /* the text becomes part of a folder's name */
         is_valid = text != NULL && text[0] != '\0' && strlen(text) < sizeof variants->texts[i] &&
                    strchr(text, '/') == NULL;
         snprintf(variants->texts[i], sizeof variants->texts[i], "%s", is_valid ? text : "");
@@ -341,7 +341,8 @@ enum status saved_sweep_make_runs(struct saved_sweep *sweep, struct error *error
     return STATUS_OK;
 }
 
-/* Reads a run. Returns false if it is not the run that belongs at this place. */
+/* Reads a run of sweep.json. *run has the sizes and the name that belong at this place; returns
+ * false if `json` has others. */
 static bool read_run(struct saved_sweep_run *run, const json_t *json)
 {
     const char *name = json_string_value(json_object_get(json, "folder"));

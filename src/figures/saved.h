@@ -2,19 +2,19 @@
  * Reads back the folders of runs and sweeps, for sweep, report and compare.
  *
  * Figures are named by the columns of summary.csv. A run that has not ended, or that was ended
- * before it could write all its files, has an empty run.json: it has no figures except those by the
- * second.
+ * before it could write all its files, has an empty run.json: its only figures are the rows of
+ * intervals.csv and samples.csv.
  *
  *
  * The folder of a sweep:
  *
  *   DIR/
  *     sweep.json            the options, and the outcome of every run (below)
- *     sweep.csv             a row for each run that has ended, and with --repeat the median and the
- *                           spread of each cell: every figure
+ *     sweep.csv             all figures: a row for each run that has ended, and with --repeat rows
+ *                           for the median and the spread of each cell
  *     max_cpu.csv           \
- *     max_memory.csv         | sessions down, records across: the median of the cell's done runs,
- *     elapsed.csv            | empty without a value
+ *     max_memory.csv         | a line for each number of sessions, columns as explained below:
+ *     elapsed.csv            | the median of the cell's done runs; empty without a value
  *     throughput.csv         |
  *     append_p99.csv         |
  *     transactions_per_s.csv |  (with a script, and
@@ -25,25 +25,26 @@
  *     30x10000000-table=normal/  with --vary
  *
  * A column is a pair of records and variant; a variant is a value for --set of the parameters that
- * vary. A cell is a pair of sessions and column, and has several runs with --repeat. The order of
- * runs is repeat by repeat, records by records, variant by variant, sessions by sessions, as in the
- * lists: run number ((repeat - 1) * columns + column) * sessions_count + sessions_index, with
- * column = records_index * variants + variant_index.
+ * vary. A cell is a pair of sessions and column, and has several runs with --repeat. The runs are
+ * ordered by repeat, then by records, then by variant, then by sessions, each in the order of its
+ * list. The number of a run is ((repeat - 1) * columns + column) * sessions_count + sessions_index,
+ * with column = records_index * variants + variant_index.
  *
  * sweep.json: {"format": 1, "kind": "sweep", "append_version", "state": "running" | "interrupted" |
- * "finished", "started_utc", "adapter", "target" (without password), "sessions": [...],
- * "records": [...], "variants": [...] (["table=normal", ...]; [] without --vary), "repeat",
- * "table" (the rows that a run starts from), "options": ["--batch=50", ...], "runs": [{"sessions",
- * "records", "variant", "repeat", "folder", "state", "exit_code", "reason", "wall_s"}], ...}. A
- * run's state: "pending" (not run yet, or interrupted, and to be run again), "done" (exit code 0,
- * or 5 for a missed expectation: its figures count), "failed" (another exit code: its figures, if
- * any, are in sweep.csv but in no median and no table). "reason" is its last message if its exit
- * code is not 0.
+ * "finished", "started_utc", "adapter", "target" (without password), "sessions": [...], "records":
+ * [...], "variants": [...] (["table=normal", ...]; [] without --vary), "repeat", "table" (the rows
+ * that a run starts from), "options": ["--batch=50", ...], "runs": [{"sessions", "records",
+ * "variant", "repeat", "folder", "state", "exit_code", "reason", "wall_s"}], ...}. A run's state:
+ * "pending" (not run yet, or interrupted, and to be run again), "done" (exit code 0, or 5 for a
+ * missed expectation: its figures count), "failed" (another exit code: its figures, if any, are in
+ * sweep.csv but in no median and no table). "reason" is the last message of a run whose exit code
+ * is not 0.
  *
  * sweep.csv: statistic,repeat,variant,folder,state,reason, then the columns of a run's summary.csv.
  * statistic is "run" (a row of a run), or with --repeat "median", "lowest" or "highest" over the
  * done runs of a cell (repeat, folder, state and reason are then empty, as are figures that are not
- * quantities). A run without a summary.csv has adapter, target, sessions, records and exit_code.
+ * quantities). The row of a run without a summary.csv has only adapter, target, sessions, records
+ * and exit_code.
  *
  * All files but those in the runs' folders are replaced whole, after every run.
  */
@@ -60,10 +61,10 @@
 #include "figures/statistics.h"
 
 enum {
-    SAVED_RUN_FORMAT = 2, /* of run.json; no other format is understood */
+    SAVED_RUN_FORMAT = 2, /* format of run.json; no other format is understood */
     SAVED_RUN_PATH_BYTES = 1024,
     SAVED_SWEEP_FORMAT = 1,
-    SAVED_SWEEP_LIST_MAX = 100, /* of sessions, records, variants and repeats */
+    SAVED_SWEEP_LIST_MAX = 100, /* most sessions, records, variants or repeats */
     SAVED_SWEEP_VARIANT_BYTES = 64,
     SAVED_SWEEP_NAME_BYTES = SAVED_SWEEP_VARIANT_BYTES + 32,
     SAVED_SWEEP_REASON_BYTES = 512,
@@ -80,7 +81,7 @@ struct csv_table {
     size_t rows; /* without the header */
 };
 
-/* Parses `text`, which ends in NUL and is owned by *table from now on, also on failure. `name` is
+/* Parses `text`, which ends in NUL. *table takes ownership of `text`; a failure frees it. `name` is
  * for the error. Returns REJECTED if a row has another number of cells than the header, or text
  * follows a quoted cell. */
 enum status csv_table_parse(struct csv_table *table, const char *name, char *text,
@@ -95,15 +96,15 @@ void csv_table_free(struct csv_table *table);
 /* Returns the index of a column in each row; table->columns if the column does not exist. */
 size_t csv_table_column(const struct csv_table *table, const char *name);
 
-/* Returns a cell, "" if the cell is empty or the column does not exist. */
+/* Returns a cell; "" if the cell is empty, or the row or the column does not exist. */
 const char *csv_table_text(const struct csv_table *table, size_t row, size_t column);
 
 /* The largest number of a figure. Sums and ratios of numbers up to this one are finite, and whole
  * numbers fit into 64 bits. */
 #define CSV_NUMBER_MAX 1e18
 
-/* Reads a cell as a number. Returns false, with 0 in *value, if the column does not exist, or the
- * cell is empty, is not a number, or exceeds CSV_NUMBER_MAX. */
+/* Reads a cell as a number. Returns false, with 0 in *value, if the row or the column does not
+ * exist, or if the cell is empty, is not a number, or exceeds CSV_NUMBER_MAX. */
 bool csv_table_number(const struct csv_table *table, size_t row, size_t column, double *value);
 
 /* The files of a run or a search, read back. */
@@ -111,14 +112,16 @@ struct saved_run {
     char folder[SAVED_RUN_PATH_BYTES]; /* as the user named it, without a slash at the end */
     json_t *json;                      /* run.json, owned */
     struct csv_table summary;          /* one row */
-    bool is_unfinished;                /* has only the tables by the second */
-    bool is_search;                    /* of find-max: `json` is find-max.json */
-    struct csv_table levels;           /* a row for each level of a search; else empty */
+    bool is_unfinished;                /* the run has not ended: it has only intervals and
+                                          samples */
+    bool is_search;                    /* the folder is a search's (find-max), and `json` is
+                                          find-max.json */
+    struct csv_table levels;           /* levels.csv of a search; empty for a run */
     struct csv_table intervals;        /* a row for each interval of about a second */
     struct csv_table samples;          /* a row for each sample of CPU and memory */
     struct csv_table hosts_intervals;  /* with several hosts a row for each host and interval */
-    struct figure_set figures;         /* of summary.csv, and those of run.json that summary.csv
-                                          lacks; without those of operations */
+    struct figure_set figures;         /* figures of summary.csv, and figures that only run.json
+                                          has; without the operations' figures */
 };
 
 /* Returns whether the folder has a file of this name: "run.json", "sweep.json". */
@@ -150,7 +153,8 @@ enum saved_state {
 };
 extern const char *const saved_state_names[SAVED_STATES]; /* "pending", "done", "failed" */
 
-/* Different texts; just "" without --vary. The bytes after a text are 0. */
+/* The variants of a sweep. No two texts are equal. Without --vary the only text is "". The bytes
+ * after a text are 0. */
 struct saved_variants {
     char texts[SAVED_SWEEP_LIST_MAX][SAVED_SWEEP_VARIANT_BYTES];
     size_t count;
@@ -163,7 +167,7 @@ struct saved_sweep_run {
     unsigned repeat;                   /* from 1 */
     char name[SAVED_SWEEP_NAME_BYTES]; /* name of the run's folder, which may not exist yet */
     enum saved_state state;
-    int exit_code;                         /* of a run that has ended */
+    int exit_code;                         /* valid when the run has ended */
     char reason[SAVED_SWEEP_REASON_BYTES]; /* why the exit code is not 0; else "" */
     double wall_s;                         /* how long the program ran; 0 = unknown */
     bool has_row;                          /* `row` is the index of the run's row in sweep.csv */
@@ -210,12 +214,12 @@ size_t saved_sweep_count(const struct saved_sweep *sweep, enum saved_state state
 const char *saved_sweep_text(const struct saved_sweep *sweep, const struct saved_sweep_run *run,
                              const char *column);
 
-/* Reads a cell of that summary.csv as a number. Returns false if the cell is not a number. */
+/* Reads a cell of a run's summary.csv as a number. Returns false if the cell is not a number. */
 bool saved_sweep_number(const struct saved_sweep *sweep, const struct saved_sweep_run *run,
                         const char *column, double *value);
 
-/* Collects the values of a figure, by its column of summary.csv, of the done runs of a cell. `cell`
- * is the index of the cell's first run. Returns the number of values. */
+/* Collects the values that a figure has in the done runs of a cell. `name` is the figure's column
+ * of summary.csv, and `cell` is the index of the cell's first run. Returns the number of values. */
 size_t saved_sweep_values(const struct saved_sweep *sweep, size_t cell, const char *name,
                           double values[SAVED_SWEEP_LIST_MAX]);
 
@@ -224,9 +228,10 @@ size_t saved_sweep_values(const struct saved_sweep *sweep, size_t cell, const ch
 bool saved_sweep_figure(const struct saved_sweep *sweep, size_t sessions, size_t column,
                         const char *name, struct spread *figure);
 
-/* Finds the server settings that differ between the done runs, as reported in each run's run.json:
- * [{"setting", "run", "value", "other_run", "other_value"}, ...], for each setting the first other
- * run. Owned by the caller; NULL when out of memory. */
+/* Compares the server settings in the run.json of all done runs with those of the first done run.
+ * Returns the settings that differ: [{"setting", "run", "value", "other_run", "other_value"}, ...],
+ * each setting once, with the first other run that differs. The caller owns the result; NULL when
+ * out of memory. */
 json_t *saved_sweep_changes(const struct saved_sweep *sweep);
 
 /* Writes a text such as "setting fsync of the server changed: on in 1x1000, off in 2x1000". */

@@ -26,7 +26,7 @@ struct spread spread_of(double *values, size_t count)
     const size_t middle = count / 2;
     const double upper = values[middle];
     return (struct spread){
-        /* not the sum of the two, which might not be finite */
+        /* not half the sum of the two values, because the sum might not be finite */
         .median = count % 2 == 1 ? upper : values[middle - 1] + (upper - values[middle - 1]) / 2,
         .lowest = values[0],
         .highest = values[count - 1],
@@ -76,7 +76,7 @@ static double student(double t, double dof)
     return 1 - tail / 2;
 }
 
-/* Returns the t below which a share `p` lies, 0.5 < p < 1. */
+/* Returns the t below which the share `p` of the distribution lies, 0.5 < p < 1. */
 static double student_quantile(double p, double dof)
 {
     double low = 0, high = 1;
@@ -95,7 +95,7 @@ static double student_quantile(double p, double dof)
 }
 
 struct sample {
-    double mean; /* of the logarithms */
+    double mean; /* mean of the values' logarithms */
     double error_square;
     double dof;
 };

@@ -22,10 +22,10 @@
 
 /* The summary of repeated measurements of one figure. */
 struct spread {
-    double median; /* of an even number of measurements: the mean of the two in the middle */
+    double median; /* for an even number of measurements, the mean of the two in the middle */
     double lowest;
     double highest;
-    size_t count; /* measurements; 0: the other members are 0 */
+    size_t count; /* number of measurements; if 0, the other members are 0 */
 };
 
 /* Summarises the values; sorts `values`. */
@@ -44,8 +44,8 @@ enum {
     STATISTICS_REPEATS_MIN = 3
 };
 
-/* Computes the geometric mean of b divided by the geometric mean of a. Returns false with fewer
- * than STATISTICS_REPEATS_MIN values on a side, or a value that is not above 0. */
+/* Computes the geometric mean of b divided by the geometric mean of a. Returns false if a side has
+ * fewer than STATISTICS_REPEATS_MIN values, or if a value is not above 0. */
 bool statistics_compare_repeats(const double *a, size_t a_count, const double *b, size_t b_count,
                                 struct statistics_ratio *ratio);
 

@@ -11,29 +11,32 @@
 enum {
     TIME_FROM_S = 2, /* a shorter run has one interval: a chart over time would be one level */
     PACE_LEVELS = 100,
-    LOG_FROM_RATIO = 50, /* highest to lowest value: a linear axis would hide the low values */
+    LOG_FROM_RATIO = 50, /* from this ratio of the highest to the lowest value on, a linear axis
+                            would hide the low values */
     LARGE_MIB = 10240,
 };
 
 enum {
     OF_RUN = 1,
     OF_SEARCH = 2,
-    OF_LEVELS = 4,     /* of a search, against sessions */
+    OF_LEVELS = 4,     /* a chart of a search, against sessions */
     OF_RUNS = 8,       /* a line for each of several runs */
     EACH_CALL = 16,    /* a chart for each operation with columns in the file */
     WITH_SERVER = 32,  /* the first line is the server's; a note says why it is missing */
     FILLED = 64,       /* the area is filled when the chart has one line */
     OF_SAMPLES = 128,  /* columns of samples.csv, not of intervals.csv */
-    ABOVE_0 = 256,     /* a line is drawn only when it is ever above 0 */
+    ABOVE_0 = 256,     /* a line without a value above 0 is not drawn */
     PERCENTILES = 512, /* from the histograms of run.json, also for short runs */
     OF_HOSTS = 1024,   /* a line for each of several hosts, from hosts_intervals.csv */
-    OF_DISK = 2048,  /* units of a disk in the labels; drawn only when the first line has values */
+    OF_DISK = 2048,  /* labels have the units of a disk; the chart is drawn only when its first line
+                        has values */
     OF_TRACE = 4096, /* from the I/O trace in run.json */
 };
 
-/* Columns and the names of their lines. When rows of a file are merged, the highest value counts,
- * so that the worst value stays visible; a column that begins with '~' takes their mean. The name
- * of a column that begins with '_' follows the operation's name. */
+/* Columns of a file, each followed by the name of its line. When rows of the file are merged, the
+ * line takes their highest value, so that the worst value stays visible; if the column begins with
+ * '~', it takes their mean. If the column begins with '_', the operation's name is put in front of
+ * it. */
 #define LINES(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 /* The table of charts. Functions below add the charts of pace and of headlines. */
@@ -260,7 +263,8 @@ static void add_note(struct chart *chart, const char *format, ...)
     va_end(list);
 }
 
-/* Notes that the chart shows the first `limit` of `count`. */
+/* Notes that the chart shows only the first `limit` of `count` runs, hosts or columns, as `what`
+ * calls them. */
 static void note_first(struct chart *chart, size_t count, size_t limit, const char *what)
 {
     if (count > limit) {
@@ -296,7 +300,7 @@ static struct chart start_kind(struct report *report, const struct kind *kind)
 }
 
 /* Returns the number of rows in the tables `at_s` after the start; NaN when the run's files do not
- * have it. intervals.csv is in the order of time. */
+ * have the number. intervals.csv is in the order of time. */
 static double rows_at(const struct report_run *run, double at_s)
 {
     const struct csv_table *table = &run->run.intervals;
@@ -331,7 +335,8 @@ static double rows_at(const struct report_run *run, double at_s)
     return rows;
 }
 
-/* Returns the end of the x axis of a chart over time, or over rows in its place. */
+/* Returns the end of the x axis: the number of rows for a chart over rows, else the elapsed
+ * time. */
 static double end_of(const struct chart *chart, const struct report_run *run)
 {
     double end = NAN;
@@ -354,9 +359,9 @@ static const struct csv_table *table_of(const struct report_run *run, const stru
     return (kind->flags & OF_SAMPLES) != 0 ? &run->run.samples : &run->run.intervals;
 }
 
-/* Adds the line of a column. Each row of the file, or several merged rows, is a level. The line has
- * only the held levels of a search, and only the rows of `host` (NULL: all rows). False: no row has
- * a value, or with ABOVE_0 a value above 0. */
+/* Adds the line of a column: each row of the file, or several merged rows, becomes a horizontal
+ * step. Leaves out the rows of other hosts than `host` (NULL: any host), and the levels of a search
+ * that were not held. False: no row has a value or, with ABOVE_0, no value is above 0. */
 static bool add_line(struct chart *chart, const struct report_run *run, const struct kind *kind,
                      const char *column, const char *name, const char *host)
 {
@@ -420,7 +425,7 @@ static bool add_line(struct chart *chart, const struct report_run *run, const st
 }
 
 /* Adds a line of a histogram of run.json: each bucket is a level from the share of calls below the
- * bucket to the share up to its end. Nothing when the histogram is empty or damaged. */
+ * bucket to the share up to its end. Adds nothing when the histogram is empty or damaged. */
 static void add_percentiles(struct chart *chart, const struct report_run *run, const char *name,
                             const char *call)
 {
@@ -458,7 +463,8 @@ static void add_percentiles(struct chart *chart, const struct report_run *run, c
 static const char *const latency_order[] = {
     "append", "response", "transaction", "transaction.", "commit", "statement.", ""};
 
-/* Returns the place in the order. *shown is the name without "transaction." or "statement.". */
+/* Returns the place of a latency in latency_order. *shown is the name without "transaction." or
+ * "statement.". */
 static size_t place_latency(const char *name, const char **shown)
 {
     size_t place = 0;
@@ -477,8 +483,8 @@ static size_t place_latency(const char *name, const char **shown)
     return place;
 }
 
-/* Adds a line for each latency, except for copies of a line: tries without retries, and a script's
- * only transaction. */
+/* Adds a line for each latency, except where it would repeat the line of all transactions: tries
+ * without retries, and a script's only transaction. */
 static void add_latencies(struct chart *chart, const struct report_run *run)
 {
     json_t *const all = json_object_get(run->run.json, "histograms"), *histogram;
@@ -488,7 +494,7 @@ static void add_latencies(struct chart *chart, const struct report_run *run)
     for (size_t place = 0; place < COUNT_OF(latency_order); place++) {
         json_object_foreach(all, name, histogram)
         {
-            /* the histograms of --io-trace have a table */
+            /* the page has the histograms of --io-trace in a table */
             bool is_known = strncmp(name, "io.", 3) == 0 || strncmp(name, "request.", 8) == 0 ||
                             place_latency(name, &shown) != place;
             for (size_t i = 0; i < chart->series_count && !is_known; i++) {
@@ -513,7 +519,7 @@ static void add_latencies(struct chart *chart, const struct report_run *run)
     }
 }
 
-/* Adds the mean number of calls in each layer of an I/O trace, stacked. */
+/* Adds the mean number of calls that are in each layer of an I/O trace at a time, stacked. */
 static void add_layers(struct chart *chart, const struct report_run *run)
 {
     static const char *const names[] = {"device, queue and file system (vfs)", "device and queue",
@@ -551,8 +557,8 @@ static void add_layers(struct chart *chart, const struct report_run *run)
     }
 }
 
-/* Adds a chart of a run or search, or a sentence about a missing chart. `call`: the name of its
- * operation, or "". */
+/* Adds a chart of a run or search, or a sentence about a missing chart. `call`: the operation of an
+ * EACH_CALL chart, else "". */
 static void add_chart(struct report *report, struct report_run *run, const struct kind *kind,
                       const char *call)
 {
@@ -833,8 +839,8 @@ static void add_sweep(struct report *report, const struct saved_sweep *sweep, si
     keep_chart(&chart);
 }
 
-/* Adds a chart with a line for each of the first runs; nothing with fewer than two lines. A run
- * that a sweep repeats is one line, from its first repeat. */
+/* Adds a chart with a line for each of the first runs, unless there are fewer than two lines. If a
+ * sweep repeats a run, only the first repeat has a line. */
 static void add_overview_chart(struct report *report, const struct kind *kind)
 {
     struct chart chart = start_kind(report, kind);
@@ -870,7 +876,7 @@ static void add_overview_chart(struct report *report, const struct kind *kind)
 
 bool charts_make(struct report *report)
 {
-    /* the curves of a sweep compare its runs already, unless they have several variants */
+    /* the curves of a sweep already compare its runs, unless the sweep has several variants */
     const bool is_beside =
         report->run_count > 1 &&
         (report->sweep_count == 0 ||
@@ -904,7 +910,7 @@ bool charts_make(struct report *report)
             }
         }
         note_first(&chart, report->run_count, CHART_BARS_MAX, "runs");
-        if (series != NULL && series->count == 0) { /* scripts that append no row */
+        if (series != NULL && series->count == 0) { /* no run appended rows */
             free_chart(&chart);
         } else {
             keep_chart(&chart);

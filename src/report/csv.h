@@ -54,7 +54,7 @@ enum csv_file {
     CSV_FILES,
 };
 
-/* Writes the line of a record of the file's table (tables.h); `record` NULL: the header. */
+/* Writes a record of the file's table (tables.h) as a line; `record` NULL: writes the header. */
 void csv_write(FILE *stream, enum csv_file file, const struct operation_list *operations,
                const void *record);
 

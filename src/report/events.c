@@ -37,7 +37,7 @@ static bool unquote(char *text)
     return at[0] == '"' && at[1] == '\0';
 }
 
-/* Adds the event of a line. Returns NULL, or the fault of the line. */
+/* Adds the event of a line. Returns NULL, or why the line is bad. */
 static const char *add_line(struct event_list *list, char *line, int64_t started_wall_ns)
 {
     struct moment moment;

@@ -31,7 +31,8 @@ static bool next_operation_cell(const struct figure_set *set, size_t operation, 
     return true;
 }
 
-/* Adds the columns of the operation that a bound names. REJECTED: the run does not have it. */
+/* Adds the columns of the operation that a bound names. REJECTED: the script does not have this
+ * operation. */
 static enum status add_operation(struct figure_columns *columns, const struct bound *bound,
                                  const struct operation_list *operations, struct error *error)
 {
@@ -194,8 +195,8 @@ static bool add_missed(const struct expectations *expectations, bool has_values,
     return used < bytes;
 }
 
-/* Takes the value of a cell when the expectation is about it. When a name stands for two columns,
- * the first known column counts. */
+/* Takes the value of a cell if the expectation is about this cell. When a name stands for two
+ * columns, the first column with a known value is used. */
 static void offer(struct expectation *expectation, const struct figure_cell *cell)
 {
     const struct figure_choice *choice = &expectation->choice;
@@ -205,7 +206,7 @@ static void offer(struct expectation *expectation, const struct figure_cell *cel
             (!expectation->is_known || i < expectation->chosen)) {
             expectation->is_known = true;
             expectation->chosen = i;
-            /* rounded, as in the file */
+            /* rounded as in summary.csv */
             expectation->value = cell->unit == FIGURE_UNIT_WORD
                                      ? cell->value.number
                                      : strtod(figure_format(cell->unit, &cell->value, text), NULL);

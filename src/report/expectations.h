@@ -1,6 +1,6 @@
 /*
- * Expectations of a run (--expect): bounds on the columns of summary.csv, compared with the values
- * in that file.
+ * Expectations of a run (--expect): bounds on columns of summary.csv and operations.csv, compared
+ * with the values in these files.
  */
 #ifndef REPORT_EXPECTATIONS_H
 #define REPORT_EXPECTATIONS_H
@@ -12,12 +12,12 @@
 #include "plan/plan.h"
 
 enum {
-    EXPECTATIONS_TEXT_BYTES = 200 /* of expectations_describe */
+    EXPECTATIONS_TEXT_BYTES = 200 /* longest text of expectations_describe */
 };
 
-/* Adds the bounds in `text` ("throughput>=50k, append_p99<=20ms, lost==0") to *expectations. They
- * are on figures of summary.csv or of the operations that a script names. `text` NULL: none.
- * REJECTED: *error says which bound is wrong and what would be right. */
+/* Adds the bounds in `text` ("throughput>=50k, append_p99<=20ms, lost==0") to *expectations. The
+ * bounds are on figures of summary.csv, or of an operation that the script names. `text` NULL: adds
+ * nothing. REJECTED: *error says which bound is wrong and what would be right. */
 enum status expectations_add(struct expectations *expectations, const char *text,
                              const struct operation_list *operations, struct error *error);
 
@@ -26,9 +26,9 @@ enum status expectations_parse(struct expectations *expectations, const struct p
                                struct error *error);
 
 /* Compares the figures of a judged run with the expectations, adds the missed expectations to the
- * result's problems, and concludes the result. An unknown figure misses its expectation. Another
- * problem of the run keeps its exit code: the figures of a run that was short, stopped or
- * client-bound say nothing about an expectation. */
+ * result's problems, and sets the exit code. An unknown figure misses its expectation. If the run
+ * has another problem, the exit code of that problem stays: the figures of a run that was short,
+ * stopped or client-bound say nothing about an expectation. */
 void expectations_judge(struct expectations *expectations, const struct plan *plan,
                         struct result *result);
 

@@ -31,7 +31,8 @@ uint64_t figures_errors(const uint64_t counters[RECORDER_COUNTERS])
 
 uint64_t figures_host_errors(const uint64_t counters[RECORDER_COUNTERS])
 {
-    /* a session that connected to another host failed only for this host */
+    /* a session that failed to connect here may have connected to another host: every failed try
+     * counts for its host */
     return figures_errors(counters) - counters[RECORDER_SESSIONS_FAILED] -
            counters[RECORDER_RECONNECTS_FAILED] + counters[RECORDER_CONNECTS_FAILED];
 }
@@ -61,7 +62,7 @@ struct filled {
     struct figure_value value;
 };
 
-/* Sets figures. The list ends with FIGURES. */
+/* Sets the figures of a list, which ends with FIGURES. */
 static void fill(struct figure_set *set, const struct filled *list)
 {
     for (; list->id != FIGURES; list++) {
@@ -71,7 +72,8 @@ static void fill(struct figure_set *set, const struct filled *list)
     }
 }
 
-/* Elements of the list: figures with their values. _IF: the value is known when `known` holds. */
+/* Elements of a list for fill: figures with their values. _IF: the value is known when `known` is
+ * true. */
 /* clang-format off */
 #define VALUE(figure, known, member, value) {FIGURE_##figure, {.is_known = (known), .member = (value)}}
 /* clang-format on */
@@ -257,7 +259,7 @@ void figures_of_result(struct figure_set *set, const struct plan *plan, const st
     }
     const bool has_rate = plan->rate_rows_per_s > 0, has_batches = has_rate && plan->script == NULL;
     const bool is_checked = counters[RECORDER_FRESH_CHECKS] > 0;
-    /* counters that have a meaning only with an option */
+    /* counters that only some runs have */
     const struct {
         enum figure_id id;
         bool is_known;
@@ -308,7 +310,7 @@ void figures_of_result(struct figure_set *set, const struct plan *plan, const st
     const uint64_t client_bytes = resources->max_client_memory_bytes;
     const bool has_memory =
         resources->memory_source != MEMORY_UNKNOWN && resources->max_server_memory_bytes >= 0;
-    /* its readings are some milliseconds late: too inexact for a shorter run */
+    /* the server's CPU time is read some ms late: too inexact for a run below 1 s */
     const double server_s = result->append_ns >= MONO_NS_PER_S ? resources->server_cpu_s : -1;
     FILL(set, COUNT(CPUS, resources->cpus), POSITIVE(MAX_CPU_PERCENT, max->host),
          POSITIVE(MAX_SERVER_CPU_PERCENT, max->server),

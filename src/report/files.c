@@ -44,13 +44,13 @@ static const char *const file_names[FILE_HGRM] = {
 struct run_files {
     struct operation_list operations;
     enum io_trace io_trace;
-    int folder;   /* descriptor, so that a renamed folder stays the same folder */
+    int folder;   /* descriptor of the folder, which stays valid when the folder is renamed */
     int reserved; /* descriptor of a file without a name that holds disk space; -1: released */
     char path[PLAN_PATH_BYTES];
     bool is_own;          /* the folder was made here and may be removed */
     FILE *streams[FILES]; /* NULL: the file was not made, is incomplete, or was closed */
     bool is_made[FILES];
-    bool is_outdated;         /* the outcome could not be written at least once */
+    bool is_outdated;         /* writing the outcome has failed at least once */
     off_t whole_bytes[FILES]; /* end of the last whole row */
     pthread_mutex_t lock;     /* guards shortage while two threads write */
     char shortage[1024];
@@ -85,8 +85,8 @@ static enum exit_code fail(struct error *error, int number, const char *what, co
 }
 
 /* Notes that a file is short, cuts the file after its last whole row, since half a row would make
- * it unreadable, and closes it, so that later rows leave no gap. `machine`: whose rows are missing,
- * or NULL. */
+ * it unreadable, and closes it, since rows written later would follow a gap. `machine`: the machine
+ * whose rows are missing, or NULL. */
 static void mark_short_of(struct run_files *files, int file, int number, const char *machine)
 {
     char name[NAME_MAX];
@@ -130,8 +130,8 @@ static void flush_file(struct run_files *files, int file)
     }
 }
 
-/* Returns whether a call with this plan has a file. A search has levels instead of sessions. A run
- * has histograms of the operations that it uses. */
+/* Returns whether a run or search with this plan has a file. A search has levels instead of
+ * sessions. A run has histograms of the operations that it uses. */
 static bool is_wanted(const struct run_files *files, const struct plan *plan, int file)
 {
     const size_t operation = (size_t)(file > FILE_HGRM ? file - FILE_HGRM : 0);
@@ -194,7 +194,7 @@ static int open_files(struct run_files *files, const struct plan *plan)
     return 0;
 }
 
-/* Empties a growing file, except for its header. */
+/* Empties a growing file and writes its header again. */
 static void restart(struct run_files *files, enum csv_file file)
 {
     FILE *stream = files->streams[file];
@@ -332,8 +332,8 @@ enum exit_code run_files_create(struct run_files **files, const struct plan *pla
     return EXIT_CODE_OK;
 }
 
-/* Notes that the folder or an open file was removed during the run. The user may remove events.csv,
- * which is not open. */
+/* Checks whether the folder or an open file was removed during the run, and notes it. events.csv is
+ * not open: the user may remove it. */
 static void note_removed(struct run_files *files)
 {
     struct stat named, own;

@@ -26,7 +26,8 @@
 #include "report/csv.h"
 
 /* Disk space that is reserved until the end, enough for the last files of a long run: so the run
- * can still write its outcome when the disk fills up. A disk with less free space is refused. */
+ * can still write its outcome when the disk fills up. A run is refused when the disk has less free
+ * space. */
 enum {
     RUN_FILES_ROOM_BYTES = 1 << 20
 };
@@ -39,7 +40,7 @@ enum run_file {
     FILE_SUMMARY,
     FILE_OPERATIONS,
     FILE_IO,   /* io.csv, which the tracer writes */
-    FILE_HGRM, /* histogram of the first operation; those of the others follow */
+    FILE_HGRM, /* histogram of the first operation; the histograms of the other operations follow */
 };
 
 /* Makes the folder plan->out_folder, its parents and its files. EXIT_CODE_USAGE: the folder exists
@@ -60,14 +61,15 @@ void run_files_join(struct run_files *files, const struct merge *merge,
 int run_files_descriptor(const struct run_files *files, enum run_file file);
 
 /* Notes that another module's write failed with an errno (0: unknown) after the last whole row of
- * the file. `machine`: of another rank whose rows are missing, or NULL. */
+ * the file. `machine`: the machine of another rank, whose rows are missing; NULL: rows of this rank
+ * are missing. */
 void run_files_mark_short(struct run_files *files, enum run_file file, int number,
                           const char *machine);
 
 /* Opens io.csv of this rank for reading. Returns a descriptor that the caller closes, or -errno. */
 int run_files_read_io(const struct run_files *files);
 
-/* Adds lines of another rank's io.csv; `is_first`: they begin with its header. */
+/* Adds lines of another rank's io.csv. `is_first`: the lines begin with the header of that file. */
 void run_files_add_io(struct run_files *files, const char *lines, size_t size, bool is_first);
 
 /* Writes sessions.csv, hosts.csv and the .hgrm files, and closes all files. */
@@ -81,18 +83,18 @@ struct run_outcome {
     const struct search *search; /* NULL: a run */
 };
 
-/* Writes the files about the outcome: summary.csv and run.json, with a script operations.csv; for a
- * search find-max.json. Each file is written aside and then renamed, so the function can be called
- * again when the outcome has changed; after a failed write a file keeps its previous content.
- * False: a write failed; run_files_shortage says why. */
+/* Writes the files about the outcome: summary.csv and run.json, and operations.csv if the run has a
+ * script. For a search: summary.csv and find-max.json. Each file is written aside and then renamed,
+ * so the function can be called again when the outcome has changed; after a failed write a file
+ * keeps its previous content. False: a write failed; run_files_shortage says why. */
 bool run_files_write_outcome(struct run_files *files, const struct run_outcome *outcome);
 
 /* Returns the short or removed files and the reasons, as one line ("intervals.csv: No space left on
  * device"); "" when all files are whole. Valid until run_files_destroy. */
 const char *run_files_shortage(const struct run_files *files);
 
-/* Closes and frees; takes NULL. The files stay, unless `is_failed`: the run never began. Then the
- * files are removed, and also the folder if it is empty. */
+/* Closes the files and frees; takes NULL. `is_failed`: the run never began. The files are then
+ * removed, and also the folder if it is empty; otherwise they stay. */
 void run_files_destroy(struct run_files *files, bool is_failed);
 
 /* Creates or truncates the file of an option; does nothing when `path` is NULL or *stream is open.
@@ -100,8 +102,8 @@ void run_files_destroy(struct run_files *files, bool is_failed);
 enum exit_code report_open_file(FILE **stream, const char *option, const char *path, bool may_wait,
                                 struct error *error);
 
-/* Closes the file. `is_written`: the writer succeeded; else errno has its error. Returns 0 or
- * errno. */
+/* Closes the file. `is_written`: the writer succeeded; if not, errno has the writer's error.
+ * Returns 0 or errno. */
 int report_close_file(FILE **stream, bool is_written);
 
 #endif

@@ -17,7 +17,8 @@
 #include "report/tables.h"
 #include "report/tree.h"
 
-/* Raised when a member changes its meaning or is removed; new members do not raise it. */
+/* The formats of run.json and of `append check --json`. A format is raised when a member changes
+ * its meaning or is removed, and not for new members. */
 enum {
     RUN_FORMAT = 2,
     CHECK_FORMAT = 1,
@@ -98,7 +99,7 @@ static void add_plan(struct tree root, const struct plan *plan)
     char seed[24];
     snprintf(seed, sizeof seed, "%" PRIu64, plan->facts->seed);
     tree_text(tree, "seed", seed);
-    if (plan->container != NULL) { /* found from the container */
+    if (plan->container != NULL) { /* process and cgroup were found through the container */
         tree_count(tree, "server_pid", (uint64_t)plan->facts->server_pid);
         tree_text(tree, "server_cgroup", plan->facts->server_cgroup);
     }
@@ -499,7 +500,7 @@ static void add_trace(struct tree root, const struct figure_set *set, const stru
     tree_number(tree, "slot_s", figures_seconds(trace->slot_ns));
     tree_number_if(tree, "slots_from_s", trace->slot_count > 0, figures_seconds(from_ns));
     tree_number_if(tree, "slots_to_s", trace->slot_count > 0, figures_seconds(to_ns));
-    list = tree_array(tree, "slots_ns"); /* vfs, queue, device */
+    list = tree_array(tree, "slots_ns"); /* each slot: vfs, queue, device */
     for (size_t i = 0; i < trace->slot_count; i++) {
         const uint64_t *slot = trace->slots[i];
         tree_append(list,

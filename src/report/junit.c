@@ -43,7 +43,7 @@ static void add_escaped(struct buffer *buffer, const char *text)
     buffer_fini(&clean);
 }
 
-/* Adds `form` with an argument, a text that is escaped, in place of each '%'. */
+/* Adds `form`. In place of each '%', adds the next argument, a text, and escapes it. */
 static void add(struct buffer *buffer, const char *form, ...)
 {
     va_list texts;
@@ -58,7 +58,8 @@ static void add(struct buffer *buffer, const char *form, ...)
     va_end(texts);
 }
 
-/* Adds a test case. `kind`: "failure" or "error", NULL when it passed. `message`: the finding. */
+/* Adds a test case. `kind`: "failure" or "error", NULL when it passed. `message`: the text that
+ * explains the result. */
 static void add_case(struct suite *suite, const char *group, const char *name, const char *kind,
                      const char *type, const char *message)
 {
@@ -101,7 +102,7 @@ static bool write_suite(FILE *stream, const struct plan *plan, struct suite *sui
     buffer_add_format(&buffer, "%s skipped=\"0\"", sums);
     if (suite->started_wall_ns != 0) {
         mono_format_utc(suite->started_wall_ns, started, sizeof started);
-        started[strcspn(started, ".")] = '\0'; /* readers disagree on fractions */
+        started[strcspn(started, ".")] = '\0'; /* readers disagree on fractions of a second */
         add(&buffer, " timestamp=\"%\"", started);
     }
     add(&buffer,

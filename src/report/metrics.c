@@ -24,7 +24,7 @@
 #include "report/figures.h"
 
 enum {
-    /* 2^14 ns = 16 us … 2^36 ns = 69 s, in steps of a factor of 2 */
+    /* upper ends of the buckets: 2^14 ns = 16 us … 2^36 ns = 69 s, in steps of a factor of 2 */
     FIRST_POWER = 14,
     LAST_POWER = 36,
     SECOND_DIGITS = 10,
@@ -84,7 +84,8 @@ static void add_histogram(struct buffer *buffer, const char *name, const char *l
     for (; bucket < HISTOGRAM_BUCKETS; bucket++) {
         below += histogram->counts[bucket];
     }
-    /* not `total`: a snapshot of a running histogram may have a total that differs from its sum */
+    /* not `total`: in a snapshot of a running histogram, it may differ from the sum of the
+     * buckets */
     below += histogram->overflow;
     buffer_add_format(buffer,
                       "%s_bucket{%s%sle=\"+Inf\"} %" PRIu64 "\n%s_sum%s%s%s %.9f\n"
@@ -229,7 +230,7 @@ struct metrics_http {
     struct MHD_Daemon *daemon;
     pthread_mutex_t lock; /* guards the pages */
     struct MHD_Response *pages[PAGES];
-    int clients[METRICS_HTTP_CLIENTS_MAX]; /* sockets, the oldest first; only the thread's */
+    int clients[METRICS_HTTP_CLIENTS_MAX]; /* sockets, the oldest first; only for `thread` */
     size_t client_count;
 };
 
@@ -238,7 +239,7 @@ static struct MHD_Response *make_response(const char *text, size_t length)
 {
     const union {
         const char *given;
-        void *taken; /* the library only reads it: MUST_COPY */
+        void *taken; /* the library copies the text and does not change it */
     } bytes = {.given = text};
     struct MHD_Response *response =
         MHD_create_response_from_buffer(length, bytes.taken, MHD_RESPMEM_MUST_COPY);
@@ -352,8 +353,9 @@ static bool accept_client(struct metrics_http *http, int listener)
     return true;
 }
 
-/* The thread. It accepts connections for the library: the library's own accept loop would spin
- * while there is no free descriptor, and would let a client wait while all places are taken. */
+/* Runs the thread until `wake` is signalled. Accepts connections for the library: the library's own
+ * accept loop would spin while there is no free descriptor, and would let a client wait while all
+ * places are taken. */
 static void *serve(void *argument)
 {
     struct metrics_http *http = argument;
@@ -464,7 +466,8 @@ struct metrics_http *metrics_http_start(const char *host, uint16_t port, struct 
     }
     if (is_listening && failure == 0) {
         MHD_add_response_header(http->pages[PAGE_WRONG_METHOD], "Allow", "GET, HEAD");
-        errno = ENOMEM; /* the library may leave errno alone; EMFILE comes from its epoll */
+        errno = ENOMEM; /* the library may fail without setting errno; it sets EMFILE when
+                           epoll_create fails */
         http->daemon = MHD_start_daemon(
             MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL, answer_request, http,
             MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)CLIENT_TIME_S, MHD_OPTION_CONNECTION_LIMIT,
@@ -511,7 +514,7 @@ void metrics_http_stop(struct metrics_http *http)
 struct metrics {
     const struct plan *plan;
     struct metrics_state state;
-    struct metrics_http *http; /* NULL: without --metrics */
+    struct metrics_http *http; /* NULL without --metrics */
     char shortage[200];
 };
 

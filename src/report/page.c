@@ -17,11 +17,11 @@ enum {
     CAUSES_SHOWN = 20,
     EVENTS_SHOWN = 60,
     COLUMNS_MAX = 16,
-    JSON_DEPTH = 8,         /* objects in objects; run.json has fewer */
+    JSON_DEPTH = 8,         /* deepest nesting of objects; run.json has fewer levels */
     LONG_TEXT_PIECE = 1000, /* bytes */
 };
 
-/* Adds a text between two pieces of HTML; nothing when the text is NULL or "". */
+/* Adds a text between two pieces of HTML. Adds nothing when the text is NULL or "". */
 static void add_between(struct buffer *html, const char *before, const char *text,
                         const char *after)
 {
@@ -103,7 +103,7 @@ static struct page_columns columns_of(const struct report_table *table, bool has
     return columns;
 }
 
-/* A count from a file as text, which is valid to the end of the block. */
+/* Formats a count from a file. The text is valid to the end of the block. */
 #define WHOLE(value) UNITS_COUNT((value) > 0 && (value) < 1e18 ? (uint64_t)(value) : 0)
 
 static double number_in(const json_t *json, const char *key)
@@ -245,7 +245,7 @@ static void add_header(struct buffer *html, const struct saved_run *run, size_t 
     for (size_t i = 0; (figure = report_headline(i, report_is_scripted(run))) != NULL; i++) {
         double known;
         if (figure == &figure_table[FIGURE_THROUGHPUT_ROWS_PER_S] && !report_has_rows(run)) {
-            continue; /* the script's statements write, not append's batches */
+            continue; /* the script writes with statements, not with append's batches */
         }
         describe_headline(run, figure - figure_table, words, sizeof words);
         buffer_add_format(
@@ -310,14 +310,14 @@ static void add_group(struct buffer *html, const struct saved_run *run, const ch
     buffer_add_text(html, "</div>\n");
 }
 
-/* Writes a number for people: a whole number without decimals. */
+/* Formats a number. A whole number has no decimals. */
 static const char *format_number(double value, char text[REPORT_WORDS_BYTES])
 {
     const bool is_count = value >= 0 && value < 1e15 && floor(value) == value;
     return is_count ? units_format_count((uint64_t)value, text) : report_format(value, text);
 }
 
-/* Writes a member of run.json for people, a time with its unit. Returns `text` or the member's own
+/* Formats a member of run.json for people. A time has its unit. Returns `text` or the member's own
  * text; NULL when the value is unknown. */
 static const char *format_member(const char *key, const json_t *value,
                                  char text[REPORT_WORDS_BYTES])
@@ -341,7 +341,7 @@ static json_t *row_at(json_t *list, size_t i)
     return json_array_get(list, i);
 }
 
-/* Adds a table with the rows that run.json has; nothing when it has no rows. */
+/* Adds a table with the rows that run.json has; adds nothing when there are no rows. */
 static void add_table(struct buffer *html, const struct saved_run *run,
                       const struct report_table *of)
 {
@@ -642,7 +642,7 @@ static void add_json(struct buffer *html, const char *before, const char *key, j
             add_json(html, name, member, entry, depth - 1);
         }
     } else if (is_count && strcmp(key, "port") == 0) {
-        snprintf(text, sizeof text, "%d", (int)whole); /* a port is a name: no separators */
+        snprintf(text, sizeof text, "%d", (int)whole); /* a port is not a quantity: no separators */
     } else if (is_count) {
         snprintf(text, sizeof text, "%s",
                  strstr(key, "_bytes") != NULL ? UNITS_BYTES((uint64_t)whole)
@@ -795,7 +795,7 @@ static void add_command(struct buffer *html, const struct saved_run *run)
     buffer_fini(&line);
 }
 
-/* Adds how evenly the sessions appended. */
+/* Adds the table that shows how evenly the sessions appended. */
 static void add_fairness(struct buffer *html, const struct saved_run *run)
 {
     const json_t *fairness = json_object_get(run->json, "fairness");
@@ -905,7 +905,8 @@ static void add_sweep(struct buffer *html, const struct report *report,
     buffer_add_format(
         html, "<h3>Tables</h3>\n<div class=\"tables%s\">\n",
         columns_count * (report_sweep_varies(sweep) ? 2 : 1) > HALF_WIDTH_COLUMNS ? " wide" : "");
-    /* sessions down, rows across; a cell has the median and the range of its runs */
+    /* a line for each number of sessions, a column for each number of rows or variant; a cell has
+     * the median and the range of its runs */
     const struct figure *figure;
     const bool has_script = report_sweep_has_script(sweep);
     for (size_t f = 0; (figure = report_sweep_figure(has_script, f)) != NULL; f++) {
@@ -964,7 +965,7 @@ static void add_sweep(struct buffer *html, const struct report *report,
 
 void page_add(struct buffer *html, const struct report *report)
 {
-    /* the last two columns only when a run has a script */
+    /* the last two columns are shown only when a run has a script */
     const bool has_script = report_has_script(report);
     const char *const columns[] = {"!run",
                                    " database",

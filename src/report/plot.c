@@ -37,11 +37,11 @@ static const char *quote(const char *text, char quoted[QUOTED_BYTES])
     return quoted;
 }
 
-/* Quotes into a buffer that is valid to the end of the block: for arguments of a format. */
+/* Quotes into a buffer that is valid to the end of the block, for use as an argument of printf. */
 #define QUOTED(text) quote((text), (char[QUOTED_BYTES]){0})
 
-/* Adds the terminal, size and style: a text of `columns` columns, or a PNG with 0. The colours are
- * Okabe and Ito's, which people with any colour vision can distinguish. */
+/* Adds the terminal, size and style: for a text of `columns` columns, or for a PNG if `columns` is
+ * 0. The colours are Okabe and Ito's, which people with any colour vision can distinguish. */
 static void add_style(struct buffer *script, const struct chart *chart, unsigned columns)
 {
     static const char *const colors[CHART_SERIES_MAX] = {
@@ -247,7 +247,8 @@ static void add_charts(struct buffer *text, const struct report *report, struct 
         }
         plot_add(&drawing, chart, columns, error);
         text->has_failed |= drawing.has_failed;
-        /* without blanks at the ends of lines, and without empty lines before and after */
+        /* adds the drawing without blanks at the ends of lines, and without empty lines before and
+         * after it */
         char *rest = drawing.has_failed ? NULL : drawing.bytes;
         size_t blank = 0;
         for (bool has_begun = false; rest != NULL;) {

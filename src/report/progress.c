@@ -19,10 +19,11 @@ enum {
     ROWS_TO_TIME = 100000, /* a count of fewer rows is too short to time a row */
 };
 
-/* About a minute of one CPU. */
+/* Rows that one CPU counts in about a minute. */
 #define MANY_ROWS_READ 1e9
 
-/* Parts of the line. The part with the highest rank is left out first; rank 0 always stays. */
+/* Parts of the line of progress. The part with the highest rank is left out first; rank 0 always
+ * stays. */
 struct parts {
     size_t count;
     struct part {
@@ -76,9 +77,9 @@ static double seconds_worked(const struct progress_state *now)
 /*
  * Estimates the seconds until all rows are acknowledged or --duration is over. With a count(*)
  * after every batch the cost of a row grows with the table, so the time of n rows is taken as c0 n
- * + c1 n²; the curve goes through now and through the moment at which half of these rows were
- * acknowledged. When rows became cheaper (caches, sessions that started late), the cost of the
- * second half is taken as constant. Negative: unknown.
+ * + c1 n²; the curve goes through the present moment and through the moment at which the run had
+ * half of these rows. When rows became cheaper (caches, sessions that started late), the cost of
+ * the second half is taken as constant. Negative: unknown.
  */
 static double seconds_left(const struct progress *progress, const struct progress_state *now)
 {
@@ -242,7 +243,7 @@ void progress_announce(struct progress *progress, uint64_t rows_before, int64_t 
     notice_keep(&progress->notice, line);
 }
 
-/* Shows once, when reads make the run long, the time left with and without reads. */
+/* Shows the time left with and without reads, once, if reads make the run long. */
 static void hint_at_reads(struct progress *progress, const struct progress_state *now)
 {
     const struct plan *plan = progress->plan;

@@ -20,7 +20,7 @@
 
 #define REPORT_FILE "report.html"
 
-/* The begin of every page of this program. A file that begins with something else is never
+/* The beginning of every page of this program. A file that begins with something else is never
  * overwritten. */
 #define REPORT_PAGE_BEGIN "<!DOCTYPE html>\n<html lang=\"en\" data-made-by=\"append\">\n"
 
@@ -33,7 +33,7 @@ enum {
     REPORT_ESCAPED_BYTES = 8192,
     REPORT_PATH_BYTES = 2 * SAVED_RUN_PATH_BYTES,
     REPORT_TEXT_COLUMNS_MIN = 40,
-    REPORT_TEXT_COLUMNS = 80, /* without a terminal */
+    REPORT_TEXT_COLUMNS = 80, /* columns when the output is not a terminal */
     REPORT_TEXT_COLUMNS_MAX = 160,
     CHART_NAME_BYTES = 40,
     CHART_TEXT_BYTES = 96,
@@ -49,10 +49,10 @@ enum {
 enum chart_across {
     CHART_OVER_TIME,       /* seconds since the start */
     CHART_OVER_PERCENTILE, /* 1 / (1 - share); the ticks show the share */
-    CHART_OVER_SHARE,      /* per cent */
+    CHART_OVER_SHARE,      /* per cent of the sessions */
     CHART_OVER_SESSIONS,
     CHART_OVER_RUNS, /* index in `runs` */
-    CHART_OVER_ROWS, /* in the run's tables */
+    CHART_OVER_ROWS, /* rows in the run's tables */
 };
 
 /* A level from `from` to `to`, or a dot. */
@@ -60,7 +60,8 @@ struct chart_point {
     double from;
     double to;              /* equals `from` for a dot */
     double y;               /* NaN: the line has a gap here */
-    double lowest, highest; /* of repeated measurements; both are y for a single one */
+    double lowest, highest; /* range of repeated measurements; both are y for a single
+                               measurement */
 };
 
 struct chart_series {
@@ -70,21 +71,21 @@ struct chart_series {
 };
 
 struct chart {
-    char name[CHART_NAME_BYTES]; /* for a file: "rows-per-second" */
+    char name[CHART_NAME_BYTES]; /* part of a file's name: "rows-per-second" */
     char title[CHART_TEXT_BYTES];
     char note[CHART_NOTE_BYTES]; /* how to read the chart; may be "" */
-    const char *label;           /* of the y axis, with its unit */
-    const char *unit;            /* after a value; may be "" */
+    const char *label;           /* label of the y axis, with the unit */
+    const char *unit;            /* written after a value; may be "" */
     enum chart_across across;
     double end;     /* of the x axis */
     bool is_log;    /* the y axis is logarithmic */
     bool is_filled; /* the area below the line is filled */
     struct {
-        double at;            /* on the x axis */
-        const char *text;     /* of the event; borrowed */
+        double at;            /* place on the x axis */
+        const char *text;     /* text of the event; borrowed */
     } marks[CHART_MARKS_MAX]; /* vertical lines for the first events, numbered from 1 */
     size_t mark_count;
-    const struct report_run *runs; /* CHART_OVER_RUNS; borrowed */
+    const struct report_run *runs; /* the bars of CHART_OVER_RUNS; borrowed */
     struct chart_series series[CHART_SERIES_MAX];
     size_t series_count;
     struct chart_list *list; /* the list that the chart is added to */
@@ -107,7 +108,8 @@ struct report_run {
     struct event_list events;
     char events_error[ERROR_TEXT_BYTES]; /* why the events cannot be read; "" when they were read */
     char label[REPORT_LABEL_BYTES];      /* short and unique in the report */
-    const struct saved_sweep *sweep;     /* of the run; NULL: the run belongs to no sweep */
+    const struct saved_sweep *sweep;     /* sweep of the run; NULL: the run does not belong to a
+                                            sweep */
     const struct saved_sweep_run *place; /* in the sweep */
     struct chart_range charts;
     struct buffer absent; /* sentences about missing charts */
@@ -127,7 +129,7 @@ struct report {
     size_t beyond; /* number of runs after the first REPORT_RUNS_MAX */
     struct chart_list charts;
     struct chart_range overview; /* charts that compare the runs */
-    bool is_over_rows;           /* the x axis of charts over time is rows */
+    bool is_over_rows;           /* charts over time have rows in place of time on the x axis */
     bool has_run_charts;         /* each run has charts: a single run always, several on request */
 };
 
@@ -191,8 +193,9 @@ void page_add(struct buffer *html, const struct report *report);
 /* Adds a chart as a <figure>; `number` is unique in the page. */
 void svg_add_chart(struct buffer *html, const struct chart *chart, size_t number);
 
-/* Adds a chart drawn by gnuplot: a text of `columns` columns, or a PNG with 0. Does nothing when
- * *error is set. *error names the package of a missing gnuplot, or has gnuplot's message. */
+/* Adds a chart drawn by gnuplot: a text of `columns` columns, or a PNG if `columns` is 0. Does
+ * nothing when *error is set. *error names the package of a missing gnuplot, or has gnuplot's
+ * message. */
 void plot_add(struct buffer *drawing, const struct chart *chart, unsigned columns,
               struct error *error);
 
@@ -230,15 +233,15 @@ const char *report_title(const struct saved_run *run, char text[REPORT_WORDS_BYT
  * is returned as it is, NULL as "". */
 const char *report_stop_words(const char *stop_reason);
 
-/* Adds the command line that makes a run again, from the plan in its run.json: operands, target
- * without password, and the options that differ from their defaults. Nothing without a plan. */
+/* Adds the command line that repeats a run, from the plan in its run.json: operands, target without
+ * password, and the options that differ from their defaults. Adds nothing if there is no plan. */
 void report_add_command(struct buffer *line, const struct saved_run *run);
 
 /* Writes a text for element content or a quoted attribute: valid UTF-8 without control characters,
- * escaped, cut when it is long. NULL is "". */
+ * escaped, cut when it is long. NULL counts as "". */
 const char *report_escape(const char *text, char escaped[REPORT_ESCAPED_BYTES]);
 
-/* Format into a buffer that is valid to the end of the block: for arguments of a format. */
+/* Format into a buffer that is valid to the end of the block, for use as an argument of printf. */
 #define REPORT_NUMBER(value) report_format((value), (char[REPORT_WORDS_BYTES]){0})
 #define REPORT_VALUE(run, column) report_value((run), (column), (char[REPORT_WORDS_BYTES]){0})
 #define REPORT_TIME(json, unit) report_format_time((json), (unit), (char[REPORT_WORDS_BYTES]){0})

@@ -20,8 +20,9 @@ void screen_add(FILE *stream, const char *format, ...)
     fprintf(stream, "%s\n", line);
 }
 
-/* Returns the bytes of `text` for one line: up to the last blank that fits and does not separate a
- * number from its unit, or the whole first word. */
+/* Returns the length of the first line of `text`, in bytes. The line ends at the last blank that
+ * fits and does not separate a number from its unit; if no blank fits, the line is the first
+ * word. */
 static size_t break_text(const char *text, unsigned columns)
 {
     const size_t fitting = text_fit(text, columns);

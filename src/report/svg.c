@@ -14,7 +14,7 @@
 #include "report/report.h"
 
 enum {
-    WIDTH = 460, /* of the drawing, in its own units */
+    WIDTH = 460, /* width of the drawing, in the drawing's own units */
     HEIGHT = 255,
     TOP = 12,
     TOP_WITH_MARKS = 24,
@@ -24,14 +24,14 @@ enum {
     BAR_HEIGHT = 26,
     BAR_VALUE = 80, /* width for the value at the end of a bar */
     TICKS_MAX = 48,
-    TICKS_UP = 4, /* about so many ticks on the y axis */
+    TICKS_UP = 4, /* approximate number of ticks on the y axis */
     TICKS_ACROSS = 5,
     NINES_MAX = 9,
     SESSIONS_LOG_RATIO = 12,
-    MARK_CHARACTERS = 24, /* of an event's text beside its number */
+    MARK_CHARACTERS = 24, /* longest text of an event beside its number */
 };
 
-/* Smaller than any value in the files. */
+/* The smallest step between two ticks: smaller than any value in the files. */
 #define STEP_LEAST 1e-12
 
 struct tick {
@@ -50,7 +50,7 @@ struct drawing {
     struct buffer *html;
     const struct chart *chart;
     struct axis x, y;
-    double left, top, width, height; /* of the area of the curves */
+    double left, top, width, height; /* place and size of the area of the curves */
 };
 
 static void add_tick(struct axis *axis, double at, const char *format, ...)
@@ -243,8 +243,8 @@ static double x_of(const struct drawing *drawing, double at)
     return drawing->left + drawing->width * share(&drawing->x, at);
 }
 
-/* Returns whether a label on the x axis leaves the label before it uncovered; moves *end to its end
- * if so. */
+/* Returns whether a label of the x axis has room after the label before it, which ends at *end. If
+ * so, moves *end to the end of the new label. */
 static bool has_room(double center, const char *label, double *end)
 {
     const double half = (double)strlen(label) * CHARACTER / 2;
@@ -334,7 +334,7 @@ static void add_levels(const struct drawing *drawing, const struct chart_series 
 }
 
 /* Adds the number of each mark above the curves, with the event's text when there is room for it;
- * the text is always the mark's title. */
+ * the <title> of the mark always has the text. */
 static void add_mark_labels(const struct drawing *drawing)
 {
     const struct chart *chart = drawing->chart;
@@ -390,7 +390,8 @@ static void add_curves(const struct drawing *drawing)
         if (chart->across != CHART_OVER_SESSIONS) {
             add_levels(drawing, series);
         }
-        /* a line from point to point, a dot at each, and a bar from its lowest to its highest */
+        /* a line from point to point, a dot at each point, and a bar from the lowest to the highest
+         * value of each point */
         for (size_t j = 0; j < 3 * series->count && chart->across == CHART_OVER_SESSIONS; j++) {
             const size_t part = j / series->count, at = j % series->count;
             const struct chart_point *point = &series->points[at];

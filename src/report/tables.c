@@ -30,8 +30,8 @@ _Static_assert(OPERATION_COUNTS + FIGURE_POINTS + 3 <= REPORT_CELLS_MAX, "cells 
 _Static_assert(14 + IO_FIGURES <= REPORT_CELLS_MAX, "cells of a sample of a rank");
 _Static_assert(30 + 3 * OPERATIONS <= REPORT_CELLS_MAX, "cells of an interval");
 
-/* Adds a cell to all files. Returns the cell, whose `place`, `object` and `member` the caller may
- * change. */
+/* Adds a cell that all files have. Returns the cell; the caller may change its `place`, `object`
+ * and `member`. */
 static struct report_cell *add(struct report_row *row, const char *key, enum figure_unit unit,
                                struct figure_value value)
 {
@@ -95,7 +95,7 @@ static struct report_cell *add_ms(struct report_row *row, const char *key, bool 
     return add_number(row, key, FIGURE_UNIT_MS, is_known, figures_ms(ns));
 }
 
-/* Adds bytes; negative bytes are unknown, here and in add_bytes. */
+/* Adds a number of bytes, which is unknown if it is negative, as in add_bytes. */
 static struct report_cell *add_mib(struct report_row *row, const char *key, int64_t bytes)
 {
     return add_number(row, key, FIGURE_UNIT_MIB, bytes >= 0, figures_mib((uint64_t)bytes));
@@ -462,7 +462,7 @@ static void fill_rank(struct report_row *row, const void *record)
     static const struct rank_result none;
     static const struct {
         const char *key;
-        size_t count; /* of struct io_reading */
+        size_t count; /* index in the counts of struct io_reading */
     } of_io[] = {{"device_read_mib", IO_DEVICE_READ_BYTES},
                  {"device_written_mib", IO_DEVICE_WRITTEN_BYTES},
                  {"server_read_mib", IO_SERVER_READ_BYTES},

@@ -1,7 +1,7 @@
 /*
  * The tables of a report. tables.c describes each table once: by a function that adds every cell of
- * a row with its name and value, and by the list of the columns for people. The writers (csv.c,
- * json.c, text.c, page.c) walk these descriptions.
+ * a row with its name and value, and by a list of the columns that the text report and the page
+ * show. The writers (csv.c, json.c, text.c, page.c) walk these descriptions.
  *
  * CSV files and JSON objects have all cells of a row, in the order of the function. The text report
  * and the page have the columns of the list, in its order. The text report takes a value from the
@@ -20,7 +20,7 @@
 #include "measure/result.h"
 
 enum {
-    REPORT_CELLS_MAX = 64 /* in a row */
+    REPORT_CELLS_MAX = 64 /* most cells in a row */
 };
 
 /* Which files have a cell. */
@@ -45,7 +45,7 @@ struct report_row {
     const struct operation_list *operations; /* of the run */
     struct report_cell cells[REPORT_CELLS_MAX];
     size_t count;
-    char text[MOMENT_TEXT_BYTES]; /* for a cell when the record has no text to borrow */
+    char text[MOMENT_TEXT_BYTES]; /* the text of a cell whose record has no text to borrow */
 };
 
 /* Returns the cell of a key; NULL: the row does not have the cell. */
@@ -58,9 +58,10 @@ enum report_runs {
     WITH_SCRIPT,
 };
 
-/* A column for people. */
+/* A column of the text report, the page, or both. */
 struct report_column {
-    const char *key;  /* of the cell; on the page the path of a member ("io_trace.reads") */
+    const char *key;  /* key of the cell; on the page the path of a member of run.json
+                         ("io_trace.reads") */
     const char *page; /* title on the page, after a mark for the content of the cells (page.c);
                          NULL: the page does not have the column */
     const char *text; /* title in the text report, "append\np50" with two lines; NULL: the text
@@ -74,21 +75,22 @@ struct report_table {
     const struct report_column *columns;
     size_t column_count;
 
-    const char *list;    /* in run.json, a path: its objects are the rows; an object is one row */
-    const char *heading; /* on the page */
+    const char *list;    /* path in run.json to the array whose objects are the rows, or to an
+                            object that is the only row */
+    const char *heading; /* heading of the table on the page */
 
-    /* The page has the objects with the member `wanted` (a path), unless the member is the text
-     * `unwanted` (NULL: any text is wanted). */
+    /* The page shows the objects that have the member `wanted` (a path), unless the member is the
+     * text `unwanted` (NULL: any text is shown). */
     const char *wanted, *unwanted;
 
-    const char *gap;      /* in the text report, between two columns; NULL: nothing */
-    bool has_no_decimals; /* in the text report: rates and percentages */
-    const char *figure;   /* on the page: the member that names a figure; the column "value" has the
-                             unit of that figure. NULL: the keys of the columns say the units */
+    const char *gap;      /* text between two columns of the text report; NULL: "" */
+    bool has_no_decimals; /* the text report shows rates and percentages without decimals */
+    const char *figure;   /* member that names a figure: on the page, the column "value" has the
+                             unit of that figure. NULL: the keys of the columns show the units */
 };
 
-/* Returns whether the text report (else the page) of a run with or without a script has a column.
- */
+/* Returns whether the text report (`is_text`) or the page shows a column, for a run with or without
+ * a script. */
 bool report_column_is_shown(const struct report_column *column, bool is_text, bool has_script);
 
 /* The counts of one of several hosts in an interval. */
@@ -110,7 +112,7 @@ struct rank_row {
 struct operation_row {
     const struct figure_set *set;
     size_t operation;            /* index in the set's operations */
-    const struct causes *causes; /* of the run; NULL: without the first error */
+    const struct causes *causes; /* errors of the run; NULL: the row has no first error */
 };
 
 /* A table of the script. */
@@ -142,7 +144,7 @@ extern const struct report_table report_hosts_intervals; /* struct host_interval
 extern const struct report_table report_ranks;           /* struct rank_row */
 extern const struct report_table report_ranks_samples;   /* struct rank_sample */
 extern const struct report_table report_transactions;    /* struct operation_row */
-extern const struct report_table report_statements;      /* struct operation_row, the same cells */
+extern const struct report_table report_statements;      /* struct operation_row */
 extern const struct report_table report_datasets;        /* struct dataset_row */
 extern const struct report_table report_findings;        /* struct finding */
 extern const struct report_table report_expectations;    /* struct expectation */

@@ -30,7 +30,7 @@ enum {
 /* The output, and the text for the next line or lines. */
 struct screen {
     FILE *stream;
-    unsigned label; /* columns */
+    unsigned label; /* width of the labels, in columns */
     char text[SCREEN_TEXT_BYTES];
 };
 
@@ -76,7 +76,8 @@ static void put_line(struct screen *out)
     out->text[0] = '\0';
 }
 
-/* Returns the length of a server's version without the part of its packager, which run.json has. */
+/* Returns the length of a server's version without the packager's part in brackets. run.json has
+ * the whole version. */
 static int version_length(const char *version)
 {
     const size_t length = strcspn(version, "(");
@@ -112,7 +113,8 @@ static const char *format_elapsed(int64_t ns, char text[UNITS_TEXT_BYTES])
 #define ELAPSED(ns) format_elapsed((ns), (char[UNITS_TEXT_BYTES]){0})
 
 /* Adds the settings of a host that weaken durability, after the host's name unless it is the only
- * host. `has_text`: of an earlier host. Returns whether there is a text now. */
+ * host. `has_text`: an earlier host has added settings. Returns whether any host has added
+ * settings. */
 static bool say_weak(struct screen *out, const struct settings_queries *words,
                      const struct host_result *host, bool is_only, bool has_text)
 {
@@ -198,14 +200,14 @@ static void put_workload(struct screen *out, const struct plan *plan, const stru
     put(out, "Workload");
 }
 
-/* Writes "total = term + term". The first term is always shown. Terms of 0 are shown in the first
- * form that fits a line. */
+/* Writes "total = term + term". The first term is always shown. Other terms that are 0 are shown
+ * one by one, joined, or not at all: the first of these forms that fits a line is used. */
 static void put_sum(struct screen *out, const char *label, const struct figure_set *set,
                     enum figure_id total, enum figure_id first, enum figure_id last)
 {
     enum {
-        EACH,   /* + 0 refused + 0 timed out */
-        JOINED, /* + 0 refused/timed out */
+        EACH,   /* for example: + 0 refused + 0 timed out */
+        JOINED, /* for example: + 0 refused/timed out */
         NONE,
         FORMS
     };
@@ -305,8 +307,8 @@ static void put_retries(struct screen *out, const uint64_t counters[RECORDER_COU
     const char *before = ": ";
     for (size_t i = COUNTS_OF_RETRIES; i < OPERATION_COUNTS; i++) {
         const uint64_t retries = counters[operation_count_sums[i]];
-        /* retries after a duplicate key, which a script has to ask for, only when there were some
-         */
+        /* a script has to ask for retries after a duplicate key: they are shown only when there
+         * were any */
         if (retries > 0 || i != COUNT_RETRIES_DUPLICATE) {
             say(out, "%s%s %s", before, UNITS_COUNT(retries),
                 operation_count_names[i] + strlen("retries_"));
@@ -617,7 +619,8 @@ static void put_latencies(struct screen *out, const struct plan *plan, const str
     }
     for (size_t i = 0; i < operations.count; i++) {
         const struct histogram *histogram = recorder_histogram(&result->totals, i);
-        /* the line of all transactions, or of all tries, has the same values */
+        /* a script's only transaction, or tries without retries: the line of all transactions has
+         * the same values */
         const bool is_copy =
             (is_transaction(&operations.entries[i]) && transactions == 1) ||
             (i == OPERATION_TRY && transactions_retries(result->totals.counters) == 0);
@@ -1121,7 +1124,7 @@ void report_write_text(FILE *stream, const struct plan *plan, const struct resul
     put_workload(&out, plan, &set);
     put_ledgers(&out, &set, plan, result);
     fputc('\n', stream);
-    /* for a single transaction the ledger above has the counts */
+    /* the ledger above has the counts of a single transaction */
     put_operations(&out, &set, &report_transactions, true, 2);
     put_operations(&out, &set, &report_statements, false, 1);
     put_latencies(&out, plan, result);
@@ -1240,7 +1243,7 @@ static void put_search_result(struct screen *out, const struct search *search,
     put_findings(out, findings);
     const bool is_bound = search->end == SEARCH_BOUND, is_user = search->bound_by == BOUND_USER;
     const bool is_client = is_bound && search->bound_by == BOUND_CLIENT;
-    const bool has_ranks = result->rank_count > 0; /* then `where` begins with the machine */
+    const bool has_ranks = result->rank_count > 0; /* with ranks, `where` begins with the machine */
     say_if(out, is_client, "by %s%s", has_ranks ? "" : "this machine's ", search->bound_limit.name);
     say_if(out, is_client && has_ranks, " (%s)", search->bound_limit.where);
     say_if(out, is_client, ", which allows %s sessions, not by the server. %s",

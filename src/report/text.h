@@ -29,8 +29,8 @@ enum {
 void report_write_text(FILE *stream, const struct plan *plan, const struct result *result,
                        const char *shortage);
 
-/* Writes the report of a search: the held level, the reason why the next was not held, and a line
- * for each level. */
+/* Writes the report of a search: the held level, the reason why the next level was not held, and a
+ * line for each level. */
 void text_levels_write(FILE *stream, const struct plan *plan, const struct result *result,
                        const struct search *search, const char *shortage);
 
@@ -56,9 +56,10 @@ struct progress_point {
 /* The state of the run at the end of an interval. */
 struct progress_state {
     const struct interval *interval;
-    const struct sample *sample; /* the latest; NULL before the first */
+    const struct sample *sample; /* the latest sample; NULL before the first */
     const struct recorder_snapshot *total;
-    int64_t work_start_ns; /* when the gate opened, since the start of the run; -1: not yet */
+    int64_t work_start_ns; /* from the start of the run to the gate's opening; -1: the gate is still
+                              closed */
 };
 
 struct progress {
@@ -68,7 +69,7 @@ struct progress {
     int64_t next_line_ns; /* without a terminal: when the next line is due */
     bool has_shown_reads; /* the hint about the cost of reads was shown */
     size_t point_count;
-    struct progress_point points[PROGRESS_POINTS]; /* for the estimate of the time left */
+    struct progress_point points[PROGRESS_POINTS]; /* used to estimate the time left */
 };
 
 void progress_init(struct progress *progress, int fd, const struct plan *plan);
@@ -83,8 +84,8 @@ void progress_format(const struct progress *progress, const struct progress_stat
                      unsigned columns, char *text, size_t size);
 
 /* Shows sessions, rows, %, rows/s, p99, CPU and memory of the server, errors and the time left;
- * never wider than the terminal. Call it for every interval: all of them make the estimate of the
- * time left. Shows nothing with plan->is_quiet. */
+ * never wider than the terminal. Must be called for every interval, because the estimate of the
+ * time left uses all intervals. Shows nothing with plan->is_quiet. */
 void progress_show(struct progress *progress, const struct progress_state *now);
 
 /* Clears the rewritten line. */
@@ -95,7 +96,8 @@ void progress_end(struct progress *progress);
 struct load_progress {
     struct notice notice;
     bool is_quiet;
-    int64_t step_ns, next_ns; /* since the load began */
+    int64_t step_ns, next_ns; /* time between two lines, and when the next line is due, since the
+                                 load began */
 };
 void load_progress_init(struct load_progress *progress, const struct plan *plan);
 void load_progress_show(struct load_progress *progress, const struct load_counts *counts);
@@ -111,11 +113,11 @@ void load_progress_end(struct load_progress *progress);
  */
 struct metrics_state {
     bool is_running;
-    int64_t started_wall_ns; /* 1970 UTC */
+    int64_t started_wall_ns; /* since 1970 UTC */
     int64_t elapsed_ns;
-    uint64_t sessions_alive; /* with a connection now */
-    bool has_sample;         /* of CPU and memory: from the end of the first interval on */
-    struct sample sample;    /* the latest */
+    uint64_t sessions_alive; /* sessions with a connection now */
+    bool has_sample;         /* true from the end of the first interval on */
+    struct sample sample;    /* the latest sample of CPU and memory */
 };
 
 /* Adds all metrics to *buffer. `total`: all counts so far. The caller sets LC_NUMERIC to a point.
@@ -138,19 +140,20 @@ void metrics_update(struct metrics *metrics, const struct progress_state *now);
  * "" when it is. */
 const char *metrics_finish(struct metrics *metrics, const struct recorder_snapshot *total);
 
-/* Stops the server and frees. The file stays, unless `is_failed`: the run never began. */
+/* Stops the HTTP server and frees *metrics. `is_failed`: the run never began, and the file is
+ * removed. */
 void metrics_end(struct metrics *metrics, bool is_failed);
 
 /*
  * GET /metrics on a TCP port. A thread accepts connections and answers through libmicrohttpd; any
- * thread may replace the text at any time. A connection carries one request. A client has 5 s. When
- * METRICS_HTTP_CLIENTS_MAX clients are connected, a new client replaces the oldest, so that silent
- * clients do not block others.
+ * thread may replace the text at any time. A connection carries one request. A client that is
+ * silent for 5 s is disconnected. When METRICS_HTTP_CLIENTS_MAX clients are connected, a new client
+ * replaces the oldest, so that silent clients do not block others.
  */
 enum {
     METRICS_HTTP_CLIENTS_MAX = 16,
     METRICS_HTTP_LISTENERS_MAX = 2,
-    /* the library's epoll, the wake-up, and a new client before the oldest is closed */
+    /* 3: the library's epoll, `wake`, and a new client before the oldest is closed */
     METRICS_HTTP_FILES_MAX = METRICS_HTTP_LISTENERS_MAX + METRICS_HTTP_CLIENTS_MAX + 3
 };
 
@@ -217,16 +220,16 @@ enum {
 struct check_report {
     uint64_t sessions;            /* the number of sessions that the user asked about */
     const char *target;           /* without its password; NULL: this machine only */
-    const char *version;          /* of the server; NULL or "": unknown */
+    const char *version;          /* version of the server; NULL or "": unknown */
     const char *note;             /* how the connection works; may be NULL or "" */
     const char *io_trace;         /* whether I/O can be traced; NULL: not asked */
     const char *workload;         /* script; may be NULL */
     unsigned prepared_statements; /* statements that the script prepares in each session */
     const struct limit_list *list;
-    uint64_t fitting;          /* sessions; LIMIT_NONE: no limit was found */
-    const struct limit *first; /* limit that binds; NULL: no limit was found */
+    uint64_t fitting;          /* sessions that fit; LIMIT_NONE: no limit was found */
+    const struct limit *first; /* the limit that is reached first; NULL: no limit was found */
     const char *failure;       /* why the database was not asked; NULL or "": it was asked */
-    bool is_short;             /* the sessions certainly do not fit: stderr has the conclusion, so
+    bool is_short;             /* the sessions certainly do not fit; stderr has the conclusion, and
                                   the text does not repeat it */
     enum exit_code code;
 };

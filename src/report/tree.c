@@ -21,7 +21,8 @@ void tree_append(struct tree array, json_t *value)
     }
 }
 
-/* Reads the object back from its parent: when the parent could not take it, it was freed. */
+/* Gets the object back from its parent, because a parent that could not take the object has freed
+ * it. */
 struct tree tree_object(struct tree tree, const char *key)
 {
     tree_put(tree, key, json_object());
@@ -135,14 +136,14 @@ struct tree tree_figures(struct tree root, const char *section, const struct fig
 bool tree_write(FILE *stream, json_t *json, bool has_failed)
 {
     enum {
-        REAL_DIGITS = 15 /* nanoseconds in a run of days; 95238.1 stays 95238.1 */
+        REAL_DIGITS = 15 /* enough for nanoseconds in a run of days, and 95238.1 stays 95238.1 */
     };
     const size_t flags = JSON_INDENT(2) | JSON_REAL_PRECISION(REAL_DIGITS);
     errno = 0;
     const bool is_written = !has_failed && json_dumpf(json, stream, flags) == 0 &&
                             fputc('\n', stream) != EOF && fflush(stream) == 0;
     const int number =
-        !is_written && errno == 0 ? ENOMEM : errno; /* the only cause without errno */
+        !is_written && errno == 0 ? ENOMEM : errno; /* only a lack of memory fails without errno */
     json_decref(json);
     errno = number;
     return is_written;

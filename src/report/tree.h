@@ -14,7 +14,7 @@
 
 struct tree {
     json_t *json;     /* borrowed: its parent owns it */
-    bool *has_failed; /* of the whole tree */
+    bool *has_failed; /* whether an allocation failed anywhere in the tree */
 };
 
 /* Adds a value and takes over the reference, also on failure. NULL counts as a failure. */
@@ -41,7 +41,7 @@ void tree_count_if(struct tree tree, const char *key, bool is_known, uint64_t va
 void tree_number(struct tree tree, const char *key, double value);
 void tree_number_if(struct tree tree, const char *key, bool is_known, double value);
 
-/* Return a text and a count for tree_append. Bytes that are not UTF-8 become U+FFFD. */
+/* Return a text or a count as a value for tree_append. Bytes that are not UTF-8 become U+FFFD. */
 json_t *tree_string(const char *text);
 json_t *tree_integer(uint64_t value);
 

@@ -1,4 +1,4 @@
-/* Numbers, times and texts of a run for people. */
+/* Formats the numbers, times and texts of a run for people. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -196,7 +196,7 @@ static void add_option(struct buffer *line, const char *name, const char *value)
     add_word(line, value);
 }
 
-/* Returns whether the plan of run.json has the value that the option has when it is not given. */
+/* Returns whether the value of an option in run.json is the option's default. */
 static bool is_default(const struct option_entry *option, const json_t *value)
 {
     const double unit = option->type == OPTION_TIME ? (double)MONO_NS_PER_S : 1;
@@ -247,7 +247,8 @@ static const char *format_argument(const struct option_entry *option, const json
 
 void report_add_command(struct buffer *line, const struct saved_run *run)
 {
-    /* The target says the first four. run.json has the others also when they were not given. */
+    /* The target includes the first four. The plan in run.json has values for the others even if
+     * the user did not give them. */
     static const char *const passed[] = {"host",       "port",      "user",         "database",
                                          "sessions",   "seed",      "min-sessions", "server-pid",
                                          "stack-size", "max-failed"};
@@ -271,7 +272,7 @@ void report_add_command(struct buffer *line, const struct saved_run *run)
         buffer_add_format(line, " %" JSON_INTEGER_FORMAT, records);
     }
     if (folder == NULL || folder[0] == '\0' || strstr(target, folder) == NULL) {
-        buffer_add_text(line, " "); /* else the run had its own database in its folder */
+        buffer_add_text(line, " "); /* left out: a target in the folder, made by the run */
         add_word(line, target);
     }
     for (const struct option_entry *option = option_table; option->name != NULL; option++) {
@@ -284,7 +285,7 @@ void report_add_command(struct buffer *line, const struct saved_run *run)
         snprintf(path, sizeof path, "plan.%.80s", is_passed ? "" : option->key);
         const json_t *value = is_passed ? NULL : saved_run_json(run, path);
         const char *word = json_string_value(value);
-        /* a search does not read unless it is asked to */
+        /* a search reads only on request */
         const bool is_unread = run->is_search && strcmp(option->name, "read") == 0 &&
                                word != NULL && strcmp(word, "none") == 0;
         if (value == NULL || is_unread || is_default(option, value)) {

@@ -12,8 +12,8 @@ enum {
     NS_PER_US = 1000
 };
 
-/* Returns whether a statement has the name of the transaction, in upper or lower case. Both
- * together are then one operation of YCSB. */
+/* Returns whether a statement has the same name as the transaction, without regard to case. YCSB's
+ * output then has the statement only, because both are one operation of YCSB. */
 static bool is_named_as_statement(const struct operation_list *list, size_t transaction)
 {
     for (size_t i = OPERATIONS; i < list->count; i++) {
