@@ -37,17 +37,17 @@ bool child_wait(pid_t pid, int64_t timeout_ns, struct child_end *end);
 void child_prepare_waits(void);
 
 enum child_result {
-    CHILD_EXITED,    /* end.code is its exit code */
-    CHILD_KILLED,    /* end.signal ended it */
+    CHILD_EXITED,    /* the program exited with end.code */
+    CHILD_KILLED,    /* the signal end.signal ended the program */
     CHILD_NOT_FOUND, /* the program is not in PATH */
-    CHILD_TIMED_OUT, /* its process group was killed after the timeout */
+    CHILD_TIMED_OUT, /* the child's process group was killed after the timeout */
     CHILD_FAILED,    /* errno says why: the child could not be started, its output could not be read
                         or was too long (EFBIG), or this program was interrupted (EINTR) */
 };
 
 struct child_output {
     struct child_end end;
-    struct buffer out, err; /* the child's two outputs, also after a failure */
+    struct buffer out, err; /* standard output and standard error, also after a failure */
 };
 
 /* Runs argv[0], searched in PATH, and waits for its end. `in` is its standard input; negative =

@@ -41,8 +41,8 @@ static pthread_mutex_t watch_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct attempt *attempts;
 static bool is_watching;
 
-/* A writable static for each thread: a client library calls connect itself, and only the calling
- * thread shows which connection it is for. */
+/* A writable static for each thread: a client library calls connect itself, so the hook recognises
+ * the connection only by the calling thread. */
 static _Thread_local struct client_socket *watched;
 
 /* Returns a number that identifies the socket: its descriptor and inode. 0: not a socket. */

@@ -14,7 +14,7 @@ struct prepared_slot;
 
 struct prepared_set {
     const struct adapter *adapter;
-    struct adapter_conn *conn;   /* open */
+    struct adapter_conn *conn;   /* an open connection */
     struct prepared_slot *slots; /* owned */
     unsigned count;
 };

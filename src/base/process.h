@@ -20,10 +20,10 @@
 /* Exit codes of the program; the README explains each. */
 enum exit_code {
     EXIT_CODE_OK = 0,
-    EXIT_CODE_SHORT = 1,         /* the run ended but its ledger is short */
+    EXIT_CODE_SHORT = 1,         /* rows, sessions or transactions are missing */
     EXIT_CODE_USAGE = 2,         /* wrong usage */
-    EXIT_CODE_CLIENT_LIMIT = 3,  /* this machine or account allows too little */
-    EXIT_CODE_SERVER = 4,        /* the server was not reached, or refused */
+    EXIT_CODE_CLIENT_LIMIT = 3,  /* a limit of this machine or account */
+    EXIT_CODE_SERVER = 4,        /* the server was not reached, or refused the run */
     EXIT_CODE_EXPECTATION = 5,   /* an expectation was missed */
     EXIT_CODE_INVALID = 6,       /* the client was the bottleneck */
     EXIT_CODE_INTERNAL = 70,     /* a defect of this program */

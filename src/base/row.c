@@ -188,7 +188,7 @@ void civil_time_of(const struct column *column, union column_values values, size
     }
     int64_t ns = values.int64[row];
     if (column->type == COLUMN_TIMESTAMP) {
-        const int64_t rest = ns % NS_PER_DAY; /* not ns - days × NS_PER_DAY, which can overflow */
+        const int64_t rest = ns % NS_PER_DAY; /* ns - days × NS_PER_DAY could overflow */
         set_date(time, ns / NS_PER_DAY - (rest < 0));
         ns = rest < 0 ? rest + NS_PER_DAY : rest;
     }

@@ -116,7 +116,7 @@ void verification_evaluate_table(struct verification *verification)
 void causes_init(struct causes *causes)
 {
     memset(causes, 0, sizeof(*causes));
-    /* Without attributes this cannot fail. */
+    /* without attributes pthread_mutex_init cannot fail */
     pthread_mutex_init(&causes->lock, NULL);
 }
 

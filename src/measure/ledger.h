@@ -151,12 +151,12 @@ void verification_evaluate_table(struct verification *verification);
 
 enum cause_phase {
     CAUSE_THREAD,    /* the session's thread could not be created */
-    CAUSE_CONNECT,   /* open */
-    CAUSE_HOST,      /* open at one of several hosts, before another host was tried */
-    CAUSE_APPEND,    /* append_open, append_rows, append_close */
+    CAUSE_CONNECT,   /* the adapter's open */
+    CAUSE_HOST,      /* the adapter's open at one of several hosts, before another host was tried */
+    CAUSE_APPEND,    /* the adapter's append_open, append_rows and append_close */
     CAUSE_BUSY,      /* an append of which nothing was stored, and which was sent again */
-    CAUSE_READ,      /* count or query */
-    CAUSE_RECONNECT, /* open, after the connection was lost or closed by --churn */
+    CAUSE_READ,      /* count(*) or the query of --read */
+    CAUSE_RECONNECT, /* the adapter's open, after the connection was lost or closed by --churn */
     CAUSE_IDLE,      /* the check that an idle session is still connected */
     CAUSE_STATEMENT, /* a script's statement, by name, or begin, commit or rollback */
     CAUSE_SCRIPT,    /* an error in the script, which ends the run, or a failed check */
@@ -261,7 +261,7 @@ struct fairness {
     uint64_t sessions; /* sessions that worked; the other members are known if this is not 0 */
     unsigned slowest_session;
     unsigned fastest_session;
-    double slowest_rows_per_s; /* acknowledged, each over its own working time */
+    double slowest_rows_per_s; /* acknowledged rows, over the session's working time */
     double fastest_rows_per_s;
     unsigned longest_gap_session;
     int64_t longest_gap_ns; /* longest time without an acknowledged append */
@@ -282,7 +282,7 @@ struct row_verification {
     uint64_t rejected_present;     /* rejected rows found in the table */
     uint64_t duplicates;           /* further copies of rows already found */
     uint64_t foreign;              /* rows with this run's tag that this run did not send */
-    char reason[240];              /* FAILED: why */
+    char reason[240];              /* why the state is FAILED */
 };
 
 /* The set of the rows that were found, with one bit for each row of each session. */
@@ -296,8 +296,8 @@ void row_map_destroy(struct row_map *map); /* takes NULL */
 void row_map_add(struct row_map *map, int64_t session, int64_t row,
                  struct session_summary *sessions, struct row_verification *verification);
 
-/* Compares the rows found with the acknowledged rows: fills the other members of every session and
- * of *verification. */
+/* Compares the rows found with the acknowledged rows: fills the remaining figures of --verify rows
+ * in every session and in *verification. */
 void row_map_evaluate(const struct row_map *map, struct session_summary *sessions,
                       struct row_verification *verification);
 

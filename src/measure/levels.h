@@ -39,13 +39,13 @@ struct level {
     unsigned sessions; /* the number of sessions that must be up */
     enum level_outcome outcome;
     enum level_reason reason;
-    int64_t reason_ns; /* when the reason was seen, since the start of the search */
-    int64_t start_ns;  /* when the first session was added or left, since the start of the search */
+    int64_t reason_ns;  /* when the reason was seen, since the start of the search */
+    int64_t start_ns;   /* when the first session joined or left, since the start of the search */
     int64_t connect_ns; /* from start_ns until all sessions were up or had failed */
     int64_t hold_ns;    /* the hold after that; 0 = no hold, because not all sessions were up */
     uint64_t added;     /* sessions that connected for this level */
-    uint64_t up;        /* sessions up at the level's end, or when it was seen to fail */
-    uint64_t stalled;   /* of these, sessions without an acknowledged append in the hold */
+    uint64_t up;        /* sessions up at the level's end, or when the level failed */
+    uint64_t stalled;   /* sessions without an acknowledged append in the hold */
     uint64_t failed;    /* appends and reads that failed from the level's start to the hold's end */
 
     /* `requested` equals `sessions`. `connected` includes sessions that were up before the level.
@@ -63,7 +63,7 @@ struct level {
     double lowest_rows_per_s, highest_rows_per_s; /* of the parts; negative = unknown */
     struct recorder_latency append;
     struct recorder_latency connect; /* of the sessions that were added */
-    struct cpu_shares cpu;           /* mean */
+    struct cpu_shares cpu;           /* means of the hold */
     int64_t server_memory_bytes;     /* highest; negative = unknown */
     int64_t client_memory_bytes;
 
@@ -82,10 +82,10 @@ enum search_end {
     SEARCH_GOES_ON,
     SEARCH_FOUND,       /* the next number of sessions was tried and failed */
     SEARCH_BOUND,       /* every level held, up to the bound on sessions */
-    SEARCH_MEMORY,      /* the bound on memory */
-    SEARCH_TIME,        /* the bound on time */
-    SEARCH_ROWS,        /* the bound on rows written, or on their bytes */
-    SEARCH_INTERRUPTED, /* a signal */
+    SEARCH_MEMORY,      /* the bound on memory was reached */
+    SEARCH_TIME,        /* the bound on time was reached */
+    SEARCH_ROWS,        /* the bound on rows written, or on their bytes, was reached */
+    SEARCH_INTERRUPTED, /* a signal arrived */
     SEARCH_SCRIPT,      /* an error in the script, see CAUSE_SCRIPT of the result */
     SEARCH_GONE,        /* the server went away and did not come back */
     SEARCH_STUCK,       /* sessions did not leave */
@@ -129,7 +129,7 @@ struct search {
  * search_note_level, which updates held, failed and failure. */
 struct level *search_add_level(struct search *search);
 
-/* Sets the level's rows/s during the hold, and the lowest and highest of its parts. */
+/* Sets the level's rows/s during the hold, and the lowest and the highest rows/s of its parts. */
 void level_compute_rates(struct level *level);
 void search_note_level(struct search *search);
 void search_fini(struct search *search);

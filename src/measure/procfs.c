@@ -280,7 +280,7 @@ bool procfs_parse_statm(const char *text, size_t length, struct procfs_statm *ou
 
 bool procfs_parse_schedstat(const char *text, size_t length, struct procfs_schedstat *out)
 {
-    uint64_t values[3] = {0}; /* the last: time slices */
+    uint64_t values[3] = {0}; /* time on a CPU, time waiting, time slices */
     const bool is_valid = take_first_line(text, length, "ddd", values);
     *out = (struct procfs_schedstat){.on_cpu_ns = values[0], .run_queue_ns = values[1]};
     return is_valid;
@@ -312,7 +312,7 @@ bool procfs_parse_rlimits(const char *text, size_t length, struct procfs_rlimits
 
 bool procfs_parse_uid_map(const char *text, size_t length, bool *is_initial)
 {
-    uint64_t values[3] = {0}; /* inside, outside, how many */
+    uint64_t values[3] = {0}; /* first uid inside, first uid outside, how many */
     const bool is_valid = take_first_line(text, length, "ddd", values);
     *is_initial = values[0] == 0 && values[1] == 0 && values[2] == UINT32_MAX;
     return is_valid;
@@ -620,7 +620,7 @@ bool procfs_parse_sockets(const char *text, size_t length,
                           uint64_t *waiting)
 {
     enum {
-        YOUNG_TICKS = 5900 /* of the 60 s that TIME_WAIT lasts */
+        YOUNG_TICKS = 5900 /* the timer after the first of the 60 s of TIME_WAIT */
     };
     struct text rest = text_of(text, length);
     uint64_t row[SOCKET_FIELDS];

@@ -30,7 +30,7 @@ struct procfs_cpu {
     uint64_t busy_ticks;   /* neither idle nor waiting for I/O; steal counts as busy */
     uint64_t iowait_ticks; /* idle while a thread that ran on the CPU waits for I/O */
     uint64_t total_ticks;  /* guests are part of user time already, and not added again */
-    unsigned cpus;         /* online */
+    unsigned cpus;         /* CPUs that are online */
 };
 bool procfs_parse_cpu(const char *text, size_t length, struct procfs_cpu *out);
 
@@ -114,7 +114,7 @@ bool procfs_parse_number(const char *text, size_t length, uint64_t *value);
 enum procfs_io_count {
     PROCFS_IO_READ_BYTES, /* by read() and the like, from files, page cache, pipes and sockets */
     PROCFS_IO_WRITTEN_BYTES,
-    PROCFS_IO_READS, /* system calls */
+    PROCFS_IO_READS, /* system calls that read */
     PROCFS_IO_WRITES,
     PROCFS_IO_STORAGE_READ_BYTES,    /* fetched from storage */
     PROCFS_IO_STORAGE_WRITTEN_BYTES, /* caused to be written to storage; see io.h */
@@ -165,7 +165,7 @@ bool procfs_parse_netstat(const char *text, size_t length, const char *name, uin
 /* Counts the lines of a text whose last line is complete. */
 bool procfs_count_lines(const char *text, size_t length, uint64_t *lines);
 
-/* Inodes of sockets; more than fit are left out. */
+/* A list of inodes of sockets. Inodes that do not fit are left out. */
 struct procfs_inodes {
     size_t count;
     uint64_t inodes[PROCFS_INODES_MAX];
@@ -186,7 +186,7 @@ struct procfs_ports {
 };
 bool procfs_ports_hold(const struct procfs_ports *ports, uint16_t port);
 
-/* ip_local_port_range. */
+/* The range of local ports in ip_local_port_range. */
 struct procfs_port_range {
     uint16_t low;
     uint16_t high; /* included; not below `low` */

@@ -133,8 +133,8 @@ void recorder_record_times(struct recorder *recorder, unsigned session, size_t o
  * session. */
 void recorder_set_host(struct recorder *recorder, unsigned session, unsigned host);
 
-/* Return the latency and the histogram of an operation at one host. The maximum is the high end of
- * the bucket that has it. */
+/* Return the latency and the histogram of an operation at one host. The maximum is given as the
+ * high end of its bucket. */
 struct recorder_latency recorder_latency_at(struct recorder *recorder, unsigned host,
                                             size_t operation);
 void recorder_histogram_at(struct recorder *recorder, unsigned host, size_t operation,

@@ -76,7 +76,7 @@ struct sampler {
     struct cpu_shares short_max; /* of samples too short to set a maximum */
     struct cpu_shares short_at_max;
     int64_t asleep_ns;               /* how long the machine had slept before the run */
-    struct resource_summary summary; /* so far */
+    struct resource_summary summary; /* the summary so far */
 };
 
 static void summarise_nothing(struct resource_summary *summary)

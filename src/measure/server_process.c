@@ -458,14 +458,14 @@ struct server_tree {
     struct procfs_process root; /* pid 0: unknown */
     bool is_attached;           /* runs, as far as is known */
     bool was_attached;          /* has run at some time */
-    char note[200];             /* about finding it */
+    char note[200];             /* why the tree was not found, or a warning */
 };
 
 struct server_process {
     struct server_selector selector;
     int proc;
     DIR *processes;    /* of proc, kept open: a walk must not fail for lack of a descriptor */
-    int cgroup;        /* folder; -1 = no cgroup */
+    int cgroup;        /* descriptor of the cgroup's folder; -1 = no cgroup */
     bool is_attached;  /* there is a server to read */
     bool was_attached; /* there was a server to read at some time */
     unsigned restarts;

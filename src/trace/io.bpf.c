@@ -335,7 +335,7 @@ static __always_inline struct inode *inode_of(struct request *rq)
     page = (head & 1) != 0 ? AS(page, head - 1) : AS(page, page);
     const __u64 mapping = (__u64)BPF_CORE_READ(page, mapping);
     struct inode *inode = AS(address_space, (mapping & MAPPING_FLAGS) != 0 ? 0 : mapping)->host;
-    /* tmpfs: the page is shared memory, used as the buffer of direct I/O */
+    /* a page of tmpfs is a buffer of direct I/O in shared memory, not a page of the file */
     return AS(inode, inode->i_sb->s_magic == MAGIC_TMPFS ? NULL : inode);
 }
 

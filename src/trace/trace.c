@@ -82,7 +82,7 @@ struct tracer {
     bool is_of_cgroup;
     pid_t roots[ROOTS_MAX]; /* root processes of the server; all traced processes are in a map */
     size_t root_count;
-    bool has_processes, is_added; /* the latest scan found a process; added a process */
+    bool has_processes, is_added; /* the latest scan found a process; it added a process */
     int64_t next_check_ns;
     int statistics; /* descriptor that makes the kernel measure the programs; -1: not measuring */
     int64_t begin_ns, measured_since_ns, measured_ns;
@@ -470,7 +470,7 @@ static void *run_reader(void *argument)
 {
     struct tracer *tracer = argument;
     bool is_over = false;
-    (void)exclude(tracer, (uint32_t)syscall(SYS_gettid)); /* the map has room */
+    (void)exclude(tracer, (uint32_t)syscall(SYS_gettid)); /* cannot fail: the map has room */
     int64_t flushed_ns = mono_now_ns();
     (void)setpriority(PRIO_PROCESS, 0, READER_NICE);
     while (!is_over) {

@@ -113,7 +113,7 @@ struct trace_sum {
  */
 enum trace_file trace_classify(const char names[IO_NAMES][IO_NAME_BYTES], bool is_embedded);
 
-/* Adds a call or a request. */
+/* Adds a call or a request to *sum. `file` is the class of its file. */
 void trace_add(struct trace_sum *sum, const struct io_event *event, enum trace_file file);
 
 /* Adds the trace of another machine over the same time, with moments on the same clock. Counts,
