@@ -22,7 +22,7 @@ enum exit_code {
     EXIT_CODE_OK = 0,
     EXIT_CODE_SHORT = 1,         /* rows, sessions or transactions are missing */
     EXIT_CODE_USAGE = 2,         /* wrong usage */
-    EXIT_CODE_CLIENT_LIMIT = 3,  /* a limit of this machine or account */
+    EXIT_CODE_CLIENT_LIMIT = 3,  /* a limit of this machine or account was hit */
     EXIT_CODE_SERVER = 4,        /* the server was not reached, or refused the run */
     EXIT_CODE_EXPECTATION = 5,   /* an expectation was missed */
     EXIT_CODE_INVALID = 6,       /* the client was the bottleneck */

@@ -59,9 +59,8 @@ static size_t put_digits(char *out, uint64_t value, size_t width)
     return count;
 }
 
-/* Writes `digits` with a decimal point before the last `places` digits. Returns the number of
- * bytes.
- */
+/* Writes `digits` with a decimal point before the last `places` digits. Returns the number of bytes
+ * written. */
 static size_t put_decimal(char *out, bool is_negative, uint64_t digits, size_t places)
 {
     out[0] = '-';

@@ -211,7 +211,7 @@ extern const char *const cause_phase_names[]; /* "connect", "append", ... */
 struct row_exception {
     uint64_t first;
     uint64_t rows;
-    uint64_t accepted; /* rows acknowledged without the server saying which */
+    uint64_t accepted; /* rows acknowledged; the server did not say which ones */
     bool is_in_doubt;  /* the connection died before the answer; false: the rows were rejected */
 };
 

@@ -50,7 +50,7 @@ bool procfs_parse_process(const char *text, size_t length, struct procfs_process
 /* /proc/PID/smaps_rollup. Rss and Pss do not include huge pages of hugetlbfs. */
 struct procfs_rollup {
     uint64_t pss_bytes;
-    uint64_t pss_anon_bytes; /* of pss_bytes: anonymous memory */
+    uint64_t pss_anon_bytes; /* part of pss_bytes: anonymous memory */
     bool has_pss_anon;       /* false on kernels before 5.3 */
     uint64_t private_huge_bytes;
     uint64_t shared_huge_bytes;

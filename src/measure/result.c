@@ -175,8 +175,8 @@ void result_add_problem(struct result *result, enum problem_kind kind, enum exit
 }
 
 /* Writes the exit line. Its first problem sets the exit code; "all rows were acknowledged, but"
- * precedes a first problem that has nothing to do with rows. Rows of a search may be unacknowledged
- * although the search succeeded. */
+ * precedes a first problem that has nothing to do with rows, if they were: a search may succeed
+ * with unacknowledged rows. */
 void result_set_exit(struct result *result)
 {
     const struct row_ledger *rows = &result->rows;

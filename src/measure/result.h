@@ -169,7 +169,8 @@ struct result {
     RESULT_PARTS(RESULT_AS_MEMBER)
     int64_t disconnect_ns;        /* last session had its last answer -> last session ended */
     double throughput_rows_per_s; /* acknowledged / elapsed */
-    double rate_achieved_percent; /* of --rate while appending; -1 = no rate, or a run too short */
+    double rate_achieved_percent; /* share of --rate that was reached; -1 = no rate, or the run was
+                                     too short */
 
     struct verification verification;
     struct row_verification row_verification;

@@ -54,7 +54,7 @@ struct server_place {
     const char *socket; /* Unix socket, or its folder; NULL = TCP */
 };
 
-/* How to find the server. All zero: do not look for it. */
+/* The ways to find the server. With all members zero it is not looked for. */
 struct server_selector {
     bool is_embedded;
     bool is_remote;     /* the server is on another machine: do not look for it */
@@ -112,9 +112,9 @@ struct sampler_config {
 
 /* The maxima and means of a run, and how they were obtained. */
 struct resource_summary {
-    struct cpu_shares max_cpu;    /* each share at its own maximum */
-    struct cpu_shares cpu_at_max; /* in the interval of max_cpu.host */
-    struct cpu_shares mean_cpu;   /* while the sessions worked: from the gate to the last answer */
+    struct cpu_shares max_cpu;         /* each share at its own maximum */
+    struct cpu_shares cpu_at_max;      /* in the interval of max_cpu.host */
+    struct cpu_shares mean_cpu;        /* means from the gate to the last answer */
     int64_t max_server_memory_bytes;   /* negative = unknown */
     uint64_t max_client_memory_bytes;  /* the highest RSS of this program */
     uint64_t bare_client_memory_bytes; /* the RSS before the first session; 0 = unknown */
@@ -156,7 +156,7 @@ enum sampler_event {
 /* Wakes the measuring thread. Any thread may call it; takes NULL. */
 void sampler_wake(struct sampler *sampler, enum sampler_event event);
 
-/* What to do in a turn of the measuring thread. */
+/* The tasks of one turn of the measuring thread. */
 struct sampler_turn {
     bool has_begun;           /* the gate has opened since the previous turn */
     bool has_interval;        /* `interval` is filled */

@@ -863,7 +863,7 @@ void search_judge(const struct search *search, struct result *result, bool is_lo
     SEARCH_IF(v->lost_at_most > 0 && !v->is_shrunk, EXIT_CODE_SHORT,
               "%s acknowledged rows are lost", result_describe_lost(result, text));
     SEARCH_IF(has_stood_still(result, text), EXIT_CODE_INVALID, "%s", text);
-    /* not even the first level held */
+    /* for the next two reasons: no level held */
     SEARCH_IF(search->held == 0 && failure == NULL,
               search->end == SEARCH_MEMORY ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_SHORT,
               "the search ended (%s) before any level was held", search_end_names[search->end]);
