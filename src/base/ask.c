@@ -222,7 +222,7 @@ enum status ask_count_shown(const struct adapter *adapter, struct adapter_conn *
 
 struct reading {
     const struct ask_numbers *numbers;
-    struct error error; /* set by take_numbers for a row of another form */
+    struct error error; /* why take_numbers refused a row */
 };
 
 static bool take_numbers(void *context, const struct cell *cells, size_t count)
@@ -324,7 +324,7 @@ static const char *end_of_match(const char *at, size_t length, const char *from)
 }
 
 /* Skips a quoted text that begins at `at`. A doubled quote ends the text and begins the next one,
- * so the caller skips it as two texts. */
+ * so a text with a doubled quote is skipped as two texts. */
 static const char *skip_quoted(const char *at, bool has_escapes)
 {
     const char quote = *at++;

@@ -12,8 +12,8 @@
 #include "base/mono.h"
 #include "base/text.h"
 
-/* Runs one statement and passes its rows to *answer. `text` is the value of its only ?; NULL: the
- * statement has no ?. */
+/* Runs one statement and passes its rows to *answer. `text` is the value for the ? of the
+ * statement; NULL: the statement has no ?. */
 enum status ask_rows(const struct adapter *adapter, struct adapter_conn *conn, const char *sql,
                      const char *text, struct answer *answer, struct error *error);
 
@@ -26,8 +26,7 @@ int64_t ask_number(const struct cell *cell);
 /* Stores the number of the first cell in *context, an int64_t. For answer.take. */
 bool ask_take_number(void *context, const struct cell *cells, size_t count);
 
-/* Returns the words of the connection, or the words of standard SQL when the connection has none of
- * its own. */
+/* Returns connection->words if it is not NULL, else templates in standard SQL. */
 const struct sql_templates *ask_templates(const struct connection_info *connection);
 
 /* Appends `words` to `sql`, with the placeholders of struct sql_templates replaced. $1 to $3 need
@@ -70,8 +69,8 @@ enum status ask_execute(const struct adapter *adapter, struct adapter_conn *conn
 /* How ask_count_shown waits until the server shows all rows that it has acknowledged. */
 #define ASK_UNREAD_NS (60 * MONO_NS_PER_S)
 struct ask_wait {
-    const char *unread;               /* from struct sql_templates; NULL: no wait */
-    int64_t limit_ns;                 /* the longest wait; the rows are counted after it anyway */
+    const char *unread;               /* query from struct sql_templates; NULL: do not wait */
+    int64_t limit_ns;                 /* longest wait; then the rows are counted anyway */
     void (*on_answer)(void *context); /* called after each query during the wait; may be NULL */
     void *context;
 };
@@ -85,10 +84,10 @@ enum {
     ASK_NUMBERS_MAX = 4
 };
 
-/* The receiver of the rows of a query of numbers. */
+/* A receiver for the rows of a query whose columns are whole numbers. */
 struct ask_numbers {
     size_t columns;                                     /* 1 … ASK_NUMBERS_MAX */
-    bool (*take)(void *context, const int64_t *values); /* false: no more rows are wanted */
+    bool (*take)(void *context, const int64_t *values); /* returns false to skip all further rows */
     void *context;
 };
 

@@ -20,7 +20,7 @@ enum {
 };
 #define WAIT_STEP_NS (5 * MONO_NS_PER_MS)
 
-static _Atomic pid_t running; /* 0 = no child */
+static _Atomic pid_t running; /* the child that was started last; 0 = no child is running */
 
 /* Handles SIGTSTP: stops the child together with this program, and continues both. */
 static void on_stop(int number)
@@ -159,7 +159,8 @@ static bool is_past(const struct run_limit *limit)
     return errno == EINTR || mono_now_ns() >= limit->deadline_ns;
 }
 
-/* Reads available output into *buffer, and closes the pipe at its end. False: errno says why. */
+/* Reads available output into *buffer, and closes the pipe when the output has ended. False: errno
+ * has the reason. */
 static bool read_output(int *end, struct buffer *buffer)
 {
     char bytes[4096];
@@ -180,7 +181,8 @@ enum child_result child_run(struct child_output *output, const char *const argv[
     *output = (struct child_output){.end.code = -1};
     const struct run_limit limit = {.deadline_ns = mono_now_ns() + timeout_ns,
                                     .was_interrupted = interrupt_requested()};
-    int out[] = {-1, -1}, err[] = {-1, -1}; /* ends to read and to write; -1 = closed */
+    /* the read end and the write end of each pipe; -1 = closed */
+    int out[] = {-1, -1}, err[] = {-1, -1};
     pid_t pid = 0;
     int reason = pipe2(out, O_CLOEXEC) == 0 && pipe2(err, O_CLOEXEC) == 0 ? 0 : errno;
     if (reason == 0) {
@@ -198,7 +200,7 @@ enum child_result child_run(struct child_output *output, const char *const argv[
                 (ready <= 0 || ends[0].revents == 0 || read_output(&out[0], &output->out)) &&
                 (ready <= 0 || ends[1].revents == 0 || read_output(&err[0], &output->err));
     }
-    /* a program can close its output and run on */
+    /* a program can close its output and continue to run */
     while (is_ok && !child_wait(pid, WAIT_STEP_NS, &output->end)) {
         is_ok = !is_past(&limit);
     }

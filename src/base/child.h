@@ -1,5 +1,5 @@
 /* Child processes. They run without a shell, inherit only the descriptors that the caller names,
- * and child_run ends them in any case. Main thread only. */
+ * and have ended when child_run returns. Main thread only. */
 #ifndef BASE_CHILD_H
 #define BASE_CHILD_H
 
@@ -12,14 +12,14 @@
 struct child_start {
     const char *const *argv; /* ends with NULL */
     const char *program;     /* path; NULL = search argv[0] in PATH */
-    int in, out, err;        /* descriptors for its standard streams; negative = /dev/null */
+    int in, out, err;        /* the child's standard streams; negative = /dev/null */
     int kept; /* a further descriptor that stays open under the same number; negative = none */
     bool ends_with_us; /* the child gets SIGTERM when this program is killed */
 };
 
 /* Starts a program as the leader of its own process group: a terminal's Ctrl-C does not reach it,
- * and its own children can be ended with it. Its signal settings are those of a program started by
- * a shell. Returns 0 after the program was executed, else errno (ENOENT: program not found). */
+ * and its own children can be ended with it. Signals have the settings that a shell gives to a
+ * program. Returns 0 when the program has started, else errno (ENOENT: program not found). */
 int child_start(pid_t *pid, const struct child_start *start);
 
 /* How a program has ended. */
@@ -37,22 +37,22 @@ bool child_wait(pid_t pid, int64_t timeout_ns, struct child_end *end);
 void child_prepare_waits(void);
 
 enum child_result {
-    CHILD_EXITED,    /* end.code is its exit code */
-    CHILD_KILLED,    /* end.signal ended it */
+    CHILD_EXITED,    /* the program exited with end.code */
+    CHILD_KILLED,    /* the signal end.signal ended the program */
     CHILD_NOT_FOUND, /* the program is not in PATH */
-    CHILD_TIMED_OUT, /* its process group was killed after the timeout */
+    CHILD_TIMED_OUT, /* the child's process group was killed after the timeout */
     CHILD_FAILED,    /* errno says why: the child could not be started, its output could not be read
                         or was too long (EFBIG), or this program was interrupted (EINTR) */
 };
 
 struct child_output {
     struct child_end end;
-    struct buffer out, err; /* the child's two outputs, also after a failure */
+    struct buffer out, err; /* standard output and standard error, also after a failure */
 };
 
 /* Runs argv[0], searched in PATH, and waits for its end. `in` is its standard input; negative =
- * /dev/null. Each of its two outputs may have 4 MiB. The caller always frees *output with
- * child_output_fini, whatever the result. */
+ * /dev/null. Standard output and standard error may have at most 4 MiB each. The caller always
+ * frees *output with child_output_fini, whatever the result. */
 enum child_result child_run(struct child_output *output, const char *const argv[], int in,
                             int64_t timeout_ns);
 

@@ -30,18 +30,19 @@ struct attempt {
     struct client_socket *socket;
     const struct target *target;
     int64_t until_ns;
-    enum error_kind ended; /* why the watching thread ended it; ERROR_NONE: it did not */
+    enum error_kind ended; /* why the watching thread ended the connect; ERROR_NONE: not ended */
     struct attempt *next;
 };
 
-/* Writable statics: one thread watches all connects of the process, so that a connect needs neither
- * a thread nor a descriptor for its limit. The thread exists while the list is not empty. */
+/* Writable statics: one thread watches all connects of the process, so that a connect does not need
+ * its own thread or descriptor for its time limit. The thread exists while the list is not
+ * empty. */
 static pthread_mutex_t watch_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct attempt *attempts;
 static bool is_watching;
 
-/* A writable static for each thread: a client library calls connect itself, and only the calling
- * thread shows which connection it is for. */
+/* A writable static for each thread: a client library calls connect itself, so the hook recognises
+ * the connection only by the calling thread. */
 static _Thread_local struct client_socket *watched;
 
 /* Returns a number that identifies the socket: its descriptor and inode. 0: not a socket. */
@@ -54,8 +55,9 @@ static uint64_t identity_of(int descriptor)
     return (uint64_t)descriptor << 32 | (uint32_t)about.st_ino;
 }
 
-/* Replaces the C library's connect in the whole program, including its client libraries. In C it
- * has another name, because the prototype of connect depends on the C library's extensions. */
+/* Replaces the C library's connect in the whole program, including its client libraries. The
+ * function has another name in C, because the prototype of connect depends on the C library's
+ * extensions. */
 int client_socket_hook(int descriptor, const struct sockaddr *address,
                        socklen_t length) __asm__("connect") __attribute__((visibility("default")));
 
@@ -91,8 +93,8 @@ int client_socket_descriptor(const struct client_socket *socket)
 void client_socket_shut(const struct client_socket *socket, int direction)
 {
     const uint64_t identity = atomic_load(&socket->identity);
-    /* a duplicate: the library may close its descriptor at any moment, and a new connection may
-     * then get the same number */
+    /* use a duplicate, because the library may close its descriptor at any moment, and a new
+     * connection may then get the same number */
     const int own = identity == 0 ? -1 : fcntl((int)(identity >> 32), F_DUPFD_CLOEXEC, 0);
     if (own >= 0) {
         if ((uint32_t)identity_of(own) == (uint32_t)identity) {

@@ -31,8 +31,8 @@ void error_clear(struct error *error)
     memset(error, 0, sizeof *error);
 }
 
-/* Returns the bytes of the character at `text` if it is a control character for terminals or
- * changes the direction of the text around it, else 0. */
+/* Returns the number of bytes of the character at `text` if the character is a control character
+ * for terminals or changes the direction of the text around it, else 0. */
 static size_t command_length(const unsigned char *text)
 {
     const bool is_control = text[0] < 0x20 || text[0] == 0x7f;
@@ -81,8 +81,8 @@ bool error_set(struct error *error, enum error_kind kind, int native_code, const
     va_start(arguments, format);
     vsnprintf(error->text, sizeof error->text, format, arguments);
     va_end(arguments);
-    /* makes it one line: messages of client libraries end with line breaks, and have hints on
-     * further lines */
+    /* make the text one line: messages of client libraries end with a line break, and may have
+     * hints on further lines */
     char *to = error->text;
     for (char *from = to + strspn(to, blanks); *from != '\0'; from += strspn(from, blanks)) {
         const size_t length = strcspn(from, blanks);

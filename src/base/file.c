@@ -36,7 +36,7 @@ int file_make_parents(const char *path)
 {
     char prefix[PATH_BYTES];
     for (size_t i = 1; i < sizeof prefix && path[i] != '\0'; i++) {
-        /* not if only slashes follow: then the prefix is the whole path */
+        /* if only slashes follow, the prefix is the whole path, not a parent */
         if (path[i] == '/' && path[i - 1] != '/' && path[i + strspn(path + i, "/")] != '\0') {
             snprintf(prefix, i + 1, "%s", path);
             if (mkdir(prefix, 0777) != 0 && errno != EEXIST) {

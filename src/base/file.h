@@ -34,8 +34,8 @@ int file_remove_folder(const char *path);
 /* Replaces the file `path` in `folder`, a descriptor or AT_FDCWD. Writes the content to a temporary
  * file and renames it, so a reader sees the old file or the new file, never a part. Only the owner
  * may write to the file, whatever the umask. `is_alone`: no other process writes this file; the
- * temporary file then has a fixed name, so one left by a killed process is replaced, and the
- * content is flushed to disk. Returns 0 or errno. */
+ * temporary file then has a fixed name, so a temporary file left by a killed process is replaced,
+ * and the content is flushed to disk. Returns 0 or errno. */
 int file_replace(int folder, const char *path, const struct buffer *content, bool is_alone);
 
 #endif

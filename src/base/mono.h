@@ -33,8 +33,9 @@ enum {
     MOMENT_TEXT_BYTES = 40
 };
 
-/* A moment of a run as users write it: seconds since the run's start ("90", "90.5"), or UTC as date
- * -u +%FT%TZ prints it ("2026-01-31T12:00:00Z"), optionally with a fraction of a second. */
+/* A moment of a run as users write it: seconds since the run's start ("90", "90.5"), or a time in
+ * UTC as `date -u +%FT%TZ` prints it ("2026-01-31T12:00:00Z"), optionally with a fraction of a
+ * second. */
 struct moment {
     bool is_utc;
     int64_t ns; /* since the run's start, or since 1970 UTC */

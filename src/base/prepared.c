@@ -4,8 +4,8 @@
 #include <string.h>
 
 struct prepared_slot {
-    const struct statement *statement; /* NULL: empty */
-    struct adapter_prepared *made;     /* the adapter's; NULL: the adapter keeps nothing */
+    const struct statement *statement; /* NULL: the slot is empty */
+    struct adapter_prepared *made;     /* freed by adapter.drop; NULL: the adapter keeps nothing */
     bool is_ready;
 };
 

@@ -14,7 +14,7 @@ struct prepared_slot;
 
 struct prepared_set {
     const struct adapter *adapter;
-    struct adapter_conn *conn;   /* open */
+    struct adapter_conn *conn;   /* an open connection */
     struct prepared_slot *slots; /* owned */
     unsigned count;
 };
@@ -24,9 +24,9 @@ struct prepared_set {
 enum status prepared_make(struct prepared_set *set, const struct statement *statement,
                           struct error *error);
 
-/* Runs a statement like adapter.run, and prepares it first if it has a slot. REJECTED with
- * ERROR_SERIALIZATION: a table has changed since the statement was prepared and the server rolled
- * the transaction back; the caller should retry the transaction. */
+/* Runs a statement like adapter.run. A statement that has a slot and is not prepared yet is
+ * prepared first. REJECTED with ERROR_SERIALIZATION: a table has changed since the statement was
+ * prepared and the server rolled the transaction back; the caller should retry the transaction. */
 enum status prepared_run(struct prepared_set *set, const struct statement *statement,
                          const struct batch *parameters, struct answer *answer,
                          struct error *error);

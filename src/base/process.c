@@ -61,7 +61,7 @@ void interrupt_install(void)
     }
     action.sa_handler = SIG_IGN;
     sigaction(SIGPIPE, &action, NULL);
-    /* so that exceeding a file-size limit is an error of write, like SIGPIPE */
+    /* ignored, like SIGPIPE, so that write returns an error when a file exceeds its size limit */
     sigaction(SIGXFSZ, &action, NULL);
 }
 
@@ -76,7 +76,7 @@ bool interrupt_close(void)
     return interrupt_requested();
 }
 
-/* MARGIN_BYTES: the stack below the caller's frame that the call to the system itself uses.
+/* MARGIN_BYTES: the stack below the frame of stack_release_unused that its call of madvise uses.
  * LEAST_BYTES: the smallest stack of a thread. Sanitizers need more of both. */
 enum {
 #ifdef APPEND_IS_SANITIZED
@@ -128,8 +128,8 @@ int thread_start(pthread_t *thread, size_t stack_bytes, void *(*run)(void *), vo
         pthread_attr_setstacksize(&attributes, stack_bytes > least ? stack_bytes : least);
     }
     sigfillset(&all);
-    /* signals raised by a defect of the thread: if blocked, they end the program without a report
-     */
+    /* do not block the signals that a defect of the thread raises: if blocked, they would end the
+     * program without a report */
     for (size_t i = 0; i < COUNT_OF(faults); i++) {
         sigdelset(&all, faults[i]);
     }
@@ -197,8 +197,8 @@ bool notice_write(int fd, const char *text, size_t length, int64_t patience_ns)
     const int64_t deadline_ns = mono_now_ns() + patience_ns;
     struct stat about = {.st_mode = 0};
     fstat(fd, &about);
-    /* a new open file description of the same pipe or terminal: it can be non-blocking without
-     * changing the descriptors of other programs */
+    /* open the same pipe or terminal again: only the new file description becomes non-blocking, not
+     * the one that other programs share */
     const bool can_block = S_ISFIFO(about.st_mode) || S_ISCHR(about.st_mode);
     const int own = can_block && fd == STDERR_FILENO
                         ? open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)

@@ -20,10 +20,10 @@
 /* Exit codes of the program; the README explains each. */
 enum exit_code {
     EXIT_CODE_OK = 0,
-    EXIT_CODE_SHORT = 1,         /* the run ended but its ledger is short */
+    EXIT_CODE_SHORT = 1,         /* rows, sessions or transactions are missing */
     EXIT_CODE_USAGE = 2,         /* wrong usage */
-    EXIT_CODE_CLIENT_LIMIT = 3,  /* this machine or account allows too little */
-    EXIT_CODE_SERVER = 4,        /* the server was not reached, or refused */
+    EXIT_CODE_CLIENT_LIMIT = 3,  /* a limit of this machine or account was hit */
+    EXIT_CODE_SERVER = 4,        /* the server was not reached, or refused the run */
     EXIT_CODE_EXPECTATION = 5,   /* an expectation was missed */
     EXIT_CODE_INVALID = 6,       /* the client was the bottleneck */
     EXIT_CODE_INTERNAL = 70,     /* a defect of this program */
@@ -41,7 +41,7 @@ void interrupt_install(void);
 bool interrupt_requested(void);
 
 /* Makes later signals do nothing, because the outcome of the command is decided. Returns whether a
- * signal came before. */
+ * signal has already arrived. */
 bool interrupt_close(void);
 
 /* Raises the stack limit (ulimit -s) if it is too small for the main thread and for threads that
@@ -62,9 +62,8 @@ void thread_cond_init(pthread_cond_t *condition);
 void stack_release_unused(void);
 
 /* Messages on standard error while the program works: on a terminal one line that is rewritten,
- * elsewhere plain lines. A reader may be missing (a full pipe, a terminal stopped by Ctrl-S).
- * Therefore a write waits no longer than the caller allows, and then drops the rest. One thread at
- * a time. */
+ * elsewhere plain lines. The reader may be blocked (a full pipe, a terminal stopped by Ctrl-S), so
+ * a write waits no longer than the caller allows, and then drops the rest. One thread at a time. */
 struct notice {
     int fd;
     bool is_terminal;
@@ -84,9 +83,8 @@ void notice_init(struct notice *notice, int fd);
 /* Returns the columns that a line on the terminal can have; 0: not a terminal. */
 unsigned notice_columns(const struct notice *notice);
 
-/* Shows `line`, which must be cleaned and must fit. On a terminal it replaces the line shown
- * before.
- */
+/* Shows `line`, which must not contain control characters. On a terminal the line must fit in
+ * notice_columns, and it replaces the line shown before. */
 void notice_show(struct notice *notice, const char *line);
 
 /* Writes a line that stays, in place of the line shown before. */

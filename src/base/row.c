@@ -59,9 +59,8 @@ static size_t put_digits(char *out, uint64_t value, size_t width)
     return count;
 }
 
-/* Writes `digits` with a decimal point before the last `places` digits. Returns the number of
- * bytes.
- */
+/* Writes `digits` with a decimal point before the last `places` digits. Returns the number of bytes
+ * written. */
 static size_t put_decimal(char *out, bool is_negative, uint64_t digits, size_t places)
 {
     out[0] = '-';
@@ -82,13 +81,13 @@ static size_t put_integer(char *out, int64_t value, size_t places)
                        places);
 }
 
-/* Writes the shortest text, from 15 (float: 6) digits on, from which the same number is read again;
- * 17 (float: 9) digits always suffice.
+/* Writes the number with the fewest digits, from 15 up (float: from 6), that read back as the
+ * same number. 17 digits (float: 9) always suffice.
  *
- * A number from 1/64 to 2^53 is whole / 2^shift. Its product with a power of ten is an integer with
- * the wanted digits plus a fraction, exact in 128 bits. A rounded text is read as the same number
- * if its error is below half the distance to the next number. A float may be read as a double
- * first, so for a float the bound is smaller by half the distance of doubles. */
+ * A number from 1/64 to 2^53 is whole / 2^shift. Its product with a power of ten is an integer
+ * with the wanted digits plus a fraction, exact in 128 bits. A rounded text is read as the same
+ * number if its error is below half the distance to the next number. A float may be read as a
+ * double first, so for a float the bound is smaller by half the distance between doubles. */
 size_t value_text_real(char *out, double value, bool is_float)
 {
     uint64_t bits;
@@ -188,7 +187,7 @@ void civil_time_of(const struct column *column, union column_values values, size
     }
     int64_t ns = values.int64[row];
     if (column->type == COLUMN_TIMESTAMP) {
-        const int64_t rest = ns % NS_PER_DAY; /* not ns - days × NS_PER_DAY, which can overflow */
+        const int64_t rest = ns % NS_PER_DAY; /* ns - days × NS_PER_DAY could overflow */
         set_date(time, ns / NS_PER_DAY - (rest < 0));
         ns = rest < 0 ? rest + NS_PER_DAY : rest;
     }

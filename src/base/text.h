@@ -42,8 +42,7 @@ bool units_parse_duration(const char *text, int64_t max_ns, int64_t *value_ns);
 /* Writes a count with separators: 1,234,567. Returns `text`. */
 const char *units_format_count(uint64_t value, char text[UNITS_TEXT_BYTES]);
 
-/* Format into a buffer that is valid to the end of the enclosing block: for arguments of a format.
- */
+/* Format into a buffer that is valid to the end of the enclosing block. For arguments of printf. */
 #define UNITS_COUNT(value) units_format_count((value), (char[UNITS_TEXT_BYTES]){0})
 #define UNITS_NS(ns) units_format_ns((ns), (char[UNITS_TEXT_BYTES]){0})
 #define UNITS_BYTES(bytes) units_format_bytes((bytes), (char[UNITS_TEXT_BYTES]){0})
@@ -68,7 +67,8 @@ static inline const char *units_plural(uint64_t count, const char *one, const ch
  * has set for the program. Returns the previous locale, for uselocale. */
 static inline locale_t units_use_point(void)
 {
-    return uselocale(newlocale(LC_ALL_MASK, "C", (locale_t)0)); /* static, need not be freed */
+    /* the "C" locale is static and need not be freed */
+    return uselocale(newlocale(LC_ALL_MASK, "C", (locale_t)0));
 }
 
 /* The known name that is most similar to a misspelt word. */
@@ -84,7 +84,7 @@ struct nearest {
 void nearest_offer(struct nearest *nearest, const char *name);
 
 /* Parses the two numbers at the beginning of `text`, which `mark` separates: "254:0", "10.11.8".
- * False: no two numbers; `numbers` is unchanged. */
+ * False: the text does not begin with two numbers; `numbers` is unchanged. */
 bool text_parse_two(const char *text, char mark, unsigned numbers[2]);
 
 /* Parses text[0 … length-1] as a whole number: an optional '-' and digits, as databases write it.

@@ -163,9 +163,9 @@ static void parse_hosts(struct url *url, char *list, char *fault, size_t size)
  * reason if a '#', the port or the list of hosts is wrong, and stays "" otherwise. */
 static bool parse_authority(struct url *url, char *rest, char *fault, size_t size)
 {
-    /* A '/', '?' or '#' in a password that is not percent-encoded would end the password here: its
-     * beginning would be taken for a host and port, and be shown. An @ after it, outside the value
-     * of a parameter, shows that there is a password of this kind. */
+    /* A password may contain a '/', '?' or '#' that is not percent-encoded. The beginning of the
+     * password would then be taken for a host and port, and be shown. An @ after this character,
+     * outside the value of a parameter, means that the text has a password of this kind. */
     const char *end = rest + strcspn(rest, "/?#");
     const char *stray = strchr(end, '@');
     const char *question = stray == NULL ? NULL : memchr(end, '?', (size_t)(stray - end));
@@ -276,7 +276,8 @@ void url_redact(const char *text, char *out, size_t size)
     /* the last @: a password that is not percent-encoded may contain any character */
     const char *at = strrchr(start, '@');
     const char *colon = at == NULL ? NULL : memchr(start, ':', (size_t)(at - start));
-    /* a user or host cannot contain a '=': the text is a connection string with unknown keys */
+    /* users and hosts cannot contain a '=': with a '=' here the text is a connection string, whose
+     * keys are unknown */
     const char *equals = start + strcspn(start, start == text ? "=" : "=/?#");
     const char *tail = text;
     size_t used = 0;

@@ -48,8 +48,8 @@ void url_fini(struct url *url);
 size_t url_scheme_length(const char *text);
 
 /* Parses "port", "host:port" or "[v6]:port". False: another form. *host is the beginning of the
- * host within `text`, and *length is its length, 0 without a host. *port is 0 when it is not valid.
- */
+ * host within `text`, and *length is its length, 0 without a host. *port is 0 when the port is not
+ * valid. */
 bool url_parse_place(const char *text, const char **host, size_t *length, uint16_t *port);
 
 /* Writes the URL with its passwords replaced. For a text that is not a URL, for example "host=h

@@ -20,21 +20,21 @@
 
 enum {
     SECTOR_BYTES = 512,
-    DEPTH_MAX = 8, /* dm upon md upon partitions */
+    DEPTH_MAX = 8, /* levels of stacked devices: dm on md on partitions */
 };
 
 #define BLOCKS_PATH "/sys/dev/block"
 
 struct io_meter {
     int proc;
-    int cgroup; /* the folder with its I/O, owned; -1: no cgroup */
+    int cgroup; /* folder with the cgroup's I/O files, owned; -1: no cgroup */
     bool is_cgroup_1;
-    uint64_t cgroup_bytes[2];   /* last counts, including those of removed cgroups */
-    uint64_t departed_bytes[2]; /* of removed cgroups */
-    bool is_written_trusted;    /* of processes; see the header */
+    uint64_t cgroup_bytes[2];   /* last counts read, removed cgroups included */
+    uint64_t departed_bytes[2]; /* bytes of removed cgroups */
+    bool is_written_trusted;    /* the written bytes of processes are usable: see io.h */
     struct io_devices devices;
     struct io_time times[IO_DEVICES_MAX][5];
-    struct buffer text; /* of the file read last */
+    struct buffer text; /* content of the file that was read last */
     struct io_description about;
 };
 
@@ -61,7 +61,8 @@ double io_figure(const struct io_reading *growth, enum io_figure figure)
 #undef X
     const int64_t of = growth->counts[figures[figure].of], by = growth->counts[figures[figure].by];
     const double value = of < 0 || by <= 0 ? -1 : figures[figure].scale * (double)of / (double)by;
-    /* the kernel accounts busy time in steps, some of it an interval late */
+    /* the kernel accounts busy time in steps, and some of it an interval late, so the value can
+     * exceed 100 */
     return figures[figure].is_percent ? fmin(value, 100) : value;
 }
 
@@ -146,10 +147,10 @@ static bool counts_pages(const char *path)
 }
 
 /*
- * Returns the device of the files at `path`; 0 if unknown. btrfs and overlays have a device number
- * that no device has: the mount table of the process `viewer` shows what they are made on. *path
- * becomes the folder that an overlay writes to, as named by the program that made the overlay
- * (Docker).
+ * Returns the device of the files at `path`; 0 if unknown. Files on btrfs and on overlays have a
+ * device number that does not belong to a device, so the device is looked up in the mount table of
+ * the process `viewer`. For an overlay, *path becomes the folder that the overlay writes to, as
+ * named by the program that made the overlay (Docker).
  */
 static dev_t find_device(struct io_meter *meter, char *path, size_t size, pid_t viewer)
 {
@@ -229,8 +230,8 @@ static void find_devices(struct io_meter *meter, const struct io_place *place)
     meter->is_written_trusted = counts_pages(path);
 }
 
-/* Finds the folder that has the cgroup's I/O: the same one with version 2, one of another hierarchy
- * with version 1. */
+/* Finds the folder with the I/O files of the cgroup: with version 2 the folder `cgroup` itself,
+ * with version 1 a folder of the hierarchy "blkio". */
 static void find_cgroup(struct io_meter *meter, pid_t pid, int cgroup)
 {
     struct cgroup_folder folder;
@@ -360,7 +361,7 @@ static bool read_cgroup(struct io_meter *meter, uint64_t bytes[2])
     return is_counted;
 }
 
-/* Fills the counts of storage on behalf of the server. */
+/* Fills the counts of reads from and writes to storage on behalf of the server. */
 static void read_storage(struct io_meter *meter, const struct procfs_io *server, int64_t *counts)
 {
     char *const source = meter->about.storage;

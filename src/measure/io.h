@@ -8,9 +8,10 @@
  * two readings. They show nothing that happened after the second reading: data that the server
  * writes back later is missing from all figures of the run.
  *
- * The device is that of the file system that contains the directory, as seen from the server's own
- * root (which may be a container's). A partition stands for its disk; dm and md stand for the disks
- * below them, whose counts are added up. All programs of the machine share the device.
+ * The device is the one below the file system that contains the directory. The directory is looked
+ * up from the server's own root, which may be a container's. For a partition, the whole disk is
+ * counted. For dm and md devices, the counts of the disks below them are added up. All programs of
+ * the machine share the device.
  *
  * The kernel's count of bytes that a process caused to be written to storage is used only where the
  * kernel counts pages. On file systems with large folios (XFS since 5.18, ext4 since 6.16, others)
@@ -24,7 +25,7 @@
 
 /* Cumulative counts. The first counts have the order of enum procfs_io_count. */
 enum io_count {
-    IO_SERVER_READ_BYTES, /* by its system calls, page cache and sockets included */
+    IO_SERVER_READ_BYTES, /* by the server's system calls, including page cache and sockets */
     IO_SERVER_WRITTEN_BYTES,
     IO_SERVER_READS,
     IO_SERVER_WRITES,
@@ -50,7 +51,7 @@ enum io_count {
     IO_COUNTS,
 };
 
-/* Negative: unknown. */
+/* One reading of all counts. A negative count is unknown. */
 struct io_reading {
     int64_t counts[IO_COUNTS];
 };
@@ -106,7 +107,7 @@ void io_subtract(const struct io_reading *from, const struct io_reading *to,
 struct io_reading io_nothing(void);
 
 enum {
-    IO_DEVICES_MAX = 16, /* below one file system; more are left out */
+    IO_DEVICES_MAX = 16, /* the most disks below one file system; further disks are left out */
 };
 
 struct io_device {
@@ -120,49 +121,52 @@ struct io_devices {
 };
 
 /* Adds the disks below a block device, each once. `blocks` is the folder /sys/dev/block. Returns
- * false if there is no such device. */
+ * false if the block device does not exist. */
 bool io_find_disks(int blocks, unsigned major, unsigned minor, struct io_devices *devices);
 
-/* A time of a disk. The kernel reports the low 32 bits of its milliseconds, which wrap around
- * within days on a disk with many parallel requests. */
+/* A time that the kernel counts for a disk. The kernel reports only the low 32 bits of the
+ * milliseconds, which wrap around within days on a disk with many parallel requests. */
 struct io_time {
     bool is_reported;
     uint32_t reported_ms;
     int64_t ns; /* since the first report */
 };
-/* Adds what the kernel reports now; returns the time since the first report, in ns. */
+/* Adds the growth since the last report, and returns the time since the first report, in ns.
+ * `reported_ms` is the count that the kernel reports now. */
 int64_t io_add_time(struct io_time *time, uint64_t reported_ms);
 
 /* The place of the server's files. */
 struct io_place {
-    const char *directory;  /* or a file, as the server names it; NULL: unknown, or see the next */
+    /* The data directory, or a file, as the server names it. NULL: see is_where_it_works; if that
+     * is false, the directory is unknown. */
+    const char *directory;
     bool is_where_it_works; /* the directory is the working directory of the server's process */
     pid_t pid;  /* of the server, or of this program if the database is embedded; 0: unknown */
-    int cgroup; /* the folder that the user named; -1: not named */
+    int cgroup; /* descriptor of the folder that the user named; -1: not named */
     bool is_remote;
     bool is_embedded; /* without a directory the database has no files */
 };
 
-/* A description of what the counts cover. */
+/* The directory and the devices that the counts cover. */
 struct io_description {
     char directory[256];
     char device[128]; /* "vda", "sda + sdb"; "" = unknown */
     char storage[16]; /* "processes", "cgroup"; "" = unknown */
-    char note[256];   /* why something is unknown; may be "" */
+    char note[256];   /* why a count is unknown; may be "" */
 };
 
 struct io_meter;
 
-/* Looks for the device. Borrows nothing. Returns NULL when out of memory. io_meter_destroy takes
- * NULL. */
+/* Creates a meter, and looks for the devices below the server's files. *place is not used
+ * afterwards. Returns NULL when out of memory. io_meter_destroy takes NULL. */
 struct io_meter *io_meter_create(const struct io_place *place);
 void io_meter_destroy(struct io_meter *meter);
 
-/* Goes on with the counts after the server was restarted in a cgroup that counts from 0. */
+/* Continues the counts after the server was restarted in a new cgroup, whose counts begin at 0. */
 void io_meter_follow(struct io_meter *meter, pid_t pid, int cgroup);
 
-/* io_meter_read reads all counts but the server's, which take longer and are added by
- * io_meter_add_server. `host` and `server` are NULL if unknown. */
+/* io_meter_read reads all counts except the server's. io_meter_add_server adds the server's counts,
+ * which take longer to read. `host` and `server` are NULL if unknown. */
 void io_meter_read(struct io_meter *meter, const struct procfs_cpu *host,
                    struct io_reading *reading);
 void io_meter_add_server(struct io_meter *meter, const struct procfs_io *server,

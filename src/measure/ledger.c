@@ -79,7 +79,7 @@ bool transactions_balance(const uint64_t counters[RECORDER_COUNTERS])
             due == begun + counters[RECORDER_SKIPPED] + counters[RECORDER_TRANSACTIONS_NOT_BEGUN]);
 }
 
-/* Moves as many as possible from *available to an account that can take `wanted`. */
+/* Takes up to `wanted` rows from *available, and returns how many rows it took. */
 static uint64_t credit(uint64_t *available, uint64_t wanted)
 {
     const uint64_t credited = MIN(*available, wanted);
@@ -116,7 +116,7 @@ void verification_evaluate_table(struct verification *verification)
 void causes_init(struct causes *causes)
 {
     memset(causes, 0, sizeof(*causes));
-    /* Without attributes this cannot fail. */
+    /* without attributes pthread_mutex_init cannot fail */
     pthread_mutex_init(&causes->lock, NULL);
 }
 
@@ -245,7 +245,7 @@ enum {
 };
 
 struct row_map {
-    size_t count;      /* sessions */
+    size_t count;      /* number of sessions */
     uint64_t *words;   /* the bits of all sessions, one session after the other */
     uint64_t firsts[]; /* bit of each session's first row; `count` + 1 entries */
 };

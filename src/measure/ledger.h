@@ -2,17 +2,16 @@
  * The accounts of a run: the ledgers, the outcome of each session, the causes of failures, and what
  * the tables contain afterwards.
  *
- *
  * The ledgers of sessions, rows and transactions must balance:
  *
  *   sessions: requested = connected + refused + timed_out + not_started
  *             connected = finished + stopped + dropped
  *   rows:     planned   = acknowledged + rejected + in_doubt + not_sent
  *
- * `stopped` sessions ended early because the run was ended (by a signal, or by --on-drop stop),
- * were cut because the server had not answered when the run ended, or were without a connection
- * then and waiting for their next try. In doubt = the connection died between sending and the
- * answer. Ledgers of several machines are merged by addition.
+ * A session is `stopped` when it ended early because the run was ended (by a signal, or by
+ * --on-drop stop), or when, at the end of the run, it had no answer and was cut, or had no
+ * connection and was waiting for its next try. A row is in doubt when the connection died between
+ * sending the row and the answer. Ledgers of several machines are merged by addition.
  */
 #ifndef MEASURE_LEDGER_H
 #define MEASURE_LEDGER_H
@@ -26,12 +25,12 @@
 #include "figures/figures.h"
 
 /*
- * X(member, FIGURE): an account of a ledger, and the figure that shows it. The accounts of sessions
- * that say how a session ended have two more arguments: X(member, FIGURE, ID, total): SESSION_ID is
- * the outcome, and `total` the account that contains it.
+ * X(member, FIGURE): an account of a ledger, and the figure that shows it. SESSION_OUTCOMES has two
+ * more arguments, X(member, FIGURE, ID, total): SESSION_ID is the outcome of a session, and `total`
+ * is the account that contains this account.
  *
- * Batches, with --rate: the batches due before the run ended. due = sent + not_sent. A batch that a
- * lost connection cuts in two counts as two.
+ * BATCH_LEDGER counts, with --rate, the batches that were due before the run ended: due = sent +
+ * not_sent. A batch that a lost connection cuts in two counts as two.
  */
 /* clang-format off */
 #define SESSION_OUTCOMES(X) \
@@ -41,9 +40,9 @@
     X(refused, SESSIONS_REFUSED, REFUSED, requested) \
     /* open got no answer in time */ \
     X(timed_out, SESSIONS_TIMED_OUT, TIMED_OUT, requested) \
-    /* appended its whole share, or until the time was over */ \
+    /* appended its whole share, or appended until the duration was over */ \
     X(finished, SESSIONS_FINISHED, FINISHED, connected) \
-    /* ended early on request, or at the end waited for an answer or a connection */ \
+    /* ended early on request, or still waited for an answer or a connection at the end */ \
     X(stopped, SESSIONS_STOPPED, STOPPED, connected) \
     /* lost the connection, or had a fatal error */ \
     X(dropped, SESSIONS_DROPPED, DROPPED, connected)
@@ -82,20 +81,22 @@ struct batch_ledger {
 };
 
 /*
- * A script's transactions are counted in the recorder only (figures/figures.h), each once, however
- * often it was tried. Those of the warm-up are counted separately:
+ * A script's transactions are counted only in the recorder (figures/figures.h). Each transaction
+ * counts once, however often it was tried. Transactions of the warm-up are counted separately.
+ * transactions_balance returns whether these identities hold:
  *
  *   begun  = committed + rolled back + failed + in doubt + unfinished
  *   tries  = begun + retries
  *   failed = exhausted + refused + lost
  *   due    = begun + skipped + not begun, with --rate
  *
- * In doubt = the connection died between sending COMMIT, or a write that is a transaction by
- * itself, and the answer. A transaction whose connection died before that has failed.
+ * A transaction is in doubt when the connection died between sending COMMIT (or a write that is a
+ * transaction by itself) and the answer. A transaction whose connection died earlier has failed.
  */
 bool transactions_balance(const uint64_t counters[RECORDER_COUNTERS]);
 
-/* Checks the same identities for one transaction by name, and for one statement. */
+/* Returns whether the same identities hold for the counts of one named transaction or one
+ * statement. */
 bool operation_counts_balance(const uint64_t counts[OPERATION_COUNTS]);
 
 /* Returns the number of tries after the first, for any reason. */
@@ -109,27 +110,29 @@ enum verification_state {
 };
 
 struct verification {
-    enum verification_state state; /* with a script also NONE: nothing was to change the table */
+    enum verification_state state; /* with a script also NONE when the table was not to change */
     uint64_t rows_before;
     uint64_t rows_after;
-    uint64_t lost; /* acknowledged rows that are missing even if every row in the table is of this
-                      run; with a script, even if all rows in doubt were taken and none added */
-    uint64_t surplus; /* rows that this run cannot have written; with a script, even if no row in
-                         doubt was taken and all were added */
-    char reason[240]; /* VERIFICATION_FAILED: why */
+    /* Acknowledged rows that are missing even if every row in the table belongs to this run. With a
+     * script: missing even if the statements in doubt took all of their rows and added none. */
+    uint64_t lost;
+    /* Rows that this run cannot have written. With a script: not even if the statements in doubt
+     * added all of their rows and took none. */
+    uint64_t surplus;
+    char reason[240]; /* why the state is VERIFICATION_FAILED */
 
     /* without a script: */
-    uint64_t lost_at_most;     /* lost if all rows from before the run are still in the table */
+    uint64_t lost_at_most;     /* rows lost if all rows from before the run still exist */
     uint64_t in_doubt_arrived; /* rows in doubt that are in the table */
     uint64_t rejected_arrived; /* rejected rows that are in the table */
     bool is_shrunk;            /* fewer rows than before: another client deleted rows */
 
     /* with a script: before + added - taken = after, except for rows in doubt */
-    uint64_t added, taken;                   /* by committed statements, warm-up included */
-    uint64_t added_in_doubt, taken_in_doubt; /* by statements in doubt: perhaps committed */
+    uint64_t added, taken;                   /* rows of committed statements, warm-up included */
+    uint64_t added_in_doubt, taken_in_doubt; /* rows of statements in doubt: maybe committed */
 };
 
-/* Counts a session's outcome; `connected` is counted when sessions connect. */
+/* Counts a session's outcome. `connected` is not changed: it is counted when sessions connect. */
 void session_ledger_count(struct session_ledger *ledger, enum session_outcome outcome);
 
 bool session_ledger_balances(const struct session_ledger *ledger);
@@ -148,22 +151,22 @@ void verification_evaluate_table(struct verification *verification);
 
 enum cause_phase {
     CAUSE_THREAD,    /* the session's thread could not be created */
-    CAUSE_CONNECT,   /* open */
-    CAUSE_HOST,      /* open at one of several hosts, before another host was tried */
-    CAUSE_APPEND,    /* append_open, append_rows, append_close */
+    CAUSE_CONNECT,   /* the adapter's open */
+    CAUSE_HOST,      /* the adapter's open at one of several hosts, before another host was tried */
+    CAUSE_APPEND,    /* the adapter's append_open, append_rows and append_close */
     CAUSE_BUSY,      /* an append of which nothing was stored, and which was sent again */
-    CAUSE_READ,      /* count or query */
-    CAUSE_RECONNECT, /* open, after the connection was lost or closed by --churn */
+    CAUSE_READ,      /* count(*) or the query of --read */
+    CAUSE_RECONNECT, /* the adapter's open, after the connection was lost or closed by --churn */
     CAUSE_IDLE,      /* the check that an idle session is still connected */
     CAUSE_STATEMENT, /* a script's statement, by name, or begin, commit or rollback */
     CAUSE_SCRIPT,    /* an error in the script, which ends the run, or a failed check */
-    CAUSE_PHASES     /* their number */
+    CAUSE_PHASES     /* the number of phases */
 };
 
 struct cause {
     enum cause_phase phase;
     enum status status; /* REJECTED: the session went on; otherwise it ended or reconnected */
-    const char *name;   /* of the statement or transaction, borrowed; NULL: unnamed */
+    const char *name;   /* of the statement or transaction, borrowed; NULL: it has no name */
     struct error error; /* the first error */
     uint64_t count;
     int64_t first_ns; /* monotonic */
@@ -176,8 +179,8 @@ enum {
 
 /* The causes of failed sessions and batches, grouped: an entry for each combination of phase, name,
  * status, kind, native code and SQLSTATE, with a count, the first and last time, and the text of
- * the first. Any thread may add a cause; a mutex guards the table. Once the table is full, further
- * causes are counted in `others`. */
+ * the first error. Any thread may add a cause; a mutex guards the table. Once the table is full,
+ * further causes are counted in `others`. */
 struct causes {
     pthread_mutex_t lock;
     size_t count;
@@ -208,7 +211,7 @@ extern const char *const cause_phase_names[]; /* "connect", "append", ... */
 struct row_exception {
     uint64_t first;
     uint64_t rows;
-    uint64_t accepted; /* rows acknowledged without the server saying which */
+    uint64_t accepted; /* rows acknowledged; the server did not say which ones */
     bool is_in_doubt;  /* the connection died before the answer; false: the rows were rejected */
 };
 
@@ -219,34 +222,34 @@ struct session_summary {
     bool is_idle;
     enum session_outcome outcome;
     struct row_ledger rows;
-    uint64_t begun; /* rows of begun batches; of a batch cut by a lost connection, the rows handed
-                       over */
+    uint64_t begun; /* rows of begun batches; if a lost connection cut a batch, the rows handed to
+                       the adapter */
     uint64_t batches;
     uint64_t drops;       /* times that the connection was lost */
-    uint64_t reconnects;  /* times that it reconnected after a loss */
-    uint64_t churns;      /* times that it reconnected for --churn */
+    uint64_t reconnects;  /* times that the session reconnected after a loss */
+    uint64_t churns;      /* times that the session reconnected for --churn */
     int64_t first_ack_ns; /* since the gate opened; negative = no acknowledgement */
     int64_t last_ack_ns;
-    int64_t worked_ns;      /* from the gate's opening to its last answer; 0 = it did not work */
-    int64_t longest_gap_ns; /* the longest of: gate to first acknowledged append, between two
-                               acknowledged appends, and last one to the end of a session that ended
-                               before its share was done */
+    int64_t worked_ns; /* from the gate's opening to the last answer; 0 = never worked */
+    /* The longest time without an acknowledged append: from the gate to the first, between two, or
+     * from the last to the end of a session that ended before its share was done. */
+    int64_t longest_gap_ns;
     size_t exception_count;
     struct row_exception *exceptions; /* owned */
     bool lacks_exceptions;            /* the list is incomplete, because memory ran out */
 
-    /* With --verify rows, if is_verified. */
+    /* Figures of --verify rows. They are known if is_verified. */
     bool is_verified;
     uint64_t present;                /* acknowledged rows found in the table */
     uint64_t lost;                   /* acknowledged rows not found */
-    uint64_t unacknowledged_present; /* rows in doubt or rejected found in the table */
+    uint64_t unacknowledged_present; /* rows in doubt and rejected rows found in the table */
     uint64_t duplicates;             /* further copies of rows already found */
 };
 
 extern const char *const session_outcome_names[]; /* "finished", ... */
 
-/* Returns acknowledged rows per second of the session's working time; negative = it did not work.
- */
+/* Returns acknowledged rows per second of the session's working time; negative = the session did
+ * not work. */
 double session_rows_per_s(const struct session_summary *session);
 
 /* Frees a list and what its entries own; takes NULL. */
@@ -258,7 +261,7 @@ struct fairness {
     uint64_t sessions; /* sessions that worked; the other members are known if this is not 0 */
     unsigned slowest_session;
     unsigned fastest_session;
-    double slowest_rows_per_s; /* acknowledged, each over its own working time */
+    double slowest_rows_per_s; /* acknowledged rows, over the session's working time */
     double fastest_rows_per_s;
     unsigned longest_gap_session;
     int64_t longest_gap_ns; /* longest time without an acknowledged append */
@@ -279,22 +282,22 @@ struct row_verification {
     uint64_t rejected_present;     /* rejected rows found in the table */
     uint64_t duplicates;           /* further copies of rows already found */
     uint64_t foreign;              /* rows with this run's tag that this run did not send */
-    char reason[240];              /* FAILED: why */
+    char reason[240];              /* why the state is FAILED */
 };
 
-/* The rows of all sessions that were found, one bit each. */
+/* The set of the rows that were found, with one bit for each row of each session. */
 struct row_map;
 
 /* Creates a map for the rows that the sessions began. Returns NULL when out of memory. */
 struct row_map *row_map_create(const struct session_summary *sessions, size_t count);
 void row_map_destroy(struct row_map *map); /* takes NULL */
-/* Notes one row that was read. Rows without a free bit are counted in sessions[i].duplicates and in
- * *verification. */
+/* Notes one row that was read. A row that was noted before is counted as a duplicate in `sessions`
+ * and *verification. A row that no session has begun is counted as foreign in *verification. */
 void row_map_add(struct row_map *map, int64_t session, int64_t row,
                  struct session_summary *sessions, struct row_verification *verification);
 
-/* Compares the rows found with the acknowledged rows: fills the other members of every session and
- * of *verification. */
+/* Compares the rows found with the acknowledged rows: fills the remaining figures of --verify rows
+ * in every session and in *verification. */
 void row_map_evaluate(const struct row_map *map, struct session_summary *sessions,
                       struct row_verification *verification);
 

@@ -67,7 +67,7 @@ void search_note_level(struct search *search)
         search->failed = level->sessions;
         search->failure = last;
     }
-    /* a number that failed once and was held later counts as held */
+    /* a number of sessions that failed once and held later counts as held */
     if (search->failed != 0 && search->failed <= search->held) {
         search->failed = 0;
     }

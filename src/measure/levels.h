@@ -1,8 +1,8 @@
 /*
  * The result of a search for the most sessions: its levels, and the figures drawn from them.
  *
- * A level is a number of sessions that must be up and append at the same time. Filled by
- * load/fleet, shown by the reports.
+ * A level is a number of sessions that must be up and append at the same time. The search in
+ * src/load fills the levels, and the reports show them.
  */
 #ifndef MEASURE_LEVELS_H
 #define MEASURE_LEVELS_H
@@ -14,7 +14,7 @@
 
 enum level_outcome {
     LEVEL_HELD,       /* all sessions were up for the whole hold, and each of them appended */
-    LEVEL_FAILED,     /* some were not up, or did not append */
+    LEVEL_FAILED,     /* some sessions were not up, or did not append */
     LEVEL_UNFINISHED, /* the search ended during the level */
 };
 
@@ -39,21 +39,22 @@ struct level {
     unsigned sessions; /* the number of sessions that must be up */
     enum level_outcome outcome;
     enum level_reason reason;
-    int64_t reason_ns; /* when the reason was seen, since the start of the search */
-    int64_t start_ns;  /* when the first session was added or left, since the start of the search */
-    int64_t connect_ns; /* from start_ns until all were up or had failed */
+    int64_t reason_ns;  /* when the reason was seen, since the start of the search */
+    int64_t start_ns;   /* when the first session joined or left, since the start of the search */
+    int64_t connect_ns; /* from start_ns until all sessions were up or had failed */
     int64_t hold_ns;    /* the hold after that; 0 = no hold, because not all sessions were up */
     uint64_t added;     /* sessions that connected for this level */
-    uint64_t up;        /* sessions up at the level's end, or when it was seen to fail */
-    uint64_t stalled;   /* of these, sessions without an acknowledged append in the hold */
+    uint64_t up;        /* sessions up at the level's end, or when the level failed */
+    uint64_t stalled;   /* sessions without an acknowledged append in the hold */
     uint64_t failed;    /* appends and reads that failed from the level's start to the hold's end */
 
-    /* requested = sessions; `connected` includes sessions that were up before the level; `finished`
-     * are the sessions still up at its end */
+    /* `requested` equals `sessions`. `connected` includes sessions that were up before the level.
+     * `finished` counts the sessions that were still up at the level's end. */
     struct session_ledger ledger;
 
-    /* During the hold. */
-    bool is_scripted; /* with a script: rows, rows_per_s and append are of committed transactions */
+    /* Figures of the hold. With a script (is_scripted), rows, rows_per_s and append describe
+     * committed transactions. */
+    bool is_scripted;
     uint64_t rows;
     double rows_per_s;                        /* negative = unknown: no hold */
     double parts_rows_per_s[LEVEL_PARTS_MAX]; /* rate of each fifth of the hold, and of each
@@ -61,14 +62,14 @@ struct level {
     unsigned part_count;
     double lowest_rows_per_s, highest_rows_per_s; /* of the parts; negative = unknown */
     struct recorder_latency append;
-    struct recorder_latency connect; /* of the sessions added */
-    struct cpu_shares cpu;           /* mean */
+    struct recorder_latency connect; /* of the sessions that were added */
+    struct cpu_shares cpu;           /* means of the hold */
     int64_t server_memory_bytes;     /* highest; negative = unknown */
     int64_t client_memory_bytes;
 
-    struct causes *causes; /* owned; of a failed level; NULL = no causes, or no memory for them */
+    struct causes *causes; /* owned; why a level failed; NULL = no causes, or no memory for them */
 
-    /* With several ranks: memory at the level's end of the machine with the least room. */
+    /* With several ranks: the memory of the machine with the least room, at the level's end. */
     struct level_room {
         double times; /* how many times the level's sessions fit; infinite: unknown */
         uint64_t used_bytes, limit_bytes;
@@ -81,10 +82,10 @@ enum search_end {
     SEARCH_GOES_ON,
     SEARCH_FOUND,       /* the next number of sessions was tried and failed */
     SEARCH_BOUND,       /* every level held, up to the bound on sessions */
-    SEARCH_MEMORY,      /* the bound on memory */
-    SEARCH_TIME,        /* the bound on time */
-    SEARCH_ROWS,        /* the bound on rows written, or on their bytes */
-    SEARCH_INTERRUPTED, /* a signal */
+    SEARCH_MEMORY,      /* the bound on memory was reached */
+    SEARCH_TIME,        /* the bound on time was reached */
+    SEARCH_ROWS,        /* the bound on rows written, or on their bytes, was reached */
+    SEARCH_INTERRUPTED, /* a signal arrived */
     SEARCH_SCRIPT,      /* an error in the script, see CAUSE_SCRIPT of the result */
     SEARCH_GONE,        /* the server went away and did not come back */
     SEARCH_STUCK,       /* sessions did not leave */
@@ -110,13 +111,13 @@ struct search {
     char end_note[200];     /* figures of the bound that ended the search; may be empty */
     char figures_note[240]; /* why rows/s and latencies may not describe the server; may be empty */
 
-    unsigned bound; /* on sessions */
+    unsigned bound; /* the most sessions to try */
     enum search_bound bound_by;
-    struct limit bound_limit; /* with BOUND_CLIENT */
+    struct limit bound_limit; /* the limit that set `bound`, with BOUND_CLIENT */
     uint64_t max_rows;        /* the most rows to write; 0 = any number */
     bool is_bound_by_bytes;   /* max_rows follows from --max-bytes */
     double row_bytes;         /* mean bytes of the values of a row */
-    char removal[320];        /* how to remove the rows that stay in the database; "" = none stay */
+    char removal[320];        /* how to remove rows that stay in the database; "" = no rows stay */
     int64_t hold_ns;
     int64_t p99_bound_ns; /* 0 = no bound */
     int64_t elapsed_ns;
@@ -128,7 +129,7 @@ struct search {
  * search_note_level, which updates held, failed and failure. */
 struct level *search_add_level(struct search *search);
 
-/* Sets the level's rows/s during the hold, and the lowest and highest of its parts. */
+/* Sets the level's rows/s during the hold, and the lowest and the highest rows/s of its parts. */
 void level_compute_rates(struct level *level);
 void search_note_level(struct search *search);
 void search_fini(struct search *search);
@@ -137,8 +138,9 @@ void level_fini(struct level *level);
 /* Returns the most frequent cause of a failed level; NULL when the level has no cause. */
 const struct cause *level_main_cause(const struct level *level);
 
-/* Return the level with the most rows/s among those that held, and the level with the fewest
- * sessions within SEARCH_KNEE_SHARE of it; NULL when no level held. */
+/* search_best returns the level with the most rows/s among the levels that held. search_knee
+ * returns the level with the fewest sessions whose rows/s are at most SEARCH_KNEE_SHARE lower. Both
+ * return NULL when no level held. */
 const struct level *search_best(const struct search *search);
 const struct level *search_knee(const struct search *search);
 
@@ -148,7 +150,7 @@ const struct level *search_knee(const struct search *search);
 const struct level *search_knee_rival(const struct search *search);
 
 /* Finds the lowest level whose append p99 exceeded the bound, and the highest level below it that
- * held within the bound. Each is NULL if there is no such level. */
+ * held within the bound. *over and *within are NULL if the search does not have this level. */
 void search_p99(const struct search *search, const struct level **over,
                 const struct level **within);
 
@@ -162,11 +164,11 @@ extern const char *const level_reason_names[];  /* "refused", ...; "" for LEVEL_
 extern const char *const search_end_names[];    /* "found", ...; "" for SEARCH_GOES_ON */
 extern const char *const search_bound_names[];  /* "user", "client", "program" */
 
-/* Sets verdict, verdict_reason and PROBLEM_RUN of a search from the rest, then calls
- * result_set_exit; in verdict.c. Finding a limit is success, whichever side sets the limit: exit
- * code 0. So is reaching a bound of the user after some level held. Without a held level the code
- * is 3 or 4, by the side that set the limit. Lost or uncounted rows: 1. A server that went away: 4.
- * A signal: 130. */
+/* Sets verdict, verdict_reason and PROBLEM_RUN of a search's result, then calls result_set_exit;
+ * defined in verdict.c. The exit code is 0 when a limit was found, whichever side sets the limit,
+ * or when a bound was reached after a level had held. It is 3 or 4 when the first level failed, by
+ * the side that set the limit; 1 when rows are lost or uncounted; 4 when the server went away; 130
+ * after a signal. */
 void search_judge(const struct search *search, struct result *result, bool is_local,
                   bool was_interrupted);
 

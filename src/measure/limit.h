@@ -1,6 +1,6 @@
 /*
- * Limits on the number of sessions: those known before a run, and those that a run hit. Filled by
- * src/limits, shown by the reports.
+ * Limits on the number of sessions: limits that are known before a run, and limits that a run hit.
+ * src/limits finds them, and the reports show them.
  */
 #ifndef MEASURE_LIMIT_H
 #define MEASURE_LIMIT_H
@@ -58,12 +58,12 @@ struct limit {
     uint64_t allowed;              /* LIMIT_NONE: no limit */
     uint64_t used;                 /* part of `allowed` in use before the run */
     uint64_t needed;               /* by all requested sessions, in addition to `used` */
-    uint64_t each;                 /* by one session, part of `needed` */
+    uint64_t each;                 /* part of `needed` for one session */
     uint64_t sessions;             /* the most sessions that fit; LIMIT_NONE: any number */
     bool is_estimate;              /* `needed` is an estimate, so the limit may not be hit */
     bool is_unknown;               /* `allowed` is unknown */
     char note[160];                /* may be empty */
-    char fix[LIMIT_FIX_BYTES];     /* command or line of a file that raises it; empty for a PASS */
+    char fix[LIMIT_FIX_BYTES];     /* command or line of a file to raise the limit; "" for PASS */
 };
 
 struct limit_list {
@@ -76,7 +76,7 @@ struct finding {
     enum limit_id id;
     enum limit_side side;
     char name[64];
-    uint64_t sessions; /* lost to it: not started, refused, timed out or dropped */
+    uint64_t sessions; /* sessions that the limit cost: not started, refused, timed out, dropped */
     uint64_t tries;    /* failed tries to reconnect, also of sessions that succeeded later */
     char evidence[300];
     char fix[LIMIT_FIX_BYTES];

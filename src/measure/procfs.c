@@ -135,15 +135,16 @@ static bool take_first_line(const char *text, size_t length, const char *form, u
     return take_line(&rest, &line) && take(&line, form, values);
 }
 
-/* Numbers found by the beginning of their line. */
+/* A number that is found by the beginning of its line. */
 struct value {
     const char *key; /* with its colon, if it has one */
     const char *form;
-    size_t offset; /* of a uint64_t, or of as many as the form yields */
+    size_t offset; /* of the uint64_t to fill, or of several that the form yields */
 };
 
-/* Fills the values that were found into `out`. Returns a bit for each: 1 the first, 2 the second,
- * ... Returns 0 if a wanted line is malformed or the text ends within a line. */
+/* Fills the values that were found into `out`. Returns one bit for each value found: 1 = the first,
+ * 2 = the second, 4 = the third, ... Returns 0 if a wanted line is malformed or the text ends
+ * within a line. */
 static unsigned find_values(const char *text, size_t length, const struct value *values,
                             size_t count, void *out)
 {
@@ -256,7 +257,7 @@ bool procfs_parse_process(const char *text, size_t length, struct procfs_process
 
 bool procfs_parse_rollup(const char *text, size_t length, struct procfs_rollup *out)
 {
-    /* only the first exists in older kernels and in those built without huge pages */
+    /* older kernels, and kernels built without huge pages, have only the first */
     static const struct value values[] = {
         {"Pss:", "k", offsetof(struct procfs_rollup, pss_bytes)},
         {"Pss_Anon:", "k", offsetof(struct procfs_rollup, pss_anon_bytes)},
@@ -279,7 +280,7 @@ bool procfs_parse_statm(const char *text, size_t length, struct procfs_statm *ou
 
 bool procfs_parse_schedstat(const char *text, size_t length, struct procfs_schedstat *out)
 {
-    uint64_t values[3] = {0}; /* the last: time slices */
+    uint64_t values[3] = {0}; /* time on a CPU, time waiting, time slices */
     const bool is_valid = take_first_line(text, length, "ddd", values);
     *out = (struct procfs_schedstat){.on_cpu_ns = values[0], .run_queue_ns = values[1]};
     return is_valid;
@@ -311,7 +312,7 @@ bool procfs_parse_rlimits(const char *text, size_t length, struct procfs_rlimits
 
 bool procfs_parse_uid_map(const char *text, size_t length, bool *is_initial)
 {
-    uint64_t values[3] = {0}; /* inside, outside, how many */
+    uint64_t values[3] = {0}; /* first uid inside, first uid outside, how many */
     const bool is_valid = take_first_line(text, length, "ddd", values);
     *is_initial = values[0] == 0 && values[1] == 0 && values[2] == UINT32_MAX;
     return is_valid;
@@ -495,7 +496,8 @@ static bool skip_heading(struct text *rest, const char *first)
 }
 
 /* Takes a row: "0: 0100007F:1538 0100007F:8000 06 00000000:00000000 03:00001756 00000000 0 0 4711
- * ...". Returns false at the end and if a row is malformed; then *is_valid is also false. */
+ * ...". Returns false at the end. Also returns false, and sets *is_valid to false, if a row is
+ * malformed. */
 static bool take_row(struct text *rest, uint64_t row[SOCKET_FIELDS], bool *is_valid)
 {
     struct text line;
@@ -618,7 +620,7 @@ bool procfs_parse_sockets(const char *text, size_t length,
                           uint64_t *waiting)
 {
     enum {
-        YOUNG_TICKS = 5900 /* of the 60 s that TIME_WAIT lasts */
+        YOUNG_TICKS = 5900 /* the timer after the first of the 60 s of TIME_WAIT */
     };
     struct text rest = text_of(text, length);
     uint64_t row[SOCKET_FIELDS];
@@ -641,7 +643,8 @@ bool procfs_parse_sockets(const char *text, size_t length,
 
 bool procfs_parse_cgroup_memory(const char *text, size_t length, uint64_t *bytes)
 {
-    /* version 1 also has a plain "shmem", without the cgroups below: its totals come first */
+    /* version 1 also has a plain "shmem", which excludes the cgroups below, so its totals are
+     * preferred */
     static const struct value values[] = {
         {"total_rss", "d", 0}, {"total_shmem", "d", 8}, {"anon", "d", 16}, {"shmem", "d", 24}};
     uint64_t found[4];
@@ -662,7 +665,7 @@ bool procfs_parse_cgroup_cache(const char *text, size_t length, uint64_t *bytes)
     };
     uint64_t found[2] = {0};
     const unsigned bits = find_values(text, length, values, 2, found);
-    /* version 1 has both; its plain figure excludes the cgroups below */
+    /* version 1 has both figures, and the plain one excludes the cgroups below */
     *bytes = (bits & 2U) != 0 ? found[1] : found[0];
     return bits != 0;
 }
@@ -1092,8 +1095,8 @@ static int read_numbers(const char *folder, const char *name, double values[2])
     return count;
 }
 
-/* Returns the CPUs that a cgroup of version 2 ("cpu.max": quota and period) or 1 grants; 0: no
- * limit. */
+/* Returns the number of CPUs that a cgroup of version 2 ("cpu.max": quota and period) or of version
+ * 1 grants; 0: no limit. */
 static double read_quota(const char *folder)
 {
     double quota[2] = {0, 0}, period[2] = {0, 0};
@@ -1106,7 +1109,8 @@ static double read_quota(const char *folder)
     return quota[0] > 0 && period[0] > 0 ? quota[0] / period[0] : 0;
 }
 
-/* Returns the fewest CPUs that the cgroups of this program and those above grant; 0: no limit. */
+/* Returns the fewest CPUs that this program's cgroups and the cgroups above them grant; 0: no
+ * limit. */
 static double own_quota(void)
 {
     double least = 0;

@@ -30,7 +30,7 @@ struct procfs_cpu {
     uint64_t busy_ticks;   /* neither idle nor waiting for I/O; steal counts as busy */
     uint64_t iowait_ticks; /* idle while a thread that ran on the CPU waits for I/O */
     uint64_t total_ticks;  /* guests are part of user time already, and not added again */
-    unsigned cpus;         /* online */
+    unsigned cpus;         /* CPUs that are online */
 };
 bool procfs_parse_cpu(const char *text, size_t length, struct procfs_cpu *out);
 
@@ -50,7 +50,7 @@ bool procfs_parse_process(const char *text, size_t length, struct procfs_process
 /* /proc/PID/smaps_rollup. Rss and Pss do not include huge pages of hugetlbfs. */
 struct procfs_rollup {
     uint64_t pss_bytes;
-    uint64_t pss_anon_bytes; /* of pss_bytes: anonymous memory */
+    uint64_t pss_anon_bytes; /* part of pss_bytes: anonymous memory */
     bool has_pss_anon;       /* false on kernels before 5.3 */
     uint64_t private_huge_bytes;
     uint64_t shared_huge_bytes;
@@ -60,7 +60,7 @@ bool procfs_parse_rollup(const char *text, size_t length, struct procfs_rollup *
 /* /proc/PID/statm. */
 struct procfs_statm {
     uint64_t resident_pages;
-    uint64_t shared_pages; /* of resident: file-backed and shared memory */
+    uint64_t shared_pages; /* part of resident_pages: file-backed and shared memory */
 };
 bool procfs_parse_statm(const char *text, size_t length, struct procfs_statm *out);
 
@@ -76,7 +76,7 @@ struct procfs_status {
     uint64_t uid; /* the real user, whose tasks RLIMIT_NPROC counts */
     uint64_t threads;
     uint64_t capabilities; /* effective, one bit each */
-    uint64_t size_bytes;   /* address space; 0 for a kernel thread, as the next two */
+    uint64_t size_bytes;   /* address space; 0 for a kernel thread, like the next two members */
     uint64_t resident_bytes;
     uint64_t peak_bytes; /* the highest resident_bytes so far */
 };
@@ -114,7 +114,7 @@ bool procfs_parse_number(const char *text, size_t length, uint64_t *value);
 enum procfs_io_count {
     PROCFS_IO_READ_BYTES, /* by read() and the like, from files, page cache, pipes and sockets */
     PROCFS_IO_WRITTEN_BYTES,
-    PROCFS_IO_READS, /* system calls */
+    PROCFS_IO_READS, /* system calls that read */
     PROCFS_IO_WRITES,
     PROCFS_IO_STORAGE_READ_BYTES,    /* fetched from storage */
     PROCFS_IO_STORAGE_WRITTEN_BYTES, /* caused to be written to storage; see io.h */
@@ -158,13 +158,14 @@ bool procfs_parse_source(const char *text, size_t length, uint64_t mount,
 /* Lines of "name number": sets *value to the number of the first line with that name. */
 bool procfs_parse_named(const char *text, size_t length, const char *name, uint64_t *value);
 
-/* /proc/net/netstat: a line of names and a line of values for each group. */
+/* /proc/net/netstat, which has a line of names and a line of values for each group: sets *value to
+ * the value of `name`. */
 bool procfs_parse_netstat(const char *text, size_t length, const char *name, uint64_t *value);
 
 /* Counts the lines of a text whose last line is complete. */
 bool procfs_count_lines(const char *text, size_t length, uint64_t *lines);
 
-/* Inodes of sockets; more than fit are left out. */
+/* A list of inodes of sockets. Inodes that do not fit are left out. */
 struct procfs_inodes {
     size_t count;
     uint64_t inodes[PROCFS_INODES_MAX];
@@ -185,7 +186,7 @@ struct procfs_ports {
 };
 bool procfs_ports_hold(const struct procfs_ports *ports, uint16_t port);
 
-/* ip_local_port_range. */
+/* The range of local ports in ip_local_port_range. */
 struct procfs_port_range {
     uint16_t low;
     uint16_t high; /* included; not below `low` */
@@ -195,7 +196,8 @@ bool procfs_parse_port_range(const char *text, size_t length, struct procfs_port
 /* ip_local_reserved_ports ("8080,9000-9010", or empty): adds the ports. */
 bool procfs_parse_reserved(const char *text, size_t length, struct procfs_ports *ports);
 
-/* A destination of connections, and which sockets take a local port away from such connections. */
+/* A destination of connections. It decides which existing sockets make a local port unusable for a
+ * new connection. */
 struct procfs_destination {
     uint16_t port;
     uint32_t address;    /* IPv4, as in /proc/net/tcp; 0 = any address */
@@ -214,7 +216,7 @@ bool procfs_parse_cgroup_memory(const char *text, size_t length, uint64_t *bytes
 bool procfs_parse_cgroup_cache(const char *text, size_t length, uint64_t *bytes);
 
 /* /proc/PID/cgroup: copies the path in the hierarchy of `controller`, or in version 2 if it is "".
- * Returns false also if there is no such hierarchy or the path is too long. */
+ * Returns false also if the hierarchy is missing or the path is too long. */
 bool procfs_parse_cgroup(const char *text, size_t length, const char *controller,
                          char path[PROCFS_PATH_BYTES]);
 
@@ -227,13 +229,14 @@ struct procfs_mount {
 bool procfs_parse_mount(const char *text, size_t length, const char *controller,
                         struct procfs_mount *out);
 
-/* Opens /proc, or a folder below another folder for reading its entries. Returns a negative value
- * or NULL, with errno, on failure. The caller closes it. */
+/* procfs_open opens /proc. procfs_open_folder opens the folder `path` below `directory`, for
+ * reading its entries. On failure they return a negative value and NULL, with errno. The caller
+ * closes the result. */
 int procfs_open(void);
 DIR *procfs_open_folder(int directory, const char *path);
 
-/* Reads a small file in one read, for which the kernel shows a single moment. Returns the length,
- * at most `size`, or -1 with errno. */
+/* Reads a small file with one call of read, so that the content is of a single moment. Returns the
+ * length, at most `size`, or -1 with errno. */
 ssize_t procfs_read(int directory, const char *path, char *bytes, size_t size);
 
 /* Reads a file of any size into a buffer, replacing its content. Returns false with errno. */
@@ -253,13 +256,14 @@ struct procfs_status procfs_read_own(int proc);
  * run_queue_ns is 0 if the kernel does not report it. */
 void procfs_read_thread(struct procfs_schedstat *time);
 
-/* Describes what keeps only this program from the machine's `cpus` CPUs: its affinity, a quota of
- * its cgroups, or its niceness. "" if nothing does. */
+/* Describes what keeps this program, but not others, from the machine's `cpus` CPUs: its affinity,
+ * a quota of its cgroups, or its niceness. "" if it may use all CPUs. */
 void procfs_describe_bound(unsigned cpus, char *text, size_t size);
 
-/* procfs_read_thread_file reads like procfs_read_thread, but from a file that was opened earlier,
- * because later no descriptor may be left. Return a negative value, and false, if the kernel does
- * not support it. */
+/* procfs_read_thread_file does the same as procfs_read_thread, but reads the file that
+ * procfs_open_thread opened earlier, because later no descriptor may be left. If the kernel does
+ * not support the file, procfs_open_thread returns a negative value and procfs_read_thread_file
+ * false. */
 int procfs_open_thread(void);
 bool procfs_read_thread_file(int file, struct procfs_schedstat *time);
 
@@ -281,7 +285,7 @@ struct cgroup_folder {
 bool cgroup_name(const char *name, struct cgroup_folder *folder);
 
 /* Finds the folder of a process's cgroup by the mounts that `viewer` sees. `controller` names a
- * hierarchy of version 1, "" version 2. Returns false if there is no such folder. */
+ * hierarchy of version 1, "" is version 2. Returns false if the folder was not found. */
 bool cgroup_find(int proc, pid_t pid, pid_t viewer, const char *controller,
                  struct cgroup_folder *folder);
 
@@ -291,7 +295,8 @@ bool cgroup_go_up(struct cgroup_folder *folder);
 /* Reads one number from a file; "max" is UINT64_MAX. */
 bool cgroup_read_number(const struct cgroup_folder *folder, const char *file, uint64_t *value);
 
-/* Returns the page cache that counts as used but is given up when memory is needed; 0 = unknown. */
+/* Returns the bytes of page cache that count as used but are given up when memory is needed; 0 =
+ * unknown. */
 uint64_t cgroup_read_cache(const struct cgroup_folder *folder);
 
 /* Opens the folder that the user named, for the next three functions. Returns a negative value with

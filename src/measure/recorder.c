@@ -62,8 +62,9 @@ void histogram_subtract(const struct histogram *later, const struct histogram *e
     difference->max_ns = is_beyond ? later->max_ns : max_ns;
 }
 
-/* Returns the smallest whole number that is at least share × total. Products like 0.07 × 100 have a
- * rounding error above the whole number that is meant; it must not add one. */
+/* Returns the smallest whole number that is at least share × total. Because of rounding errors, a
+ * product like 0.07 × 100 is slightly above the whole number that is meant; the result must still
+ * be that number. */
 static uint64_t rank_of(double share, uint64_t total)
 {
     const double exact = share * (double)total;
@@ -106,17 +107,17 @@ struct shard {
     _Atomic uint64_t overflow;
 };
 
-/* The part of an operation's histogram that each session has of its own. It has no total: a
- * snapshot sums the buckets, so the total agrees with them. */
+/* The part of an operation's histogram that each session has of its own. The total is not part of
+ * it: a snapshot sums the buckets, so that the total agrees with the buckets. */
 struct own_operation {
     _Atomic uint64_t sum_ns;
     _Atomic int64_t max_ns;
 };
 
-/* The part of a session, written by this session only, so that adding needs no locked
- * instruction. */
+/* The counts and the state of one session. Only this session writes them, so adding does not need a
+ * locked instruction. */
 struct own {
-    alignas(CACHE_LINE_BYTES) _Atomic int64_t working_ns; /* since then; 0 = not working */
+    alignas(CACHE_LINE_BYTES) _Atomic int64_t working_ns; /* begin of the work; 0 = not working */
     _Atomic int64_t progress_ns;                          /* latest acknowledged append */
     atomic_bool is_reading;
     _Atomic unsigned host;
@@ -126,7 +127,7 @@ struct own {
 };
 
 struct recorder {
-    unsigned mask; /* of the shards of a host */
+    unsigned mask; /* number of shards of a host, minus 1 */
     unsigned sessions;
     size_t operations;
     size_t hosts;         /* 1 or more */
@@ -138,8 +139,8 @@ struct recorder {
 };
 
 /* Allocates zeroed elements at the beginning of a cache line. The caller frees *allocation. Returns
- * NULL when out of memory. calloc, not aligned_alloc: the kernel gives no memory to pages of a
- * large calloc that are never written, so unused buckets cost nothing. */
+ * NULL when out of memory. Uses calloc instead of aligned_alloc, because the kernel gives no memory
+ * to pages of a large calloc that are never written, so unused buckets cost nothing. */
 static void *allocate_lines(size_t count, size_t size, void **allocation)
 {
     if (count > (SIZE_MAX - CACHE_LINE_BYTES) / size) {

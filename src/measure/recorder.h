@@ -19,11 +19,12 @@
  *
  * Every power of two is divided into 64 buckets of equal width, so a bucket is at most 1/64 of its
  * values wide and a quantile, given as the highest value of its bucket, is at most 1.5625 % above
- * the exact one. Values below 128 ns are exact. This is the layout of HdrHistogram (G. Tene,
+ * the exact quantile. Values below 128 ns are exact. This is the layout of HdrHistogram (G. Tene,
  * http://hdrhistogram.org) with a unit of 1 ns. Values from HISTOGRAM_LIMIT_NS (73 minutes) are
- * counted in `overflow`, not in a bucket, and still make up `total`, `sum` and `max`.
+ * counted in `overflow` instead of a bucket, and in `total`, sum_ns and max_ns like all others.
  *
- * A struct histogram is plain data of one thread. Merging adds, so the order does not matter.
+ * One thread at a time uses a struct histogram. Merging histograms adds them, so the order does not
+ * matter.
  */
 enum {
     HISTOGRAM_BUCKETS = 2368
@@ -67,23 +68,25 @@ struct recorder_snapshot {
     uint64_t warm_up[RECORDER_COUNTERS];  /* of the warm-up, which is excluded from all figures */
     size_t operations;                    /* operations with a histogram */
     struct histogram *histograms;         /* owned, by number of the operation; 19 KiB each */
-    uint64_t (*counts)[OPERATION_COUNTS]; /* owned, likewise; 0 unless an operation is scripted */
+    uint64_t (*counts)[OPERATION_COUNTS]; /* owned, by number of the operation; 0 if it is not
+                                             scripted */
     size_t hosts;                         /* 0 with one host */
     uint64_t (*hosts_counters)[RECORDER_COUNTERS]; /* owned; `counters` by host */
 };
 
-/* Makes an empty state. Returns false when out of memory. fini also takes a zeroed snapshot. */
+/* Makes an empty snapshot. Returns false when out of memory. fini also takes a zeroed snapshot. */
 bool recorder_snapshot_init(struct recorder_snapshot *snapshot, size_t operations);
 void recorder_snapshot_fini(struct recorder_snapshot *snapshot);
 
 /* Makes room for the counters of several hosts. Returns false when out of memory. */
 bool recorder_snapshot_add_hosts(struct recorder_snapshot *snapshot, size_t hosts);
 
-/* Returns the histogram of an operation; an empty one when the snapshot does not have it. */
+/* Returns the histogram of an operation; an empty histogram when the snapshot lacks the
+ * operation. */
 const struct histogram *recorder_histogram(const struct recorder_snapshot *snapshot,
                                            size_t operation);
 
-/* Returns a count of an operation; 0 when the snapshot does not have it. */
+/* Returns a count of an operation; 0 when the snapshot lacks the operation. */
 uint64_t recorder_count_of(const struct recorder_snapshot *snapshot, size_t operation,
                            enum operation_count count);
 
@@ -115,7 +118,7 @@ size_t recorder_operations(const struct recorder *recorder);
 
 /* Add to a session's counters and histograms. Called by the session's thread, or by the main thread
  * after the session's thread has ended or was abandoned. Counts of the warm-up are kept apart.
- * recorder_count takes scripted operations: from OPERATIONS on. */
+ * recorder_count takes only scripted operations, whose numbers begin at OPERATIONS. */
 void recorder_add(struct recorder *recorder, unsigned session, enum recorder_counter counter,
                   uint64_t n);
 void recorder_add_warm_up(struct recorder *recorder, unsigned session,
@@ -126,12 +129,12 @@ void recorder_record(struct recorder *recorder, unsigned session, size_t operati
 void recorder_record_times(struct recorder *recorder, unsigned session, size_t operation,
                            int64_t ns, uint64_t times);
 
-/* Sets the host that the session's next counts belong to, at first host 0. Called by the session.
- */
+/* Sets the host to which the session's next counts belong. The host is 0 at first. Called by the
+ * session. */
 void recorder_set_host(struct recorder *recorder, unsigned session, unsigned host);
 
-/* Return the latency and the histogram of an operation at one host. The maximum is the high end of
- * its bucket. */
+/* Return the latency and the histogram of an operation at one host. The maximum is given as the
+ * high end of its bucket. */
 struct recorder_latency recorder_latency_at(struct recorder *recorder, unsigned host,
                                             size_t operation);
 void recorder_histogram_at(struct recorder *recorder, unsigned host, size_t operation,
@@ -143,8 +146,8 @@ void recorder_set_working(struct recorder *recorder, unsigned session, int64_t s
 void recorder_note_progress(struct recorder *recorder, unsigned session, int64_t now_ns);
 void recorder_note_reading(struct recorder *recorder, unsigned session, bool is_reading);
 
-/* Returns the number of sessions that have worked since since_ns or earlier, without an
- * acknowledged append since then. *reading: how many of them are in a read. */
+/* Returns the number of sessions that have worked since since_ns or earlier, but have not had an
+ * append acknowledged since since_ns. *reading: how many of these sessions are in a read. */
 uint64_t recorder_count_stalled(struct recorder *recorder, int64_t since_ns, uint64_t *reading);
 
 /* Returns one counter summed over the sessions. */
@@ -165,10 +168,11 @@ struct interval {
     uint64_t sessions_working;          /* sessions at work at end_ns */
     uint64_t sessions_without_progress; /* sessions that worked for the whole interval without an
                                            acknowledged append, and are not in a read */
-    uint64_t sessions_reading; /* sessions without an append as above, in a read at end_ns */
+    uint64_t sessions_reading; /* like sessions_without_progress, but in a read at end_ns */
     uint64_t counters[RECORDER_COUNTERS];
     struct recorder_latency latencies[OPERATIONS_MAX]; /* by number of the operation */
-    const struct recorder_snapshot *from, *to; /* its ends; borrowed, until the next interval */
+    const struct recorder_snapshot *from, *to; /* at start_ns and end_ns; borrowed, until the next
+                                                  interval */
     size_t hosts;                              /* 0 with one host */
     const uint64_t (*hosts_counters)[RECORDER_COUNTERS]; /* `counters` by host; borrowed */
 };
@@ -187,7 +191,7 @@ struct intervals {
 bool intervals_init(struct intervals *intervals, struct recorder *recorder, int64_t run_start_ns);
 void intervals_fini(struct intervals *intervals);
 
-/* Ends an interval now. Returns false, without an interval, when no time has passed. */
+/* Ends an interval now, and fills *interval. Returns false when no time has passed. */
 bool intervals_take(struct intervals *intervals, struct interval *interval);
 
 /* Returns the state at the end of the last interval. */

@@ -46,8 +46,8 @@ void result_copy_part(const struct result *result, struct rank_result *part)
     part->start_mono_ns = result->start_mono_ns;
 }
 
-/* Joins the reasons why two parts ended: a lost rank, then any other early end, then the end of the
- * duration. */
+/* Returns the weightier of the reasons why two parts ended: a lost rank, then any other early end,
+ * then the end of the duration. */
 static enum stop_reason join_reasons(enum stop_reason a, enum stop_reason b)
 {
     const bool is_weaker = a == STOP_COMPLETED || (a == STOP_DURATION && b != STOP_COMPLETED);
@@ -175,8 +175,8 @@ void result_add_problem(struct result *result, enum problem_kind kind, enum exit
 }
 
 /* Writes the exit line. Its first problem sets the exit code; "all rows were acknowledged, but"
- * precedes a first problem that has nothing to do with rows. Rows of a search may be unacknowledged
- * although the search succeeded. */
+ * precedes a first problem that has nothing to do with rows, if they were: a search may succeed
+ * with unacknowledged rows. */
 void result_set_exit(struct result *result)
 {
     const struct row_ledger *rows = &result->rows;
@@ -279,7 +279,8 @@ const char *result_describe_change(const struct result *result, char text[RESULT
 bool event_list_add(struct event_list *list, int64_t at_ns, const char *text)
 {
     if (list->entries == NULL) {
-        /* all entries at once: the kernel gives no memory to pages that are never written */
+        /* allocate all entries at once: the kernel gives no memory to pages that are never
+         * written */
         list->entries = calloc(EVENTS_MAX, sizeof *list->entries);
     }
     if (list->entries == NULL || list->count == EVENTS_MAX) {
@@ -293,7 +294,7 @@ bool event_list_add(struct event_list *list, int64_t at_ns, const char *text)
     *event = (struct event){.at_ns = at_ns};
     size_t length = strnlen(text, EVENT_TEXT_BYTES);
     if (length == EVENT_TEXT_BYTES) {
-        /* go back to the beginning of a UTF-8 character: 10xxxxxx continues one */
+        /* go back to the beginning of a UTF-8 character: a byte 10xxxxxx continues a character */
         do {
             length--;
         } while (length > 0 && ((unsigned char)text[length] & 0xC0U) == 0x80U);

@@ -30,7 +30,7 @@ struct event {
     char text[EVENT_TEXT_BYTES]; /* as the user wrote it: any bytes but line breaks; may be "" */
 };
 
-/* An empty list is all zeros. */
+/* A list of events. An empty list is all zeros. */
 struct event_list {
     struct event *entries; /* owned; sorted by time */
     size_t count;
@@ -38,8 +38,9 @@ struct event_list {
     char note[200];     /* the first bad line and what is wrong with it; "" without bad lines */
 };
 
-/* Adds an event after those with the same or an earlier time. Text that is too long is cut between
- * two characters. Returns false when out of memory or when the list has EVENTS_MAX entries. */
+/* Adds an event after the events with the same or an earlier time. Text that is too long is cut
+ * between two characters. Returns false when out of memory or when the list has EVENTS_MAX
+ * entries. */
 bool event_list_add(struct event_list *list, int64_t at_ns, const char *text);
 
 void event_list_fini(struct event_list *list);
@@ -109,8 +110,8 @@ struct table_count {
 /* The result of one host. */
 struct host_result {
     char name[280];                  /* host:port; "" with one host */
-    int64_t elapsed_ns, measured_ns; /* of the run */
-    const uint64_t *counters;        /* of the recorder, in result.totals */
+    int64_t elapsed_ns, measured_ns; /* elapsed and measured time of the run */
+    const uint64_t *counters;        /* this host's counters, in result.totals */
     struct recorder_latency latencies[OPERATIONS];
     struct table_count *tables;              /* by number; owned */
     bool is_counted;                         /* all tables were counted before and after the run */
@@ -136,8 +137,8 @@ struct host_result {
     X(int64_t, append_ns, MAX)           /* gate opened -> last session had its last answer */ \
     X(int64_t, measured_ns, MAX)         /* end of the warm-up -> last answer; without a warm-up */ \
                                          /* append_ns */ \
-    X(uint64_t, sessions_cut, SUM)       /* sessions whose connection append cut: they did */ \
-                                         /* not end in time after STOP */ \
+    X(uint64_t, sessions_cut, SUM)       /* sessions whose connection append cut, because */ \
+                                         /* they did not end in time after a stop */ \
     X(uint64_t, worst_lag_rows, MAX)     /* the most own rows that a session's count lacked */ \
     X(enum stop_reason, stop_reason, REASON)
 /* clang-format on */
@@ -148,38 +149,39 @@ struct rank_result {
     char machine[64];
     bool is_known; /* false: the rank was lost, its counts are as last reported */
     RESULT_PARTS(RESULT_AS_MEMBER)
-    uint64_t counters[RECORDER_COUNTERS], warm_up[RECORDER_COUNTERS]; /* of its totals */
-    int64_t start_mono_ns;                                            /* on its own clock */
-    int64_t gate_late_ns;         /* from the agreed moment until its gate opened */
-    int64_t clock_offset_ns;      /* its clock against the clock of rank 0, at the end */
+    uint64_t counters[RECORDER_COUNTERS], warm_up[RECORDER_COUNTERS]; /* of the rank's totals */
+    int64_t start_mono_ns;                                            /* on the rank's own clock */
+    int64_t gate_late_ns;         /* from the agreed moment until the rank's gate opened */
+    int64_t clock_offset_ns;      /* the rank's clock against the clock of rank 0, at the end */
     int64_t clock_error_ns;       /* the largest error of clock_offset_ns */
     int64_t clock_drift_ns;       /* change of clock_offset_ns since the start */
     int64_t clock_drift_error_ns; /* the largest error of clock_drift_ns */
-    unsigned hosts_here;          /* servers on its machine whose processes it measured */
+    unsigned hosts_here;          /* servers whose processes the rank measured on its machine */
     struct resource_summary resources;
-    struct trace_sum *trace; /* owned; times are on rank 0's clock; NULL: it traced nothing */
-    enum verdict verdict;    /* of its own sessions and its own machine */
+    struct trace_sum *trace; /* owned; times are on rank 0's clock; NULL: nothing was traced */
+    enum verdict verdict;    /* of the rank's own sessions and machine */
     char verdict_reason[240];
 };
 
 struct result {
-    int64_t started_wall_ns; /* 1970 UTC */
+    int64_t started_wall_ns; /* since 1970 UTC */
     int64_t start_mono_ns;   /* monotonic; the times of causes count from here */
     RESULT_PARTS(RESULT_AS_MEMBER)
     int64_t disconnect_ns;        /* last session had its last answer -> last session ended */
     double throughput_rows_per_s; /* acknowledged / elapsed */
-    double rate_achieved_percent; /* of --rate while appending; -1 = no rate, or a run too short */
+    double rate_achieved_percent; /* share of --rate that was reached; -1 = no rate, or the run was
+                                     too short */
 
     struct verification verification;
     struct row_verification row_verification;
     size_t dataset_count; /* tables of the script; with a script `verification` is unused */
-    struct verification *datasets; /* by number, owned. The fleet fills what was added and taken,
+    struct verification *datasets; /* by number, owned. The fleet fills the rows added and taken,
                                       verify_result the rest */
     size_t rank_count;             /* 0 without ranks */
     struct rank_result *ranks;     /* by number, owned */
     unsigned resource_rank;        /* the rank that `resources` describes */
     int64_t gate_late_ns;          /* as in struct rank_result, of this process */
-    uint64_t sessions_left;  /* sessions whose threads still run in the script and still read it */
+    uint64_t sessions_left;  /* sessions whose threads still run the script and need the plan */
     uint64_t sessions_ended; /* cut sessions that still worked at the server and were ended there */
 
     int64_t table_bytes_before; /* of the run's tables on disk; -1 = unknown */
@@ -201,11 +203,11 @@ struct result {
     uint64_t least_sessions; /* sessions that had to be up for the run to go on */
     uint64_t sessions_up;    /* STOP_TOO_FEW: sessions that were up */
     struct resource_summary resources;
-    struct trace_sum *trace;     /* trace/trace.h; owned, freed with free; with ranks the sum of
-                                    theirs; NULL without --io-trace */
+    struct trace_sum *trace;     /* trace/trace.h; owned, freed with free; with ranks the sum of the
+                                    ranks' traces; NULL without --io-trace */
     struct server_limits server; /* version "" when the server did not report it */
     struct connection_info connection;
-    char engine[ROW_TYPE_NAME_BYTES]; /* of the table; "" where the database has only one */
+    char engine[ROW_TYPE_NAME_BYTES]; /* storage engine; "" where the database has only one */
     char removal[320]; /* how to undo the changes in the database; "" = nothing stays */
 
     enum verdict verdict;
@@ -219,7 +221,8 @@ struct result {
 extern const char *const stop_reason_names[];
 extern const char *const verdict_names[]; /* "VALID", ... */
 
-/* Copies a rank's part out of its result; and adds a part to the result of all ranks. */
+/* result_copy_part copies a rank's part out of the rank's result. result_add_part adds a part to
+ * the result of all ranks. */
 void result_copy_part(const struct result *result, struct rank_result *part);
 void result_add_part(struct result *result, const struct rank_result *part);
 
@@ -242,9 +245,9 @@ const char *result_describe_change(const struct result *result, char text[RESULT
 /* Returns the rows in the table that this run cannot have written, as far as is known. */
 uint64_t result_surplus(const struct result *result);
 
-/* What the judgement needs to know about the run besides its result. */
+/* Facts about the run that the judgement needs in addition to the result. */
 struct judge_context {
-    bool is_embedded;       /* the database runs in this process, so their CPU time is one */
+    bool is_embedded;       /* the database runs in this process and shares its CPU time */
     bool is_local;          /* the server shares this machine's CPUs */
     double rate_rows_per_s; /* requested rate; transactions/s with a script; 0 = no rate */
     const char *out_folder; /* the folder of a rank's files is this name with .rankN added */
@@ -271,9 +274,9 @@ bool result_allocate_tables(struct result *result, size_t hosts, size_t tables, 
  * `most` rows. Fills rows_before, rows_after and the state; when a host with rows of the run was
  * not counted, the state is VERIFICATION_FAILED, with the reason.
  *
- * Sets result->are_hosts_one when the hosts are one database: they had the same count before, and
- * after the run either all show what was added, or their changes add up to more than `most`. Then
- * the highest count is used; otherwise the counts are added up. */
+ * Sets result->are_hosts_one when the hosts are one database: they had the same count before,
+ * and after the run either all hosts show the added rows, or their changes add up to more than
+ * `most`. Then the highest count is used; otherwise the counts are added up. */
 void result_join_hosts(struct result *result, size_t table, uint64_t least, uint64_t most,
                        struct verification *verification);
 

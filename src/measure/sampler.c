@@ -21,7 +21,8 @@ enum {
 #define INTERVAL_NS MONO_NS_PER_S
 #define SAMPLE_DEFAULT_NS (3 * MONO_NS_PER_S)
 
-/* The longest sleep. It is short, so that little else can delay its end. */
+/* The longest sleep of nap. It is short, so that the other threads use little CPU time during
+ * it. */
 #define SLEEP_NS (200 * MONO_NS_PER_MS)
 
 static const struct cpu_shares unknown_shares = {-1, -1, -1};
@@ -40,7 +41,7 @@ struct reading {
 struct hold {
     bool is_on;
     int64_t start_ns;
-    struct cpu_shares percent_ns; /* share × time, summed over the time for which it is known */
+    struct cpu_shares percent_ns; /* share × time, summed while the share is known */
     struct cpu_shares known_ns;
     int64_t server_memory_bytes; /* highest; -1 = unknown */
     int64_t client_memory_bytes;
@@ -58,10 +59,10 @@ struct sampler {
     unsigned restarts;             /* of the server, as last reported to `io` */
     int proc;                      /* owned */
     int stat_file; /* /proc/stat, owned; kept open: sessions may have taken all descriptors */
-    int schedstat; /* of the measuring thread, likewise */
+    int schedstat; /* schedstat file of the measuring thread, likewise */
     int64_t last_read_ns; /* when the server was last read; 0 = never */
     struct reading first;
-    struct reading work;                /* when the sessions began to work; at first as `first` */
+    struct reading work;                /* at the beginning of the work; until then as `first` */
     struct reading last;                /* at the start of the current sample */
     int64_t work_start_ns;              /* as in struct sampler_turn */
     struct server_reading first_server; /* first reading of the work with a known CPU time */
@@ -75,7 +76,7 @@ struct sampler {
     struct cpu_shares short_max; /* of samples too short to set a maximum */
     struct cpu_shares short_at_max;
     int64_t asleep_ns;               /* how long the machine had slept before the run */
-    struct resource_summary summary; /* so far */
+    struct resource_summary summary; /* the summary so far */
 };
 
 static void summarise_nothing(struct resource_summary *summary)
@@ -159,8 +160,8 @@ static void read_all(struct sampler *sampler, struct reading *reading)
     sampler->work_end = sampler->is_work_done ? sampler->work_end : reading->io;
 }
 
-/* Returns a percentage. Limited to 100, because the two times come from clocks of different
- * precision. */
+/* Returns a percentage; -1 = unknown. It is limited to 100, because the two times come from clocks
+ * of different precision. */
 static double percent_of(double part, double whole)
 {
     return whole <= 0 ? -1 : fmin(fmax(100 * part / whole, 0), 100);
@@ -208,7 +209,8 @@ double cpu_others(const struct cpu_shares *shares, bool has_server)
     return fmax(shares->host - shares->client - server, 0);
 }
 
-/* Samples whose host shares differ by less count as equally busy; the server's share decides. */
+/* Samples whose host shares differ by less than this count as equally busy; the server's share
+ * decides. */
 #define SAME_PERCENT 0.5
 
 void cpu_shares_raise(struct cpu_shares *max, struct cpu_shares *at_max,
@@ -323,7 +325,8 @@ static void summarise(struct sampler *sampler)
                  "the reads and writes of the server's processes are unknown: the processes were "
                  "not found, had ended, or belong to another user (run as root)");
     }
-    /* the work of a short run lies in one sample, diluted by connecting and disconnecting */
+    /* in a short run one sample contains the work together with connecting and disconnecting, so
+     * the mean of the work may be higher than any sample */
     cpu_shares_raise(&summary->max_cpu, &summary->cpu_at_max, &summary->mean_cpu);
     summary->client_cpu_s =
         (double)(sampler->last.client_cpu_ns - sampler->first.client_cpu_ns) / MONO_NS_PER_S;
@@ -341,9 +344,9 @@ static void summarise(struct sampler *sampler)
 /* Sleeps until the moment or until woken, at most for SLEEP_NS; under the lock. Adds to
  * suspended_ns if the process did not run.
  *
- * A thread that wakes up late either waited for a CPU, which the kernel counts, or was not run at
- * all: stopped by a signal or a debugger, frozen, or in a virtual machine that was paused. In the
- * latter case the other threads have not run either, beyond the sleep and the wait for a CPU. */
+ * A thread that wakes up late either waited for a CPU, which the kernel counts, or was not run
+ * at all: stopped by a signal or a debugger, frozen, or in a virtual machine that was paused. If
+ * it was not run at all, the other threads ran only during the sleep and the wait for a CPU. */
 static void nap(struct sampler *sampler, int64_t moment_ns)
 {
     const int64_t longest_ns = mono_now_ns() + SLEEP_NS;
@@ -386,8 +389,8 @@ static void begin_turns(struct sampler *sampler)
     sampler->has_begun = true;
 }
 
-/* Begins the work. If the work is over already, because both events came at once, the readings from
- * before the work have to do. */
+/* Takes the readings at which the work begins. If the work is already over, because both events
+ * arrived at once, the readings from before the work are used instead. */
 static void begin_work(struct sampler *sampler, unsigned events)
 {
     const bool is_over = (events & SAMPLER_WORK_DONE) != 0 && sampler->work_start_ns < 0;
@@ -428,7 +431,8 @@ void sampler_wait(struct sampler *sampler, struct sampler_turn *turn)
     sampler->events = 0;
     pthread_mutex_unlock(&sampler->lock);
     const bool is_work_begun = (events & SAMPLER_WORK_BEGUN) != 0;
-    if ((events & SAMPLER_WORK_DONE) != 0 && !is_work_begun) { /* else the work was missed */
+    /* with both events at once, begin_work handles the end */
+    if ((events & SAMPLER_WORK_DONE) != 0 && !is_work_begun) {
         end_work(sampler);
     }
     turn->is_last = (events & SAMPLER_STOP) != 0;
@@ -497,7 +501,7 @@ bool sampler_read(struct sampler *sampler, struct sample *taken)
     return true;
 }
 
-/* Frees a sampler, also one that is only partly made. */
+/* Frees a sampler, which may be only partly made. */
 static void destroy(struct sampler *sampler)
 {
     server_process_destroy(sampler->server);

@@ -14,8 +14,8 @@
  *
  * The server's CPU time of the work is the difference of two readings, at the gate and after the
  * last answer, each of them some milliseconds late. It includes all processes that run at the
- * second reading, and those that ended in between if a parent waited for them or their cgroup
- * counts them. It misses processes that ended unseen without a parent in the tree waiting for them.
+ * second reading, and processes that ended in between if a parent waited for them or their cgroup
+ * counts them. It misses a process that no reading saw, and for which no parent in the tree waited.
  *
  * I/O is read with every sample, when the gate opens and after the last answer: see io.h.
  *
@@ -35,8 +35,8 @@
 
 #define SAMPLER_SHORT_NS INT64_C(500000000)
 
-/* Time that this program could not run, without waiting for a CPU, counts as standing still from
- * this length on. */
+/* The shortest time that counts as standing still: a time for which this program did not run,
+ * although it was not waiting for a CPU. */
 #define SAMPLER_SUSPENDED_NS INT64_C(1000000000)
 
 /* The source of the figure for the server's memory. */
@@ -54,14 +54,14 @@ struct server_place {
     const char *socket; /* Unix socket, or its folder; NULL = TCP */
 };
 
-/* How to find the server. All zero: do not look for it. */
+/* The ways to find the server. With all members zero it is not looked for. */
 struct server_selector {
     bool is_embedded;
     bool is_remote;     /* the server is on another machine: do not look for it */
     uint16_t port;      /* listening TCP port on this machine; 0 = unknown */
     const char *socket; /* Unix socket on which it listens, or its folder; NULL = TCP */
-    const struct server_place *places; /* of several servers here, instead of port and socket;
-                                          borrowed; NULL = one server */
+    const struct server_place *places; /* several servers on this machine, instead of port and
+                                          socket; borrowed; NULL = one server */
     size_t place_count;
     pid_t pid;          /* given by the user; 0 = not given */
     const char *cgroup; /* given by the user, a folder below /sys/fs/cgroup; NULL = not given */
@@ -78,8 +78,8 @@ struct cpu_shares {
  * is on this machine but its share is unknown, the server gets all that is left. */
 double cpu_others(const struct cpu_shares *shares, bool has_server);
 
-/* Raises each share in *max to the one in *shares. *at_max gets the shares of the interval with the
- * highest host share. */
+/* Raises each share in *max to the share in *shares if that is higher. *at_max gets the shares of
+ * the interval with the highest host share. */
 void cpu_shares_raise(struct cpu_shares *max, struct cpu_shares *at_max,
                       const struct cpu_shares *shares);
 
@@ -112,21 +112,21 @@ struct sampler_config {
 
 /* The maxima and means of a run, and how they were obtained. */
 struct resource_summary {
-    struct cpu_shares max_cpu;    /* each share at its own maximum */
-    struct cpu_shares cpu_at_max; /* in the interval of max_cpu.host */
-    struct cpu_shares mean_cpu;   /* while the sessions worked: from the gate to the last answer */
+    struct cpu_shares max_cpu;         /* each share at its own maximum */
+    struct cpu_shares cpu_at_max;      /* in the interval of max_cpu.host */
+    struct cpu_shares mean_cpu;        /* means from the gate to the last answer */
     int64_t max_server_memory_bytes;   /* negative = unknown */
     uint64_t max_client_memory_bytes;  /* the highest RSS of this program */
     uint64_t bare_client_memory_bytes; /* the RSS before the first session; 0 = unknown */
     double client_cpu_s;               /* user + system, over the run */
-    double server_cpu_s;  /* likewise, from the gate to the last answer; negative = unknown */
+    double server_cpu_s;  /* the same, from the gate to the last answer; negative = unknown */
     int64_t suspended_ns; /* time for which this program was stopped, frozen, asleep or paused */
     enum memory_source memory_source;
     unsigned max_server_processes;
     unsigned servers;      /* process trees in the figures; 0 = unknown */
     pid_t server_pid;      /* root of the tree, the first of several trees; 0 = unknown */
-    char server_name[32];  /* its command name */
-    char server_note[320]; /* why it was not found, or how the figures are limited; may be empty */
+    char server_name[32];  /* command name of server_pid */
+    char server_note[320]; /* why the server was not found or figures are limited; may be "" */
     unsigned cpus;
     char client_bound[80]; /* what keeps only this program from the CPUs: "append may use 1 of 2
                               CPUs"; "" = nothing known */
@@ -156,7 +156,7 @@ enum sampler_event {
 /* Wakes the measuring thread. Any thread may call it; takes NULL. */
 void sampler_wake(struct sampler *sampler, enum sampler_event event);
 
-/* What to do in a turn of the measuring thread. */
+/* The tasks of one turn of the measuring thread. */
 struct sampler_turn {
     bool has_begun;           /* the gate has opened since the previous turn */
     bool has_interval;        /* `interval` is filled */
@@ -164,7 +164,8 @@ struct sampler_turn {
     bool is_last;             /* after SAMPLER_STOP */
     int64_t work_start_ns;    /* when the gate opened, since the start of the run; -1 = not yet */
     struct interval interval; /* the interval that has just ended */
-    const struct recorder_snapshot *total; /* at the end of the latest interval; the sampler's */
+    const struct recorder_snapshot *total; /* state after the latest interval; owned by the
+                                              sampler */
 };
 
 /* Called by the measuring thread only, in a loop until the last turn. sampler_wait sleeps until an
@@ -173,8 +174,8 @@ struct sampler_turn {
 void sampler_wait(struct sampler *sampler, struct sampler_turn *turn);
 bool sampler_read(struct sampler *sampler, struct sample *sample);
 
-/* Fills *summary and frees the sampler, after the measuring thread has ended. Takes NULL: then
- * *summary is unknown. */
+/* Fills *summary and frees the sampler, after the measuring thread has ended. Takes NULL: then all
+ * figures in *summary are unknown. */
 void sampler_end(struct sampler *sampler, struct resource_summary *summary);
 
 /* "pss", "cgroup", ... for CSV and JSON; and descriptions for the report. */
@@ -183,8 +184,9 @@ extern const char *const memory_source_texts[];
 
 /* CPU and memory of one hold of a search, from the samples that lie wholly within it. Any thread
  * may call these; all take NULL. sampler_begin_hold starts a hold at start_ns, since the start of
- * the run. sampler_hold_has_sample returns whether a sample has fallen into it (true for NULL,
- * where none will). sampler_end_hold ends the hold and puts the figures into *level. */
+ * the run. sampler_hold_has_sample returns whether a sample has fallen into the hold; true for
+ * NULL, because no sample will follow. sampler_end_hold ends the hold and puts the figures into
+ * *level. */
 void sampler_begin_hold(struct sampler *sampler, int64_t start_ns);
 bool sampler_hold_has_sample(struct sampler *sampler);
 void sampler_end_hold(struct sampler *sampler, struct level *level);

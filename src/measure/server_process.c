@@ -18,7 +18,8 @@ enum {
     DEPTH_MAX = 64,
     INIT_PID = 1,
     MISSING_MAX = 2,  /* walks after which a parent will no longer reap a child */
-    REFRESH_MIN = 16, /* processes of a group read whatever the budget: fewer allow no estimate */
+    REFRESH_MIN = 16, /* processes of a group that are read whatever the budget: an estimate needs
+                         them */
 };
 
 /* A search for the processes that hold the listening sockets. */
@@ -114,7 +115,8 @@ static const struct procfs_process *pick(const struct socket_search *search, siz
     *others = 0;
     for (size_t i = 0; i < search->count; i++) {
         const struct procfs_process *holder = &search->holders[i];
-        /* init holds the sockets that it opened for its services, and is an ancestor of all */
+        /* init holds the sockets that it opened for its services, and is an ancestor of all
+         * processes */
         if (holder->pid == INIT_PID && search->count > 1) {
             continue;
         }
@@ -148,7 +150,7 @@ bool server_find(int proc, uint16_t port, const char *path, struct procfs_proces
         buffer_fini(&text);
     }
     if (search.sockets.count == 0) {
-        /* a path can be written in several ways; servers mostly listen on TCP as well */
+        /* the path may be written in another way than in /proc; most servers also listen on TCP */
         has_table |= procfs_read_listeners(proc, port, &search.sockets);
     }
     size_t others = 0;
@@ -259,7 +261,8 @@ static void sort(struct process_list *list)
     }
 }
 
-/* Returns the process with the pid, the oldest of several; NULL if there is no such process. */
+/* Returns the process with the pid, the oldest of several; NULL if the list does not have the
+ * pid. */
 static struct process *find_process(const struct process_list *list, pid_t pid)
 {
     const struct process key = {.seen = {.pid = pid}};
@@ -316,8 +319,9 @@ static int64_t time_of(const struct process *process)
     return process->seen.own_ns + process->seen.reaped_ns;
 }
 
-/* Returns whether a running ancestor has taken over the time of the ended process, and uses up that
- * growth. Ancestors that ended as well pass on what they reaped. */
+/* Returns whether a running ancestor has taken over the time of the ended process. If so, uses up
+ * as much of the ancestor's credit. An ancestor that has also ended has passed the time on to its
+ * own parent. */
 static bool is_reaped(const struct process_table *table, const struct process *ended)
 {
     struct process *parent = find_process(&table->known, ended->seen.parent);
@@ -378,7 +382,7 @@ bool process_table_update(struct process_table *table)
             process->is_accounted = true;
         }
     }
-    /* removed only here: the search for parents needs all of them */
+    /* accounted processes are removed only now, because is_reaped needs them to find parents */
     int64_t total_ns = table->departed_ns;
     kept = 0;
     table->processes = 0;
@@ -436,14 +440,14 @@ void process_table_forget(struct process_table *table)
  */
 struct memory_reader {
     uint64_t round;              /* readings so far */
-    size_t cursors[2];           /* of each group: index after the process read last */
+    size_t cursors[2];           /* for each group, the index at which the next reading continues */
     bool is_rss;                 /* PSS cannot be read */
     size_t refreshed;            /* processes whose PSS was read in the last reading */
-    uint64_t private_huge_bytes; /* their hugetlbfs pages that only one process maps, summed */
-    uint64_t shared_huge_bytes;  /* their largest shared hugetlbfs mapping */
+    uint64_t private_huge_bytes; /* the sum of their private hugetlbfs memory */
+    uint64_t shared_huge_bytes;  /* the largest shared hugetlbfs memory of one of them */
     uint64_t most_huge_bytes;    /* the largest hugetlbfs total of one of them */
-    /* The reading that took the PSS of the smallest share of processes: it took the PSS of
-     * fewest_refreshed processes out of fewest_of. Both are 0 if every reading took all. */
+    /* The reading that read the PSS of the smallest share of processes: of fewest_refreshed
+     * processes out of fewest_of. Both are 0 if every reading read the PSS of all processes. */
     size_t fewest_refreshed;
     size_t fewest_of;
 };
@@ -454,23 +458,23 @@ struct server_tree {
     struct procfs_process root; /* pid 0: unknown */
     bool is_attached;           /* runs, as far as is known */
     bool was_attached;          /* has run at some time */
-    char note[200];             /* about finding it */
+    char note[200];             /* why the tree was not found, or a warning */
 };
 
 struct server_process {
     struct server_selector selector;
     int proc;
     DIR *processes;    /* of proc, kept open: a walk must not fail for lack of a descriptor */
-    int cgroup;        /* folder; -1 = no cgroup */
+    int cgroup;        /* descriptor of the cgroup's folder; -1 = no cgroup */
     bool is_attached;  /* there is a server to read */
     bool was_attached; /* there was a server to read at some time */
     unsigned restarts;
-    struct server_tree *trees; /* owned; the first gives the name; never attached with a cgroup */
+    struct server_tree *trees; /* owned; the first gives the name; with a cgroup not attached */
     size_t tree_count;
     int64_t last_cpu_ns;          /* the highest CPU time that was reported */
-    int64_t departed_cpu_ns;      /* of cgroups that were removed */
+    int64_t departed_cpu_ns;      /* CPU time of removed cgroups */
     struct procfs_io last_io;     /* the highest counts that were reported */
-    struct procfs_io departed_io; /* of servers that have ended */
+    struct procfs_io departed_io; /* counts of servers that have ended */
     unsigned io_restarts;         /* restarts included in departed_io */
     enum memory_source source;
     struct process_table table;
@@ -478,7 +482,7 @@ struct server_process {
     char note[200]; /* why the server was not looked for */
 };
 
-/* Finds the process of the user's pid, or the listening processes. */
+/* Finds the process whose pid the user gave, or the processes that listen. */
 static void attach(struct server_process *server)
 {
     const struct server_selector *selector = &server->selector;
@@ -624,8 +628,9 @@ static bool add_process(struct server_process *server, pid_t pid, bool is_member
         return true;
     }
     server->table.seen.count--;
-    /* It has ended since it was listed, or it is hidden from this user (hidepid), in which case the
-     * server is hidden as well. Any other error leaves a gap in the walk. */
+    /* These errors mean that the process has ended since it was listed, or is hidden from this user
+     * (hidepid). With hidepid the server is hidden as well. Any other error leaves a gap in the
+     * walk. */
     return errno == ENOENT || errno == ESRCH || errno == EACCES || errno == EPERM;
 }
 
@@ -643,10 +648,11 @@ static bool is_root(const struct server_process *server, pid_t pid)
     return is;
 }
 
-/* Walks all processes but this program, which may have thousands of threads that the kernel visits
- * for the sum. The roots of the server's trees come first: a child that ends during the walk is
- * then missing for a moment. In the other order the child would be counted both by itself and in
- * its parent's time of reaped children, and the total, which never falls, would keep both. */
+/* Walks all processes but this program: to add up its CPU time, the kernel would visit its threads,
+ * of which there may be thousands. The roots of the server's trees come first: a child that ends
+ * during the walk is then missing for a moment. In the other order the child would be counted both
+ * by itself and in its parent's time of reaped children, and the total, which never falls, would
+ * keep both. */
 static bool walk_all(struct server_process *server)
 {
     const pid_t self = getpid();
@@ -740,8 +746,8 @@ static bool has_memory(const struct process *process)
     return process->missing == 0 && !process->seen.has_ended;
 }
 
-/* Reads the PSS of a process. Returns false if PSS can never be read. A process that has ended has
- * no memory, and a lack of descriptors passes: both return true. */
+/* Reads the PSS of a process. Returns false if PSS can never be read. Returns true for a process
+ * that has ended, whose memory is 0, and for a temporary lack of descriptors. */
 static bool read_pss(struct server_process *server, struct process *process)
 {
     struct memory_reader *reader = &server->memory;
@@ -833,7 +839,7 @@ static size_t group_of(const struct process *process)
 }
 
 /* Reads the PSS of processes of a group, at least REFRESH_MIN whatever the budget. Each reading
- * goes on where the previous one ended. Returns false if PSS can never be read. */
+ * continues where the previous one ended. Returns false if PSS can never be read. */
 static bool read_group(struct server_process *server, size_t group, int64_t cpu_deadline_ns,
                        int64_t wall_deadline_ns)
 {
@@ -859,7 +865,8 @@ static bool read_group(struct server_process *server, size_t group, int64_t cpu_
     return true;
 }
 
-/* Estimates the PSS of memory that was not read, by the ratio found where it was read. */
+/* Estimates the PSS of processes whose PSS was not read: multiplies their resident memory `unread`
+ * by the ratio of PSS to resident memory in the processes whose PSS was read. */
 static double estimate(double unread, double pss, double resident)
 {
     return resident > 0 ? unread * pss / resident : 0;
@@ -953,8 +960,8 @@ static bool read_io(int proc, const char *pid, struct procfs_io *io)
 }
 
 /* Sums the I/O of all processes. The counts of a process disappear when it ends; the kernel adds
- * them to its parent's when the parent has waited for it. Parents are read first here, so what is
- * missed appears in the next reading. */
+ * them to its parent's when the parent has waited for it. Parents are read first here, so counts
+ * that this reading misses appear in the next one. */
 static bool sum_io(struct server_process *server, struct procfs_io *total)
 {
     struct procfs_io io, sum = server->departed_io;

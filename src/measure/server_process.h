@@ -36,16 +36,17 @@ void server_process_destroy(struct server_process *server);
 void server_process_read(struct server_process *server, int64_t interval_ns,
                          struct server_reading *reading);
 
-/* Return a process of the first server that was found (0: none was found), the folder of the cgroup
- * that the user named (owned by `server`; -1: no cgroup), and the number of restarts. The first two
- * change with each restart. */
+/* server_process_pid returns a process of the first server that was found; 0: no server was found.
+ * server_process_cgroup returns a descriptor of the folder of the cgroup that the user named, owned
+ * by `server`; -1: no cgroup. server_process_restarts returns the number of restarts. The pid and
+ * the descriptor change with each restart. */
 pid_t server_process_pid(const struct server_process *server);
 int server_process_cgroup(const struct server_process *server);
 unsigned server_process_restarts(const struct server_process *server);
 
 /* Calls `report` for each process of the server that runs now, also after a restart. A root is a
- * process from which the others descend. Reads no memory. For threads with their own
- * server_process. */
+ * process from which the others descend. Does not read memory. A thread that walks has its own
+ * struct server_process. */
 void server_process_walk(struct server_process *server,
                          void (*report)(void *context, pid_t pid, bool is_root), void *context);
 
@@ -53,20 +54,19 @@ void server_process_walk(struct server_process *server,
  */
 bool server_process_runs(const struct server_process *server, pid_t pid);
 
-/* Fills the server's part of the summary: pid and name, a note on why it was not found or how its
- * figures are limited, and the source of the last memory figure. */
+/* Fills the server's part of the summary: pid and name, a note on why the server was not found or
+ * how its figures are limited, and the source of the last memory figure. */
 void server_process_describe(const struct server_process *server, struct resource_summary *summary);
 
 /* Finds the process that listens on `port` in this program's network namespace or, if `path` is not
  * NULL, on that Unix socket (for a folder: on the port's socket in it). If several processes hold
- * it, it is the one from which the others descend. Returns false if no process was found; `note`
- * then says why, and what to do. On success `note` is empty or has a warning. */
+ * the socket, *found is the process from which the others descend. Returns false if no process was
+ * found; `note` then says why, and what to do. On success `note` is empty or has a warning. */
 bool server_find(int proc, uint16_t port, const char *path, struct procfs_process *found,
                  char *note, size_t note_bytes);
 
-/* Returns whether `pid` is the process `holder`, an ancestor of it other than init, or a
- * descendant.
- */
+/* Returns whether `pid` is `holder`, an ancestor of `holder` other than init, or a descendant of
+ * `holder`. */
 bool server_is_related(int proc, pid_t pid, pid_t holder);
 
 /*
@@ -87,11 +87,11 @@ bool server_is_related(int proc, pid_t pid, pid_t holder);
 
 /* The memory of a process at the latest reading; see server_process.c. */
 struct process_memory {
-    uint64_t first_round;    /* the reading that saw the process first; 0 = none yet */
-    uint64_t resident_round; /* the reading that filled the next two; 0 = none yet */
+    uint64_t first_round;    /* the reading that saw the process first; 0 = not seen yet */
+    uint64_t resident_round; /* the reading that set the next two; 0 = not set yet */
     uint64_t resident_anon_bytes;
     uint64_t resident_shared_bytes; /* file-backed and shared memory */
-    uint64_t pss_round;             /* the reading that filled the next two; 0 = none yet */
+    uint64_t pss_round;             /* the reading that set the next two; 0 = not set yet */
     uint64_t pss_anon_bytes;
     uint64_t pss_shared_bytes;
 };
@@ -99,9 +99,10 @@ struct process_memory {
 struct process {
     struct procfs_process seen; /* as the latest walk found it */
     bool is_member;             /* belongs to the server */
-    bool is_accounted;          /* has ended; its parent or departed_ns has its time */
+    bool is_accounted;          /* has ended; its time is in a parent's or in departed_ns */
     unsigned missing;           /* walks since it was last seen */
-    int64_t credit_ns;          /* growth of seen.reaped_ns in the last walk, not yet matched */
+    int64_t credit_ns;          /* growth of seen.reaped_ns in the last walk, less the time of ended
+                                   children */
     int64_t old_credit_ns;      /* credit_ns of the walk before */
     struct process_memory memory;
 };
@@ -112,9 +113,9 @@ struct process_list {
     size_t capacity;
 };
 
-/* All 0 at first, except rounding_ns. */
+/* The processes of a server. All members are 0 at first, except rounding_ns. */
 struct process_table {
-    struct process_list known; /* members, including those that are missing */
+    struct process_list known; /* members, including members that the last walk did not find */
     struct process_list seen;  /* found by the current walk; set its count to 0 before the walk */
     int64_t rounding_ns;       /* the most that rounding to ticks hides: two ticks */
     int64_t departed_ns;       /* CPU time of ended processes that no parent has taken over */

@@ -11,11 +11,12 @@
  *   - session threads waited for a CPU for over half of their time, and something keeps only append
  *     from the CPUs (affinity, the quota of a cgroup, niceness);
  *   - session threads waited for a CPU for over half of their time, the CPUs were not all busy, and
- *     the server did not use half of them or more.
+ *     the server used less than half of the CPUs.
  * With several ranks, these rules apply to each machine's CPUs. A run is also INVALID when a rank
  * is INVALID, or when a rank's clock moved by over CLOCK_MOVED_NS against the clock of rank 0.
  *
- * These rules do not apply to runs shorter than SHORTEST_NS: the readings would be too few.
+ * The rules about the bottleneck do not apply to an embedded database, nor to runs shorter than
+ * SHORTEST_NS, which have too few readings.
  *
  * DEGRADED: sessions or rows are missing, nothing was acknowledged, connections were lost, the
  * server was read-only for a time, rows were not verified, a count did not show acknowledged rows,
@@ -46,8 +47,8 @@
 #define CLOCK_MOVED_NS INT64_C(100000000)
 
 /*
- * The reasons that decide the exit code, heaviest first. The heaviest reason that holds decides;
- * among reasons of the same weight, the first in the list.
+ * The weights of the reasons for an exit code, heaviest first. The heaviest reason that holds
+ * decides the exit code; among reasons of the same weight, the first that is given.
  */
 enum weight {
     WEIGHT_INTERRUPTED, /* the user ended the run */
@@ -66,9 +67,9 @@ enum weight {
 };
 
 /*
- * The state of a judgement. One list of reasons makes the verdict and the exit code: judge_run for
- * a run, search_judge for a search. The first reason that holds decides the verdict; the heaviest
- * one decides the exit code.
+ * The state of a judgement. judge_run, or search_judge for a search, gives the reasons one after
+ * the other. The first reason that holds decides the verdict; the heaviest reason that holds
+ * decides the exit code.
  */
 struct judge {
     struct result *result;
@@ -337,8 +338,8 @@ static const char *loss_reason(const struct result *result, char text[LIMIT_BYTE
                : why;
 }
 
-/* Gives the reasons when rows could not be counted or read back; `reason` is NULL when they
- * could. */
+/* Gives the reasons when rows could not be counted or read back. `reason` is NULL when they were
+ * counted or read back. */
 static void judge_unverified(struct judge *judge, const char *reason, const char *what,
                              const char *when)
 {
@@ -360,7 +361,7 @@ struct client_machine {
     double time_ns, run_queue_ns; /* of session threads */
 };
 
-/* Returns for which share of their time session threads waited for a CPU. */
+/* Returns the share of their time that session threads waited for a CPU. */
 static double starved_share(const struct client_machine *machine)
 {
     return machine->time_ns > 0 ? machine->run_queue_ns / machine->time_ns : 0;
@@ -468,8 +469,8 @@ static void judge_ledgers(struct judge *judge)
            "a ledger does not balance: this is a defect of append, please report it");
 }
 
-/* Gives the reasons of --min-sessions. Before the gate opened, the first limit is to blame; after
- * it, the loss of sessions. */
+/* Gives the reasons of --min-sessions. If the gate never opened, the exit line says why sessions
+ * did not start or connect, else why sessions were lost. */
 static void judge_too_few(struct judge *judge)
 {
     const struct result *result = judge->result;
@@ -663,7 +664,8 @@ static void judge_short(struct judge *judge, const char *why)
             unsent, colon(why), why);
 }
 
-/* Gives the reasons when appended rows are missing, and what the table shows of them. */
+/* Gives the reasons when appended rows are missing, or when the table does not agree with the
+ * ledger. */
 static void judge_rows(struct judge *judge, const char *why)
 {
     const struct result *result = judge->result;
@@ -679,7 +681,8 @@ static void judge_rows(struct judge *judge, const char *why)
         (!has_script && (s->finished < s->requested || r->acknowledged == 0))) {
         judge_short(judge, why);
     }
-    /* these two also hold when all rows are acknowledged: the server was away for a time */
+    /* reconnects and refusals count even when all rows are acknowledged: the server was away for a
+     * time */
     DEGRADED_IF(judge, reconnects > 0 && has_script, "%s %s lost and re-established",
                 UNITS_COUNT(reconnects),
                 units_plural(reconnects, "connection was", "connections were"));
@@ -860,7 +863,7 @@ void search_judge(const struct search *search, struct result *result, bool is_lo
     SEARCH_IF(v->lost_at_most > 0 && !v->is_shrunk, EXIT_CODE_SHORT,
               "%s acknowledged rows are lost", result_describe_lost(result, text));
     SEARCH_IF(has_stood_still(result, text), EXIT_CODE_INVALID, "%s", text);
-    /* not even the first level held */
+    /* for the next two reasons: no level held */
     SEARCH_IF(search->held == 0 && failure == NULL,
               search->end == SEARCH_MEMORY ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_SHORT,
               "the search ended (%s) before any level was held", search_end_names[search->end]);

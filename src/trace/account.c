@@ -114,7 +114,7 @@ static uint64_t share(uint64_t layer_ns, int64_t part_ns, int64_t total_ns)
     return (uint64_t)((double)layer_ns * ((double)part_ns / (double)total_ns));
 }
 
-/* Halves the number of slots: each two slots become one. */
+/* Halves the number of slots: each pair of slots becomes one. */
 static void halve_slots(struct trace_sum *sum)
 {
     for (size_t i = 0; i < TRACE_SLOTS; i++) {

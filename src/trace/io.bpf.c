@@ -1,6 +1,6 @@
 /*
  * The part of the tracer that runs in the kernel. It records what the server's processes read,
- * write and sync, and in which layer the time of each call goes.
+ * write and sync, and how the time of each call divides into layers.
  *
  * The time of a call is divided into slices: a slice ends whenever a request of the call begins, is
  * handed to the device, or is completed. A slice counts as device while a request is at the device,
@@ -154,8 +154,8 @@ enum {
     MAGIC_TMPFS = 0x01021994,
 };
 
-/* Makes the members of any pointer readable. An invalid pointer reads as 0. Costs less than
- * bpf_probe_read_kernel. */
+/* Allows the members of the struct at any address to be read. At an invalid address they read as 0.
+ * Costs less than bpf_probe_read_kernel. */
 extern void *bpf_rdonly_cast(const void *object, __u32 type) __ksym;
 #define AS(name, address)                                                                          \
     ((struct name *)bpf_rdonly_cast((const void *)(address), bpf_core_type_id_kernel(struct name)))
@@ -168,7 +168,7 @@ const volatile unsigned char call_modes[IO_CALLS] = {0}; /* enum io_mode */
 /* Set before the programs are attached. True: the server is the tracing program; see `excluded`. */
 unsigned char is_embedded = 0;
 
-/* Read at the end. */
+/* Read by trace.c at the end of the trace. */
 unsigned long long lost = 0; /* records for which the ring had no room */
 unsigned int files = 0;      /* the highest number of a file so far */
 
@@ -216,13 +216,13 @@ struct {
     __type(value, struct operation);
 } operations SEC(".maps");
 
-/* The state of a request, by the request's address, until it is completed. If its end is missed,
- * the state is replaced when the kernel uses the same address again. */
+/* The state of a request, by the request's address, until the request is completed. If the
+ * completion is missed, the state is replaced when the kernel uses the same address again. */
 struct state {
     __u64 start_ns;
-    __u64 issue_ns; /* 0: the request waits */
-    __u64 flush_ns; /* part of the wait in which the flush that it waits for was at the device */
-    __u64 operation_ns; /* start of its call; 0: without a call */
+    __u64 issue_ns;     /* 0: the request waits */
+    __u64 flush_ns;     /* part of the wait during which the awaited flush was at the device */
+    __u64 operation_ns; /* start of the request's call; 0: no call */
     __u64 bytes;
     __u32 pid;
     __u32 tid;
@@ -264,7 +264,7 @@ struct {
     __type(value, __u32);
 } numbers SEC(".maps");
 
-/* The thread that dirtied a file last. In the key name_hash is 0. */
+/* The thread that last dirtied a file. name_hash is 0 in the key. */
 struct writer {
     __u32 pid;
     __u32 tid;
@@ -325,16 +325,17 @@ static __always_inline struct dentry *dentry_of(struct inode *inode)
     return AS(dentry, node == 0 ? 0 : node - bpf_core_field_offset(struct dentry, d_u.d_alias));
 }
 
-/* Returns the file of the first page of a request. An inode with i_ino 0 means that it has no file.
- */
+/* Returns the inode of the file to which the first page of a request belongs. i_ino is 0 when the
+ * page does not belong to a file. */
 static __always_inline struct inode *inode_of(struct request *rq)
 {
     struct page *page = rq->bio->bi_io_vec->bv_page;
-    const unsigned long head = BPF_CORE_READ(page, compound_head); /* contains flags, as mapping */
+    /* compound_head contains flags, like page.mapping */
+    const unsigned long head = BPF_CORE_READ(page, compound_head);
     page = (head & 1) != 0 ? AS(page, head - 1) : AS(page, page);
     const __u64 mapping = (__u64)BPF_CORE_READ(page, mapping);
     struct inode *inode = AS(address_space, (mapping & MAPPING_FLAGS) != 0 ? 0 : mapping)->host;
-    /* tmpfs: the page is shared memory, used as the buffer of direct I/O */
+    /* a page of tmpfs is a buffer of direct I/O in shared memory, not a page of the file */
     return AS(inode, inode->i_sb->s_magic == MAGIC_TMPFS ? NULL : inode);
 }
 

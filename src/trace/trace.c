@@ -38,7 +38,7 @@ static enum status reject(struct error *error, int number, const char *text)
  * and the work was done when they began. */
 #define HOLD_NS (100 * MONO_NS_PER_MS)
 
-/* Time between checks for a restart of the server. A cgroup is checked four times less often. */
+/* Time between checks for a restart of the server. For a cgroup this time is four times as long. */
 #define CHECK_NS (250 * MONO_NS_PER_MS)
 
 /* The kernel measures the programs only for MEASURED_NS of each period, because measuring doubles
@@ -50,7 +50,7 @@ enum {
     READER_NICE = -10, /* a reader that is late loses records */
     ROWS_BYTES = 256 << 10,
     ROOTS_MAX = 64,
-    FILES_MAX = 1 << 20, /* files with a known class */
+    FILES_MAX = 1 << 20, /* the most files whose class is remembered */
     LOG_BYTES = 256,
     HELD_MAX = 1 << 16,
 };
@@ -68,7 +68,7 @@ static const struct {
     {SYS_fdatasync, IO_SYNC},
 };
 
-/* An event that is held back. The class of its file is kept with it, because the file may have
+/* An event that is held back. The file's class is kept with the event, because the file may have
  * another name later. */
 struct held {
     struct io_event event;
@@ -82,7 +82,7 @@ struct tracer {
     bool is_of_cgroup;
     pid_t roots[ROOTS_MAX]; /* root processes of the server; all traced processes are in a map */
     size_t root_count;
-    bool has_processes, is_added; /* the latest scan found processes; found untraced processes */
+    bool has_processes, is_added; /* the latest scan found a process; it added a process */
     int64_t next_check_ns;
     int statistics; /* descriptor that makes the kernel measure the programs; -1: not measuring */
     int64_t begin_ns, measured_since_ns, measured_ns;
@@ -91,16 +91,16 @@ struct tracer {
     pthread_t thread;
     bool has_thread;
     atomic_bool is_over;
-    atomic_llong counters_ns, start_ns, gate_ns, done_ns; /* 0: not yet */
+    atomic_llong counters_ns, start_ns, gate_ns, done_ns; /* 0: not noted yet */
 
     /* The members below belong to the reading thread until it has ended. */
     struct trace_sum *sum;
-    unsigned char *classes; /* by number of the file */
+    unsigned char *classes; /* enum trace_file by the file's number */
     size_t class_count;
     struct held *held;
-    size_t held_count, old_count; /* the first old_count have been held for HOLD_NS */
+    size_t held_count, old_count; /* the first old_count are older than HOLD_NS */
     int64_t next_process_ns;
-    FILE *early; /* events from before the gate; NULL: no such events, or they are written */
+    FILE *early; /* events before the gate opened; NULL: no events, or all are in io.csv */
     int csv;
     char place[TRACE_PLACE_BYTES]; /* at the beginning of each row */
     char *rows;
@@ -108,7 +108,8 @@ struct tracer {
     off_t whole_bytes; /* size of the file up to the last complete row */
 };
 
-/* The last warning of libbpf. Kept here, because libbpf does not pass a context to the callback. */
+/* The last warning of libbpf. It is a static, because libbpf does not pass a context to the
+ * callback. */
 static char last_warning[LOG_BYTES];
 
 static int keep_warning(enum libbpf_print_level level, const char *format, va_list arguments)
@@ -385,8 +386,9 @@ static void add_process(void *context, pid_t pid, bool is_root)
     if (bpf_map__update_elem(map, &key, sizeof key, &is_there, sizeof is_there, BPF_NOEXIST) != 0) {
         return;
     }
-    /* The kernel's program removes a process from the map when it exits, which may have been before
-     * it was added here. A dead root process in the map would hide a restart of the server. */
+    /* thread_exits in io.bpf.c removes a process from the map when the process exits, but the
+     * process may have exited before it was added here. A dead root process in the map would hide a
+     * restart of the server. */
     if (server_process_runs(tracer->server, pid)) {
         tracer->is_added = true;
     } else {
@@ -394,8 +396,9 @@ static void add_process(void *context, pid_t pid, bool is_root)
     }
 }
 
-/* Fills the map of traced processes. Repeats while a scan adds processes: between the scan and its
- * addition a process may have forked, and the kernel's program only sees its later forks. */
+/* Fills the map of traced processes. Repeats while a scan adds processes: a process may have forked
+ * after the scan and before it was added, and io.bpf.c follows only the forks of processes in the
+ * map. */
 static void scan_processes(struct tracer *tracer)
 {
     do {
@@ -446,8 +449,8 @@ static uint64_t read_run_ns(const struct tracer *tracer)
     return ns;
 }
 
-/* Starts or stops the kernel's measurement of the programs. Other processes may also start it, at
- * other times. */
+/* Starts or stops the kernel's measurement of the programs. Other processes may also have the
+ * programs measured, so only the growth of the run time in between is added. */
 static void measure(struct tracer *tracer, int64_t now_ns, bool is_over)
 {
     const bool is_due = !is_over && (now_ns - tracer->begin_ns) % MEASURE_PERIOD_NS < MEASURED_NS;
@@ -467,7 +470,7 @@ static void *run_reader(void *argument)
 {
     struct tracer *tracer = argument;
     bool is_over = false;
-    (void)exclude(tracer, (uint32_t)syscall(SYS_gettid)); /* the map has room */
+    (void)exclude(tracer, (uint32_t)syscall(SYS_gettid)); /* cannot fail: the map has room */
     int64_t flushed_ns = mono_now_ns();
     (void)setpriority(PRIO_PROCESS, 0, READER_NICE);
     while (!is_over) {

@@ -14,7 +14,8 @@
  * belong to any call.
  *
  * Programs in the kernel (io.bpf.c) fill a ring. A thread in trace.c reads the ring, writes io.csv
- * and adds up the sums. All functions are called on the main thread.
+ * and adds the events to a struct trace_sum. The functions of struct tracer are called on the main
+ * thread. The other functions keep no state.
  */
 #ifndef TRACE_TRACE_H
 #define TRACE_TRACE_H
@@ -34,7 +35,7 @@ enum trace_file {
     TRACE_TABLE,
     TRACE_TEMPORARY,
     TRACE_OTHER,
-    TRACE_UNKNOWN, /* a request whose file is unknown */
+    TRACE_UNKNOWN, /* the file is unknown */
     TRACE_FILES,
 };
 extern const char *const trace_file_names[TRACE_FILES]; /* "wal", ... */
@@ -54,7 +55,7 @@ struct trace_times {
     struct histogram layers[TRACE_LAYERS];
 };
 
-/* Counters that the server itself keeps; a server may keep none of them. */
+/* Counters that the server itself keeps. `count` is 0 for a server without such counters. */
 struct trace_counters {
     int64_t taken_ns; /* monotonic */
     size_t count;
@@ -68,13 +69,13 @@ enum {
     TRACE_SLOTS = 512,
     TRACE_NOTE_BYTES = 400,
     TRACE_ROW_BYTES = 384,
-    TRACE_PLACE_BYTES = 100, /* of the columns that name the rank and machine of a row */
+    TRACE_PLACE_BYTES = 100, /* for the columns that name the rank and machine */
     TRACE_NAME_BYTES = 40,
-    TRACE_HISTOGRAMS = (IO_MODES - 1) * TRACE_LAYERS, /* at most */
+    TRACE_HISTOGRAMS = (IO_MODES - 1) * TRACE_LAYERS, /* the most histograms of a trace */
 };
 
-/* The result of a trace. IO_TRACE_REQUESTS does not trace calls: then `modes` and `syncs` are about
- * the requests of the server's own threads, and the vfs layer is empty. */
+/* The result of a trace. With the level IO_TRACE_REQUESTS calls are not traced: `modes` and `syncs`
+ * then have the requests of the server's own threads, and the vfs layer is empty. */
 struct trace_sum {
     enum io_trace level;         /* OFF: the run was not traced */
     char note[TRACE_NOTE_BYTES]; /* why the run was not traced, or what is incomplete; else "" */
@@ -83,23 +84,24 @@ struct trace_sum {
      * Other calls are only in io.csv. */
     int64_t gate_ns, done_ns; /* monotonic; done_ns 0: the gate did not open */
     struct trace_times modes[IO_MODES];
-    struct trace_times syncs[TRACE_FILES]; /* of modes[IO_SYNC] */
+    struct trace_times syncs[TRACE_FILES]; /* modes[IO_SYNC] by class of file */
     struct {
         uint64_t count;
         uint64_t bytes;
     } requests[IO_SOURCES];
-    uint64_t events; /* calls and requests, including those that are only in io.csv */
+    uint64_t events; /* all calls and requests, also before the gate and after the last answer */
     uint64_t lost;   /* events and names of files for which the ring had no room */
     uint64_t open;   /* calls that ended before their requests */
-    double cpu_s;    /* of the reading thread */
-    double kernel_s; /* of the programs in the kernel, estimated; negative: unknown */
+    double cpu_s;    /* CPU time of the reading thread */
+    double kernel_s; /* CPU time of the programs in the kernel, estimated; negative: unknown */
     int csv_errno;   /* the error at which io.csv was cut; 0: io.csv is complete */
 
     struct trace_counters before, after;
-    uint64_t between[IO_MODES][TRACE_FILES]; /* all calls that began after before.taken_ns */
+    uint64_t between[IO_MODES][TRACE_FILES]; /* number of calls that began after before.taken_ns */
 
-    /* The layers over time, in slots of slot_ns since the start of the run. The layers of a call
-     * are spread evenly over its time. When the slots are used up, each two slots become one. */
+    /* The ns in each layer over time, in slots of slot_ns since the start of the run. The layers of
+     * a call are spread evenly over the call's time. When the slots are used up, each pair of slots
+     * becomes one. */
     int64_t start_ns;
     int64_t last_ns; /* the end of the latest call in the slots */
     int64_t slot_ns;
@@ -111,7 +113,7 @@ struct trace_sum {
  */
 enum trace_file trace_classify(const char names[IO_NAMES][IO_NAME_BYTES], bool is_embedded);
 
-/* Adds a call or a request. */
+/* Adds a call or a request to *sum. `file` is the class of its file. */
 void trace_add(struct trace_sum *sum, const struct io_event *event, enum trace_file file);
 
 /* Adds the trace of another machine over the same time, with moments on the same clock. Counts,
@@ -119,12 +121,12 @@ void trace_add(struct trace_sum *sum, const struct io_event *event, enum trace_f
  * nothing. The server's own counters (before, after) are not changed. */
 void trace_sum_add(struct trace_sum *into, const struct trace_sum *from);
 
-/* Returns the traced time, relative to the start of the run: from the gate to the last answer, or
- * to the end of a call that took longer. */
+/* Sets *from_ns and *to_ns to the traced time, relative to the start of the run: from the gate to
+ * the last answer, or to the end of a call that ended after it. */
 void trace_span(const struct trace_sum *sum, int64_t *from_ns, int64_t *to_ns);
 
-/* Write the header of io.csv and a row of it, and return its length. `place` has the first columns
- * in a run of several ranks, "1,db2,", else "". */
+/* Write the header or one row of io.csv, and return the number of bytes. `place` has the first
+ * columns of a row in a run of several ranks ("1,db2,"), else it is "". */
 size_t trace_write_header(char row[TRACE_ROW_BYTES], const char *place);
 size_t trace_write_row(char row[TRACE_ROW_BYTES], const char *place, const struct io_event *event,
                        enum trace_file file, int64_t gate_ns);
@@ -135,8 +137,8 @@ const struct histogram *trace_histogram(const struct trace_sum *sum, enum io_tra
                                         char name[TRACE_NAME_BYTES]);
 
 /* Returns row `i` of the table of calls, from 0: one row for each mode, then one for the syncs of
- * each class of files. Sets *mode and *file to the row's names; *file is "" for all files. NULL: no
- * more rows. */
+ * each class of files. Sets *mode and *file to the row's names; *file is "" in a row for all files.
+ * NULL: no more rows. */
 const struct trace_times *trace_times_at(const struct trace_sum *sum, size_t i, const char **mode,
                                          const char **file);
 
@@ -157,14 +159,16 @@ enum status trace_begin(struct tracer *tracer, const struct server_selector *sel
                         const char *place, struct error *error);
 
 /* Note a moment (monotonic): when the server's counters were first read, the start of the run, the
- * opening of the gate, and the last answer. Each is called soon after the moment, and takes a NULL
- * tracer. Times in io.csv are relative to the gate, or to the start if the gate never opens. */
+ * opening of the gate, and the last answer. Each function is called shortly before or after its
+ * moment. `tracer` may be NULL. Times in io.csv are relative to the gate, or to the start if the
+ * gate never opens. */
 void trace_note_counters(struct tracer *tracer, int64_t taken_ns);
 void trace_note_start(struct tracer *tracer, int64_t start_ns);
 void trace_note_gate(struct tracer *tracer, int64_t go_ns);
 void trace_note_done(struct tracer *tracer, int64_t done_ns);
 
-/* Ends the trace and fills *sum, except `before` and `after`. */
+/* Ends the trace and fills *sum. `before` and `after` are overwritten: the caller sets them
+ * afterwards. */
 void trace_end(struct tracer *tracer, struct trace_sum *sum);
 
 #endif
