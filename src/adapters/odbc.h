@@ -15,7 +15,7 @@ extern const struct adapter adapter_odbc;
  * braces, truncated to `size`. False: the string contains none of the keys. */
 bool odbc_string_find(const char *text, const char *const *keys, char *value, size_t size);
 
-/* Returns what is wrong with a connection string; NULL: no fault was found. */
+/* Returns a description of the first fault in a connection string; NULL: no fault was found. */
 const char *odbc_string_fault(const char *text);
 
 /* Writes the target's connection string: the target's user, password and database replace those in
