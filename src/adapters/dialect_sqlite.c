@@ -35,7 +35,7 @@ static const struct {
     {9, "", STATUS_LOST, ERROR_CONNECTION},          /* INTERRUPT */
     {10, "", STATUS_REJECTED, ERROR_SYSTEM},         /* a failure of this machine's disk */
     {11, "", STATUS_FATAL, ERROR_SERVER},            /* CORRUPT */
-    {13, "", STATUS_REJECTED, ERROR_SYSTEM},         /* FULL: this machine's disk, too, is full */
+    {13, "", STATUS_REJECTED, ERROR_SYSTEM},         /* FULL, for example this machine's disk */
     {14, "", STATUS_FATAL, ERROR_NOT_FOUND},         /* CANTOPEN */
     {18, "", STATUS_REJECTED, ERROR_DATA},           /* TOOBIG */
     {19, "", STATUS_REJECTED, ERROR_DATA},           /* CONSTRAINT */
