@@ -744,7 +744,7 @@ static enum status close_statement(struct adapter_conn *conn, unsigned long stat
 {
     unsigned char id[ID_BYTES];
     put_number(id, statement, sizeof id);
-    return send_command(conn, COM_STMT_CLOSE, id, sizeof id, error); /* has no answer */
+    return send_command(conn, COM_STMT_CLOSE, id, sizeof id, error); /* it has no answer */
 }
 
 /* Returns the encodings of the result's columns, owned by the caller; NULL: out of memory. */

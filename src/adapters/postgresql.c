@@ -77,7 +77,7 @@ struct adapter_conn {
     char last_sqlstate[ERROR_SQLSTATE_BYTES]; /* the reason that the server gave before it
                                                  disconnected */
     bool has_begun;                           /* begin has begun a transaction */
-    bool has_stale_plan;              /* the latest statement failed, and is_stale says why */
+    bool has_stale_plan;              /* the latest statement failed as stale: see is_stale */
     const struct statement *run_last; /* latest statement that run has run with is_prepared */
     struct answers run_answers;       /* the sizes of run_last's answers */
     bool is_run_prepared;             /* run_last is prepared, under a name with run_generation */
@@ -1629,7 +1629,7 @@ static enum status server_limits(const struct adapter *adapter, struct adapter_c
     snprintf(limits->version, sizeof limits->version, "PostgreSQL %s",
              text_of(PQparameterStatus(conn->connection, "server_version")));
     if (conn->is_pooled) {
-        /* the limits are those of the pooler's sessions, a few of which serve many clients */
+        /* the server's limits apply to the pooler's sessions, a few of which serve many clients */
         limits->count = 0;
         limits->tasks_per_session = 0;
         limits->files_per_session = 1;
