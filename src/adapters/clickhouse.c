@@ -19,7 +19,7 @@ static const char *const formats[] = {"RowBinary", "TabSeparated", "JSONEachRow"
 
 struct adapter_conn {
     struct http *http;
-    struct buffer path; /* a query's path, with database and settings */
+    struct buffer path; /* HTTP path of queries, with database and settings */
     char version[64];
     char user[128], database[128];
     enum clickhouse_method method;

@@ -17,12 +17,13 @@ enum {
     FRACTION_DIGITS = 6,
     NS_DIGITS = 9,
     LENGTH_BYTES = 5, /* most bytes of the length that precedes a text */
-    SPARE_BYTES = 8,  /* a narrow number is written with all bytes of a wide number */
+    SPARE_BYTES = 8,  /* a number is written with 8 bytes even if it has fewer */
 };
 
 #define NS_PER_S INT64_C(1000000000)
 
-/* Returns the number by which RowBinary encodes a value of a type that it encodes as a number. */
+/* Returns the number that RowBinary contains for a value, for types that RowBinary encodes as
+ * numbers. */
 static int64_t whole_value(const struct column *column, union column_values values, size_t row)
 {
     int64_t unit = 1;
@@ -134,7 +135,7 @@ static void add_quoted(struct buffer *out, struct text_value text, char quote)
 static char *put_binary(char *out, const struct column *column, union column_values values,
                         size_t row)
 {
-    /* encodings that have the bytes of the type's values in a batch, except for their order */
+    /* the encoding of each type that has the same bytes as in a batch, perhaps in another order */
     static const uint32_t same_encodings[COLUMN_TYPE_COUNT] = {
         [COLUMN_BOOL] = CLICKHOUSE_NATIVE(CLICKHOUSE_UINT, 1),
         [COLUMN_INT16] = CLICKHOUSE_NATIVE(CLICKHOUSE_INT, 2),

@@ -439,7 +439,7 @@ static enum status describe(const struct dialect_asker *asker, const char *table
     return status;
 }
 
-/* SHOW VARIABLES shows session values: so max_user_connections is the account's own limit, or the
+/* SHOW VARIABLES shows session values, so max_user_connections is the account's own limit, or the
  * global limit if the account has no limit of its own. */
 static const char *const limits_sql[] = {
     "show variables where variable_name in ('version', 'version_comment', 'max_connections',"

@@ -146,7 +146,7 @@ enum {
 
 static void read_column(struct column *column, const struct cell *cells)
 {
-    /* https://sqlite.org/datatype3.html, 3.1: the rules in their order */
+    /* the rules of https://sqlite.org/datatype3.html, section 3.1, in their order */
     static const struct {
         const char *part;
         enum column_type type;

@@ -684,7 +684,8 @@ static void describe_status(const struct http *http, const char *body, size_t le
     }
 }
 
-/* Adds advice for statuses that imply it, unless the server's message has it. */
+/* Adds advice for the statuses 413 and 401; for 401 only if the server's message does not mention a
+ * password. */
 static void add_advice(unsigned status, const char *message, char text[ERROR_TEXT_BYTES])
 {
     const char *advice = status == 413 ? "use a smaller --batch" : NULL;

@@ -34,8 +34,8 @@ enum {
         2, /* descriptors that libcurl keeps: always with TLS, else while it connects */
 };
 
-/* In each of these databases the first member of struct adapter_conn is `struct http *http`:
- * functions here that take an adapter_conn implement the adapter's operation of that name. */
+/* In each adapter that uses this file, struct adapter_conn begins with `struct http *http`.
+ * Functions here that take an adapter_conn implement the adapter's operation of the same name. */
 struct http;
 
 /* A database's own part of its adapter. Static. */

@@ -301,7 +301,7 @@ static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, s
     return status;
 }
 
-/* InfluxDB 1.x, and QuestDB with the same protocol. */
+/* The adapter for InfluxDB 1.x, and for QuestDB, which has the same protocol. */
 const struct adapter adapter_influxdb = {
     .name = "influxdb",
     .summary = "InfluxDB 1.x, QuestDB: line protocol",

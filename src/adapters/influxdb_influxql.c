@@ -1,5 +1,5 @@
 /*
- * InfluxDB: InfluxQL by POST /query, which answers in JSON: one line for each part of the answer.
+ * InfluxDB: InfluxQL by POST /query. The answer has one line of JSON for each of its parts.
  */
 #include <stdio.h>
 #include <string.h>

@@ -142,10 +142,10 @@ struct adapter_conn {
     bool has_no_delay; /* TCP_NODELAY is set */
     struct client_socket socket;
     struct append append;
-    size_t row_value_count;           /* columns of a row as the server has them */
+    size_t row_value_count;           /* number of columns that the table has on the server */
     union machbase_value *row_values; /* owned: one row */
-    uint16_t *columns; /* owned: for each value its column in the table; the table's column count =
-                          no column */
+    uint16_t *columns; /* owned: for each value, the index of its column in the described table;
+                          that table's column count = the column is not in it */
     const char *text;  /* the connection string while connecting */
     char host[256];
     uint16_t port;
@@ -214,7 +214,7 @@ static void *load(const char *given, char path[PATH_BYTES], struct error *error)
     }
     for (size_t i = 0; i < (is_found ? 1 : COUNT_OF(file_names)); i++) {
         if (!is_found) {
-            snprintf(path, PATH_BYTES, "%s", file_names[i]); /* for LD_LIBRARY_PATH, ldconfig */
+            snprintf(path, PATH_BYTES, "%s", file_names[i]); /* the loader searches its path */
         }
         /* the library stays mapped: threads that used it may still run its functions when they
          * end */
@@ -522,8 +522,8 @@ static enum status report(struct error *error, enum status status, enum error_ki
 }
 
 /* Returns the status of a call and records its error; `statement` NULL: a call on the connection.
- * The socket is checked, too, because a statement may have many different records after the server
- * has become silent. */
+ * The socket is checked as well, because a statement may have many different records after the
+ * server has become silent. */
 static enum status check(struct adapter_conn *conn, handle statement, short result,
                          struct error *error)
 {
@@ -691,8 +691,8 @@ static void inspect(const struct adapter *adapter, struct adapter_conn *conn,
 /* One column of a result's current row. */
 struct bound {
     char *text;         /* owned */
-    unsigned long size; /* of text: the longest value that is read, one byte that reveals a longer
-                           value, and a NUL */
+    unsigned long size; /* size of text: the longest value that is read, one byte that reveals a
+                           longer value, and a NUL */
     long length;        /* length of the value, or NULL_DATA */
 };
 

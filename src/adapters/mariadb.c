@@ -71,7 +71,7 @@ struct adapter_conn {
     const char *why_no_bulk;     /* static; NULL = bulk is in use or was not requested */
     struct mariadb_append append;
     unsigned long statement;             /* id of the prepared bulk statement */
-    const struct table *statement_table; /* its table; NULL = no bulk statement is prepared */
+    const struct table *statement_table; /* bulk statement's table; NULL: it is not prepared */
     const struct server_facts *facts;    /* the target's facts, or `learned`; may be NULL */
     struct server_facts *learned;        /* facts from describe, owned; may be NULL */
     unsigned kept_statements;            /* script statements that a session keeps prepared */
@@ -150,7 +150,7 @@ static struct text_value bytes_of(const struct column *column, union column_valu
     case COLUMN_TIMESTAMP:
         civil_time_of(column, values, row, &civil);
         if (civil.year < 0 || civil.year > YEAR_MAX) {
-            /* writes a date that the server refuses, because it would misread this one */
+            /* writes a date that the server refuses: the server would misread the real date */
             length = snprintf(text, VALUE_TEXT_BYTES, "%d-%02u-%02u", YEAR_MAX + 1, civil.month,
                               civil.day);
         }

@@ -43,8 +43,8 @@ enum {
     MYSQL_STALE = 2057,   /* the result's columns have changed since the prepare */
     MYSQL_NUMBERS = 1000, /* lowest error number of MySQL; other drivers use smaller numbers */
 
-    /* Some servers allow no more parameters in a statement (2,100), and each parameter costs the
-     * driver memory as long as the statement lives. */
+    /* Some servers allow only 2,100 parameters in a statement, and each parameter costs the driver
+     * memory as long as the statement lives. */
     PARAMETERS_MAX = 2000,
 
     /* unixODBC's threading levels (DriverManager/__handles.c, thread_protect): 0 locks nothing, 1
@@ -97,7 +97,7 @@ struct adapter_conn {
     struct client_socket socket;
     enum method method;
     const struct dialect *dialect; /* the database's dialect; NULL: unknown database */
-    char database_name[32];        /* lower case; used without a dialect */
+    char database_name[32];        /* lower case; used if dialect is NULL */
     char driver[80];
     char user[64];
     char quote;
@@ -112,7 +112,7 @@ struct adapter_conn {
     uint64_t inserted_rows;           /* rows inserted in the open append */
     struct insert inserts[PREPARED_MAX];
     unsigned next_insert;             /* index of the next insert to replace */
-    struct adapter_prepared *dropped; /* owned */
+    struct adapter_prepared *dropped; /* list of dropped statements, owned */
 };
 
 static const char *const user_keys[] = {"UID", "User", "Username", NULL};
@@ -547,7 +547,7 @@ struct parameter {
     SQLSMALLINT digits;
     uint32_t native_type; /* the column's, as describe would set it */
     bool is_copied;
-    bool has_lengths; /* otherwise no row is NULL, and the type implies the length */
+    bool has_lengths; /* false: no row is NULL, and the type implies the length */
     char *values;     /* value of row 0 */
     SQLLEN *lengths;  /* length of row 0 */
 };
@@ -816,7 +816,7 @@ static int64_t get_number(SQLHSTMT statement, unsigned column)
 /* Takes the current row of `statement`. False: no more rows are wanted. */
 typedef bool (*take_row)(SQLHSTMT statement, void *context);
 
-/* What the results of a statement contained. */
+/* A summary of a statement's results. */
 struct results {
     bool has_rows; /* a result had columns */
     uint64_t changed;
@@ -831,8 +831,8 @@ struct call {
     struct results *results; /* may be NULL */
 };
 
-/* Takes every row of every result of a statement; `result` is what executing the statement
- * returned. SQL_NO_DATA: no row was changed. */
+/* Takes every row of every result of a statement; `result` is the return value of the execution
+ * (SQL_NO_DATA: no row was changed). */
 static enum status take_rows(struct adapter_conn *conn, SQLHSTMT statement, SQLRETURN result,
                              const struct call *call, struct error *error)
 {
@@ -1909,8 +1909,8 @@ static enum status set_up(struct adapter_conn *conn, const char *text, struct er
         return status == STATUS_OK ? odbc_execute(conn, "set time zone 'UTC'", error) : status;
     }
     if (conn->dialect == &dialect_sqlite) {
-        /* The driver's default, synchronous NORMAL, does not sync the log at a commit. Uses the
-         * settings of the SQLite adapter, unless the connection string sets them. */
+        /* The driver's default, synchronous NORMAL, does not sync the log at a commit. Makes the
+         * settings the same as in the SQLite adapter, unless the connection string has its own. */
         const bool is_journal_given = has_value(text, "JournalMode");
         char synchronous[ANSWER_BYTES] = "", journal[ANSWER_BYTES] = "";
         if (!has_value(text, "SyncPragma")) {

@@ -59,7 +59,7 @@ struct answers {
 struct adapter_prepared {
     const struct statement *statement;
     char name[16];  /* s1, s2, ... */
-    bool is_kept;   /* the server has a statement of this name */
+    bool is_kept;   /* the server has a statement with this name */
     uint64_t typed; /* parameters that are sent with their declared type: see type_bit */
     struct answers answers;
 };
