@@ -1,4 +1,4 @@
-/* Writing values for ClickHouse and reading its answers. */
+/* Functions that write values for ClickHouse and read its answers. */
 #ifndef ADAPTERS_CLICKHOUSE_H
 #define ADAPTERS_CLICKHOUSE_H
 

@@ -95,7 +95,7 @@ enum postgresql_type {
  * distinguish. */
 enum mysql_type {
     MYSQL_NATIVE_OTHER,
-    MYSQL_NATIVE_TIMESTAMP, /* converted to the session's time zone, unlike datetime */
+    MYSQL_NATIVE_TIMESTAMP, /* values are converted to the session's time zone, unlike datetime */
     MYSQL_NATIVE_TEXT,      /* addresses and UUIDs in a text column */
 };
 

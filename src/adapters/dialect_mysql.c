@@ -24,7 +24,7 @@ static const struct number_meaning connect_meanings[] = {
     {{STATUS_LOST, ERROR_LIMIT, NULL}, {1041}}, /* out of memory */
     /* the server cannot resolve this machine's name; the client library, the server's name */
     {{STATUS_LOST, ERROR_UNREACHABLE, NULL}, {1042, 2005}},
-    {{STATUS_LOST, ERROR_CONNECTION, NULL}, {1043, 2006, 2013}}, /* bad handshake, gone, lost */
+    {{STATUS_LOST, ERROR_CONNECTION, NULL}, {1043, 2006, 2013}}, /* bad handshake; server lost */
     {{STATUS_LOST, ERROR_SERVER, NULL}, {1053}},                 /* shutting down */
     /* no privilege to use or create the database; password wrong, expired or to be changed
      * first; host blocked or not allowed; account locked; TLS required; TLS or authentication
@@ -38,8 +38,7 @@ static const struct number_meaning connect_meanings[] = {
     {{STATUS_FATAL, ERROR_MEMORY, NULL}, {2008}},
 };
 
-/* Meanings of the error numbers of calls on an open connection, where the SQLSTATE is missing or
- * too general. */
+/* Meanings of error numbers on an open connection, where the SQLSTATE is missing or too general. */
 static const struct number_meaning call_meanings[] = {
     /* files, disks, memory and storage engine of the server; syntax of the user's SQL */
     {{STATUS_REJECTED, ERROR_SERVER, NULL}, {1016, 1021, 1023, 1030, 1037, 1041, 1064, 1114}},

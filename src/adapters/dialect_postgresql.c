@@ -28,7 +28,7 @@ static const struct {
 };
 
 static const struct state_meaning connect_meanings[] = {
-    {"28", {STATUS_FATAL, ERROR_AUTH, NULL}},      /* password, role, pg_hba.conf */
+    {"28", {STATUS_FATAL, ERROR_AUTH, NULL}},      /* wrong password or role; pg_hba.conf */
     {"42501", {STATUS_FATAL, ERROR_AUTH, NULL}},   /* no CONNECT privilege */
     {"3D", {STATUS_FATAL, ERROR_NOT_FOUND, NULL}}, /* unknown database */
     {"3F", {STATUS_FATAL, ERROR_NOT_FOUND, NULL}},

@@ -272,7 +272,7 @@ void http_answer_fini(struct http_answer *answer)
     buffer_fini(&answer->head);
 }
 
-/* The state of recognising a server, whose answer arrives in parts. */
+/* The state of a probe: the server's answer arrives in parts. */
 struct probe_state {
     struct http_answer answer;
     struct buffer body;

@@ -11,7 +11,7 @@
 
 enum {
     FRACTION_DIGITS = 6,
-    SPARE_BYTES = 4 /* quotes, a letter, a separator */
+    SPARE_BYTES = 4 /* two quotes, a letter, a separator */
 };
 
 /* Limit of the number that is added to a time, in ns: 11 days. Row numbers are smaller. */

@@ -58,8 +58,8 @@ struct adapter_prepared {
     struct result_column *columns; /* owned */
 };
 
-/* Kept small, because there are thousands of connections: a connection holds no rows. The text of a
- * statement is freed as soon as it is sent, before the session waits for the answer. */
+/* A connection. It is kept small, because there are thousands of connections: it holds no rows. The
+ * text of a statement is freed as soon as it is sent, before the session waits for the answer. */
 struct adapter_conn {
     MYSQL mysql;
     bool uses_insert;     /* method "insert" */
@@ -91,7 +91,7 @@ struct connecting {
     const char *socket;
     char socket_path[256];
     bool needs_tls;                  /* a connection without TLS is an error */
-    bool may_use_tls;                /* as far as known before option files are read */
+    bool may_use_tls;                /* TLS is possible, as known before option files are read */
     struct client_deadline deadline; /* for all steps of the connect */
 };
 

@@ -230,8 +230,8 @@ static const char *find_protocol(const char *text)
     return given[0] == '\0' && is_driver(text, names) ? "7.4-0" : NULL;
 }
 
-/* Removes the keys that append sets from the string, because some drivers use the first of repeated
- * keys, others the last. */
+/* Leaves out the keys of the user's string that append sets itself, because some drivers use the
+ * first of repeated keys, others the last. */
 void odbc_string_build(struct buffer *text, const struct target *target)
 {
     char option[32];

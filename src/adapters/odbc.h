@@ -1,5 +1,5 @@
 /* The ODBC adapter, and the connection strings that it reads and writes: `Key=value;Key={value;
- * with }} in it};…`, keys case-insensitive. */
+ * with }} in it};…`. Keys are case-insensitive. */
 #ifndef ADAPTERS_ODBC_H
 #define ADAPTERS_ODBC_H
 

@@ -44,7 +44,7 @@ struct postgresql_inserts {
     unsigned generation;         /* makes names unique when the table changes */
     unsigned prepared_count;     /* statements that the server has confirmed */
     unsigned sent_count;         /* statements that were sent, including confirmed statements */
-    uint16_t rows[PREPARED_MAX]; /* rows of each statement, in the order of preparing */
+    uint16_t rows[PREPARED_MAX]; /* number of rows of each statement, in the order of preparing */
 };
 
 /* The sizes of a statement's answers, which decide how the next answer is read. When libpq reads
@@ -64,8 +64,8 @@ struct adapter_prepared {
     struct answers answers;
 };
 
-/* Kept small, because there are thousands of connections: a connection holds no rows, and builds
- * its statements once. */
+/* A connection. It is kept small, because there are thousands of connections: it holds no rows, and
+ * builds its statements once. */
 struct adapter_conn {
     PGconn *connection;
     struct client_socket socket;              /* for an interrupt from another thread */
