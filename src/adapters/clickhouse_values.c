@@ -1,5 +1,4 @@
-/* Values in RowBinary, TabSeparated, JSONEachRow and SQL, and the reading of ClickHouse's
- * answers. */
+/* Writes values in RowBinary, TabSeparated, JSONEachRow and SQL, and reads ClickHouse's answers. */
 #include "adapters/clickhouse.h"
 
 #include <ctype.h>

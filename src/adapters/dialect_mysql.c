@@ -247,8 +247,8 @@ static void read_column(struct column *column, const struct cell *cells)
                     {"tinyint", "", COLUMN_DECIMAL, 2},
                     {"smallint", "unsigned", COLUMN_DECIMAL, 4},
                     {"mediumint", "", COLUMN_DECIMAL, 6}};
-    /* databases without these types store them as text or bytes; the column's comment names the
-     * type */
+    /* databases without types for addresses and UUIDs store them as text or bytes; the column's
+     * comment names the type */
     static const struct {
         const char *comment;
         enum column_type type;
