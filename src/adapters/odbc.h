@@ -18,8 +18,8 @@ bool odbc_string_find(const char *text, const char *const *keys, char *value, si
 /* Returns a description of the first fault in a connection string; NULL: no fault was found. */
 const char *odbc_string_fault(const char *text);
 
-/* Writes the target's connection string: the target's user, password and database replace those in
- * the string. A target without '=' is the name of a data source. */
+/* Writes the target's connection string: a user, password or database of the target replaces the
+ * value in the string. A target without '=' is the name of a data source. */
 void odbc_string_build(struct buffer *text, const struct target *target);
 
 #endif
