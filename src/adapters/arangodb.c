@@ -1,8 +1,9 @@
 /*
  * ArangoDB over its HTTP API, written from its documentation.
  *
- * Appends: POST /_api/import with a document a line, or /_api/document with an array of documents.
- * The server accepts or refuses each document by itself; transactions do not span requests.
+ * An append is a POST to /_api/import with one document per line, or a POST to /_api/document with
+ * an array of documents. The server accepts or refuses each document by itself; transactions do not
+ * span requests.
  */
 #include "adapters/arangodb.h"
 
@@ -111,7 +112,8 @@ static void end(struct adapter_conn *conn)
     buffer_fini(&conn->body);
 }
 
-/* Without credentials only the header of a 401 answer names ArangoDB. */
+/* Recognises ArangoDB. A server that wants credentials answers 401, and only the headers of this
+ * answer name ArangoDB. */
 static bool is_arangodb(unsigned status, const char *headers, const char *body)
 {
     return status == 401 ? strcasestr(headers, "ArangoDB") != NULL
@@ -205,7 +207,7 @@ static enum status read_documents(struct adapter_conn *conn, uint64_t *failed, s
     return http_record_error(conn->http, body, length, error);
 }
 
-/* Sends the rows in the body. */
+/* Sends the body's rows and empties the body. */
 static enum status send_rows(struct adapter_conn *conn, struct error *error)
 {
     uint64_t failed = 0, kept = 0;
@@ -241,8 +243,9 @@ static void free_large_body(struct adapter_conn *conn)
     }
 }
 
-/* A request ends with a batch, unless its rows are large: if the first part of a batch is refused,
- * the rest is not sent. */
+/* Adds rows to the body, and sends the body when it has grown large. The body is sent at the end of
+ * a batch unless the batch itself is large: when the server refuses a first part of a batch, the
+ * rest of the batch is not sent. */
 static enum status append_rows(struct adapter_conn *conn, const struct batch *batch, uint64_t *kept,
                                struct error *error)
 {

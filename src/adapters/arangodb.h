@@ -7,7 +7,7 @@
  *
  *     POST /_api/collection {"name": "c"}
  *
- * In both, a ? outside quotes is the next parameter, and ?2 is the second parameter.
+ * In AQL and in requests, a ? outside quotes is the next parameter, and ?2 is the second parameter.
  */
 #ifndef ADAPTERS_ARANGODB_H
 #define ADAPTERS_ARANGODB_H
@@ -19,7 +19,7 @@
 #include "append/adapter.h"
 #include "base/text.h"
 
-/* The server's errorNum. */
+/* Values of the server's errorNum. */
 enum {
     ARANGODB_NO_DOCUMENT = 1202,
     ARANGODB_NO_COLLECTION = 1203,
@@ -35,16 +35,16 @@ void arangodb_classify_error(unsigned status, const char *body, size_t length,
 
 struct adapter_conn {
     struct http *http;
-    struct buffer root, path; /* "/_db/NAME"; of the current request */
+    struct buffer root, path; /* beginning of all paths, "/_db/NAME"; current request's path */
     json_t *properties;       /* properties from the URL for collections to create */
     bool waits_for_sync, sends_array, has_created_database;
     const char *database; /* the target's database */
 
     /* The open append. Stored documents stay, whatever happens later. */
     const struct table *table;
-    struct buffer labels; /* the text before each value of a row, each with its '\0' */
+    struct buffer labels; /* the text before each value of a row, each text with its '\0' */
     struct buffer body;
-    uint64_t rows, accepted; /* in the body; of the rows sent before */
+    uint64_t rows, accepted; /* rows in the body; stored rows of earlier requests */
 };
 
 /* Starts conn->path with a path of the database. */
@@ -54,8 +54,8 @@ void arangodb_begin_path(struct adapter_conn *conn, const char *path);
 enum status arangodb_send(struct adapter_conn *conn, const char *method, const struct buffer *body,
                           struct error *error);
 
-/* Posts the body, an AQL request, to `path`; *page is the answer, which the caller frees with
- * json_decref. */
+/* Posts `body`, an AQL request or NULL, to `path`. *page is the answer, which the caller frees with
+ * json_decref; NULL: the request failed. */
 enum status arangodb_post(struct adapter_conn *conn, const char *path, const struct buffer *body,
                           json_t **page, struct error *error);
 
@@ -66,13 +66,14 @@ enum status arangodb_run(struct adapter_conn *conn, const struct statement *stat
 enum status arangodb_prepare(struct adapter_conn *conn, const struct statement *statement,
                              struct adapter_prepared **prepared, struct error *error);
 
-/* Adds columns to the table of a collection, which declares no columns: the columns of append's own
- * table, or the members of its documents, a JSON array. */
+/* Adds columns to the table of a collection, because a collection declares no columns. For append's
+ * own table these are its known columns, for other tables the members of `documents`, a JSON
+ * array. */
 enum status arangodb_guess_columns(struct table *table, const json_t *documents,
                                    struct error *error);
 
 /* Returns the column that is stored as a document's _key: the only unique text column. NULL: the
- * table does not have one. */
+ * table has no unique text column, or several. */
 const struct column *arangodb_find_key(const struct table *table);
 
 #endif

@@ -13,7 +13,7 @@ enum {
     PAGE_NUMBERS = 20000,
 };
 
-/* A plain request; the pointers point into its text. */
+/* A plain request; its pointers point into the text of the statement. */
 struct request {
     char method[8];
     const char *path, *path_end, *body, *end; /* body == end: no body */
@@ -21,9 +21,9 @@ struct request {
 
 /* How a parameter is replaced. */
 enum place {
-    PLACE_QUERY, /* @p1: its value is sent apart from the AQL */
-    PLACE_PATH,  /* the value, encoded */
-    PLACE_BODY,  /* the value as JSON */
+    PLACE_QUERY, /* by @p1: the value is sent apart from the AQL */
+    PLACE_PATH,  /* by the value, percent-encoded */
+    PLACE_BODY,  /* by the value as JSON */
 };
 
 /* Reads the request at `text`, after blanks; false: the text is not a request. */
@@ -61,8 +61,8 @@ static void add_encoded(struct buffer *out, const struct column *column,
     buffer_fini(&value);
 }
 
-/* Adds the text up to `end` with its parameters replaced; *next is the number of the next ?,
- * counted from 1. Returns the highest parameter number. */
+/* Adds the text up to `end` with its parameters replaced; *next is the parameter number, from 1, of
+ * the next ? without a number. Returns the highest parameter number. */
 static size_t replace_parameters(struct buffer *out, const char *text, const char *end,
                                  enum place place, const struct batch *parameters, size_t *next)
 {
@@ -126,7 +126,7 @@ static enum status send_plain(struct adapter_conn *conn, const struct request *r
     struct buffer body = {0};
     enum status status = STATUS_FATAL;
     arangodb_begin_path(conn, "");
-    if (parameters == NULL) { /* a ? belongs to the path */
+    if (parameters == NULL) { /* each ? belongs to the text */
         buffer_add(&conn->path, request->path, (size_t)(request->path_end - request->path));
         buffer_add(&body, request->body, length);
     } else {
@@ -267,8 +267,7 @@ enum status arangodb_run(struct adapter_conn *conn, const struct statement *stat
     return status;
 }
 
-/* Only checks the statement: the server keeps nothing, but reports whether it could run the
- * query. */
+/* Checks a statement. The server keeps nothing, but reports whether it could run the query. */
 enum status arangodb_prepare(struct adapter_conn *conn, const struct statement *statement,
                              struct adapter_prepared **prepared, struct error *error)
 {

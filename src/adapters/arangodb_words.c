@@ -22,7 +22,7 @@ void arangodb_classify_error(unsigned status, const char *body, size_t length,
         {ARANGODB_NO_DATABASE, {STATUS_FATAL, ERROR_NOT_FOUND, NULL}},
         {1429, {STATUS_REJECTED, ERROR_READ_ONLY, NULL}}, /* too few copies for writeConcern */
         {1457, {STATUS_LOST, ERROR_TIMEOUT, NULL}},    /* a server in the cluster did not answer */
-        {1465, {STATUS_LOST, ERROR_CONNECTION, NULL}}, /* lost between two servers in the cluster */
+        {1465, {STATUS_LOST, ERROR_CONNECTION, NULL}}, /* two servers in the cluster lost contact */
         {1496, {STATUS_REJECTED, ERROR_BUSY, NULL}},   /* another server leads the shard now */
         {21003, {STATUS_REJECTED, ERROR_BUSY, NULL}},
     };
@@ -39,7 +39,7 @@ void arangodb_classify_error(unsigned status, const char *body, size_t length,
         *meaning = (struct dialect_meaning){STATUS_REJECTED, ERROR_USAGE, NULL};
     }
     if (message != NULL) {
-        /* the key differs from row to row */
+        /* the conflicting key differs from row to row and is left out */
         const char *end =
             number == ARANGODB_DUPLICATE ? strstr(message, "; conflicting key") : NULL;
         const size_t shown = end != NULL ? (size_t)(end - message) : strlen(message);
@@ -96,7 +96,7 @@ const struct column *arangodb_find_key(const struct table *table)
     return found == 1 ? key : NULL;
 }
 
-/* The columns of syslog_table in its documents. */
+/* The columns of syslog_table: the members of its documents. */
 static const struct {
     const char *name;
     enum column_type type;
@@ -140,7 +140,8 @@ static enum column_type type_of(const json_t *value)
     }
 }
 
-/* Adapts a column to a further document: the longest text, and a type that holds both values. */
+/* Changes a column so that it can also hold `value`, from another document: its size becomes the
+ * length of the longest text, and its type becomes one that holds all values. */
 static void widen(struct column *column, const json_t *value)
 {
     const enum column_type type = type_of(value);

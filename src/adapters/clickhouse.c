@@ -19,7 +19,7 @@ static const char *const formats[] = {"RowBinary", "TabSeparated", "JSONEachRow"
 
 struct adapter_conn {
     struct http *http;
-    struct buffer path; /* with database and settings */
+    struct buffer path; /* HTTP path of queries, with database and settings */
     char version[64];
     char user[128], database[128];
     enum clickhouse_method method;
@@ -27,7 +27,7 @@ struct adapter_conn {
     const struct table *table; /* the table that insert_path and the open append write to */
     struct buffer insert_path;
     struct buffer body;
-    uint64_t rows; /* in body */
+    uint64_t rows; /* rows in `body` */
 };
 
 /* Reads "Code: 60, e.displayText() = DB::Exception: words, e.what() = DB::Exception" or, from later
@@ -68,8 +68,8 @@ static bool set(struct adapter_conn *conn, const char *key, const char *value, s
     return true;
 }
 
-/* Returns the rows that a statement wrote: the rows in its text, or the number that the server
- * reports. Old servers do not report it. */
+/* Returns the number of rows that a statement wrote: the rows of VALUES in its text, otherwise the
+ * number that the server reports, or 0 with old servers, which report no number. */
 static uint64_t count_written(const struct adapter_conn *conn, const char *sql)
 {
     static const char member[] = "\"written_rows\":\"";
@@ -79,8 +79,9 @@ static uint64_t count_written(const struct adapter_conn *conn, const char *sql)
     return rows > 0 || written == NULL ? rows : strtoull(written + strlen(member), NULL, 10);
 }
 
-/* Checks a 2xx answer to an INSERT: ClickHouse acknowledges rows with 200 and an empty body, and
- * may send an exception's code in a header. `length`: bytes or lines of the body. */
+/* Checks a 2xx answer to an INSERT: ClickHouse acknowledges rows with 200 and an empty body, but
+ * may send an exception's code in a header. `length` is the number of bytes or lines in the
+ * body. */
 static enum status check_insert(struct adapter_conn *conn, uint64_t length, struct error *error)
 {
     const char *const code = http_header(conn->http, "X-ClickHouse-Exception-Code");
@@ -159,7 +160,7 @@ static enum status run(struct adapter_conn *conn, const struct statement *statem
     return status;
 }
 
-/* Only checks the number of parameters: the server keeps no prepared statements. */
+/* Checks the number of parameters and nothing else: the server keeps no prepared statements. */
 static enum status prepare(struct adapter_conn *conn, const struct statement *statement,
                            struct adapter_prepared **prepared, struct error *error)
 {
@@ -226,7 +227,8 @@ static void end(struct adapter_conn *conn)
     buffer_fini(&conn->body);
 }
 
-/* Only ClickHouse sends headers with this name, also with errors. */
+/* Recognises ClickHouse: only ClickHouse sends headers that begin like this, also when it answers
+ * with an error. */
 static bool is_clickhouse(unsigned status, const char *headers, const char *body)
 {
     (void)status;
@@ -258,11 +260,12 @@ static void inspect(const struct adapter *adapter, struct adapter_conn *conn,
     snprintf(info->user, sizeof info->user, "%s", conn->user);
     snprintf(info->database, sizeof info->database, "%s", conn->database);
     info->method = methods[conn->method];
-    info->not_in_names = "\\"; /* a backslash would escape */
+    info->not_in_names = "\\"; /* a backslash begins an escape sequence */
     info->unsupported = dialect_clickhouse_unsupported(conn->version);
 }
 
-/* Reconnects if the server has ended the idle connection: no row is in doubt yet. */
+/* Opens an append. If the server has ended the idle connection, reconnects: no row has been sent
+ * that could be in doubt. */
 static enum status append_open(struct adapter_conn *conn, const struct table *table,
                                struct error *error)
 {
@@ -318,8 +321,8 @@ static enum status append_rows(struct adapter_conn *conn, const struct batch *ba
     return unfit == NULL ? STATUS_FATAL : STATUS_REJECTED;
 }
 
-/* The server stores all rows of a body with up to max_insert_block_size (1,048,576) rows, or
- * none. */
+/* Sends the rows as one INSERT. If the body has at most max_insert_block_size (1,048,576) rows, the
+ * server stores either all of them or none. */
 static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, struct error *error)
 {
     const struct http_request request = {.method = "POST",

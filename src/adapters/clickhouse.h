@@ -1,4 +1,4 @@
-/* Writing values for ClickHouse and reading its answers. */
+/* Functions that write values for ClickHouse and read its answers. */
 #ifndef ADAPTERS_CLICKHOUSE_H
 #define ADAPTERS_CLICKHOUSE_H
 
@@ -26,7 +26,7 @@ const struct column *clickhouse_add_rows(struct buffer *out, const struct batch 
 void clickhouse_add_literal(struct buffer *sql, const struct column *column,
                             const struct column_data *data, bool is_inserted);
 
-/* Precedes the message in an error's text. */
+/* The words before the message in an error's text. */
 #define CLICKHOUSE_EXCEPTION "DB::Exception: "
 
 /* State of reading an answer in TabSeparated. The caller frees `cells`. */
@@ -35,13 +35,13 @@ struct clickhouse_reading {
     struct cell *cells;
     size_t room;
     bool has_failed;                      /* out of memory */
-    char exception[2 * ERROR_TEXT_BYTES]; /* error text within the answer; "": no error */
+    char exception[2 * ERROR_TEXT_BYTES]; /* error text that the answer contains; "": no error */
 };
 
 /* Implements http_request.take for a struct clickhouse_reading: hands a row to the answer. */
 bool clickhouse_take_line(void *reading, char *line, size_t length);
 
-/* Counts the rows in the text of an INSERT ... VALUES; 0: another statement. */
+/* Counts the rows in the text of an INSERT ... VALUES; returns 0 for any other statement. */
 uint64_t clickhouse_count_values(const char *sql);
 
 #endif

@@ -1,5 +1,4 @@
-/* Values in RowBinary, TabSeparated, JSONEachRow and SQL, and the reading of ClickHouse's
- * answers. */
+/* Writes values in RowBinary, TabSeparated, JSONEachRow and SQL, and reads ClickHouse's answers. */
 #include "adapters/clickhouse.h"
 
 #include <ctype.h>
@@ -16,13 +15,14 @@
 enum {
     FRACTION_DIGITS = 6,
     NS_DIGITS = 9,
-    LENGTH_BYTES = 5, /* most bytes of the length before a text */
-    SPARE_BYTES = 8,  /* the code of a narrow number writes the bytes of a wide one */
+    LENGTH_BYTES = 5, /* most bytes of the length that precedes a text */
+    SPARE_BYTES = 8,  /* a number is written with 8 bytes even if it has fewer */
 };
 
 #define NS_PER_S INT64_C(1000000000)
 
-/* Returns a value's number in RowBinary, for types that are numbers there. */
+/* Returns the number that RowBinary contains for a value, for types that RowBinary encodes as
+ * numbers. */
 static int64_t whole_value(const struct column *column, union column_values values, size_t row)
 {
     int64_t unit = 1;
@@ -38,7 +38,7 @@ static int64_t whole_value(const struct column *column, union column_values valu
         return (int64_t)values.ip4[row][0] << 24 | values.ip4[row][1] << 16 |
                values.ip4[row][2] << 8 | values.ip4[row][3];
     case COLUMN_TIMESTAMP:
-        if (column->scale == 0) { /* the compiler divides by a constant faster */
+        if (column->scale == 0) { /* division by a constant is faster */
             return values.int64[row] / NS_PER_S - (values.int64[row] % NS_PER_S < 0 ? 1 : 0);
         }
         for (unsigned digits = column->scale; digits < NS_DIGITS; digits++) {
@@ -70,7 +70,7 @@ static struct text_value text_of(const struct column *column, union column_value
         const int64_t whole = whole_value(&seconds, values, row);
         length = snprintf(out, VALUE_TEXT_BYTES, "%010" PRId64 ".%09" PRId64, whole,
                           values.int64[row] - whole * NS_PER_S);
-        /* a parameter has no server type */
+        /* a parameter has no server type: it is written in whole seconds */
         length -= column->native_type == 0 || column->scale == 0 ? NS_DIGITS + 1
                                                                  : NS_DIGITS - column->scale;
         break;
@@ -101,7 +101,8 @@ static bool is_quoted(const struct column *column)
              (type == COLUMN_IP4 && column->native_type >> 24 != CLICKHOUSE_IP4));
 }
 
-/* Escapes text for use between `quote` characters; `quote` 0: for TabSeparated. */
+/* Adds text, escaped for use between two `quote` characters or, if `quote` is '\0', for
+ * TabSeparated. */
 static void add_escaped(struct buffer *out, struct text_value text, char quote)
 {
     uint32_t from = 0;
@@ -128,12 +129,12 @@ static void add_quoted(struct buffer *out, struct text_value text, char quote)
     buffer_add(out, &quote, 1);
 }
 
-/* Writes a value in RowBinary, and up to SPARE_BYTES more. NULL: the column cannot hold the
- * value. */
+/* Writes a value in RowBinary and returns the end of its bytes; overwrites up to SPARE_BYTES bytes
+ * after them. Returns NULL when the column cannot hold the value. */
 static char *put_binary(char *out, const struct column *column, union column_values values,
                         size_t row)
 {
-    /* types with the same encoding in a batch, except for the byte order */
+    /* for each type, the encoding with the same bytes as in a batch, perhaps in another order */
     static const uint32_t same_encodings[COLUMN_TYPE_COUNT] = {
         [COLUMN_BOOL] = CLICKHOUSE_NATIVE(CLICKHOUSE_UINT, 1),
         [COLUMN_INT16] = CLICKHOUSE_NATIVE(CLICKHOUSE_INT, 2),
@@ -200,7 +201,7 @@ static char *put_binary(char *out, const struct column *column, union column_val
         *out++ = (char)bits;
         memcpy(out, text.bytes, text.length);
         return out + text.length;
-    case CLICKHOUSE_UUID: /* two numbers of 64 bits */
+    case CLICKHOUSE_UUID: /* sent as two numbers of 64 bits */
         for (unsigned half = 0; half < 16; half += 8) {
             memcpy(&bits, &values.uuid[row][half], 8);
             bits = htole64(be64toh(bits));
@@ -284,8 +285,8 @@ void clickhouse_add_literal(struct buffer *sql, const struct column *column,
         return;
     }
     const struct text_value text = text_of(column, data->values, 0, scratch);
-    /* a decimal does not compare with a literal with a point, but old servers insert nothing
-     * else */
+    /* The server cannot compare a decimal with a literal that has a point, so the literal is cast.
+     * In an INSERT it is not cast, because old servers accept only literals there. */
     const bool is_decimal = column->type == COLUMN_DECIMAL && column->scale > 0 && !is_inserted;
     const char *function = " ";
     if (is_decimal) {
@@ -293,7 +294,7 @@ void clickhouse_add_literal(struct buffer *sql, const struct column *column,
     } else if (column->type == COLUMN_DATE || column->type == COLUMN_TIMESTAMP) {
         function = column->type == COLUMN_DATE ? "toDate(" : "toDateTime(";
     }
-    buffer_add_text(sql, function); /* the blank: a minus followed by -1 would begin a comment */
+    buffer_add_text(sql, function); /* a blank, because a minus before -1 would begin a comment */
     if (is_decimal || (is_quoted(column) && column->type != COLUMN_TIMESTAMP)) {
         add_quoted(sql, text, '\'');
     } else {
@@ -392,7 +393,7 @@ bool clickhouse_take_line(void *context, char *line, size_t length)
 {
     struct clickhouse_reading *reading = context;
     size_t count = 0;
-    /* after the status 200, an error is sent as the last line */
+    /* an error that occurs after the status 200 was sent is the last line of the answer */
     if (is_exception(line)) {
         snprintf(reading->exception, sizeof reading->exception, "%s", line);
     }

@@ -1,7 +1,7 @@
 /*
  * Facts about databases that do not depend on the client library: the meaning of their errors,
- * their catalogues, their limits on sessions. A dialect uses no client library: it receives texts
- * and numbers and runs its queries through adapter.run. Const; any thread.
+ * their catalogues and their limits on sessions. A dialect uses no client library: it receives
+ * texts and numbers and runs its queries through adapter.run. Const; any thread.
  */
 #ifndef ADAPTERS_DIALECT_H
 #define ADAPTERS_DIALECT_H
@@ -28,7 +28,7 @@ struct dialect_meaning {
     const char *limit; /* see error.limit */
 };
 
-/* The connection whose catalogue is queried, and what to know about its session. */
+/* The connection whose catalogue is queried, and facts about its session. */
 struct dialect_asker {
     const struct adapter *adapter;
     struct adapter_conn *conn;
@@ -37,13 +37,13 @@ struct dialect_asker {
     bool prepares;           /* each session keeps one prepared statement on the server */
     bool has_prepared;       /* this session has already prepared that statement */
     unsigned statements;     /* other statements that each session keeps prepared */
-    unsigned has_statements; /* how many of them this session has already prepared */
+    unsigned has_statements; /* other statements that this session has prepared */
 
-    struct server_facts *facts; /* describe fills it; NULL: not wanted */
+    struct server_facts *facts; /* filled by describe; NULL: not needed */
 };
 
 struct dialect {
-    const char *name; /* of the database, as in connection_info.dialect */
+    const char *name; /* the database's name, as in connection_info.dialect */
 
     /* Classifies a failure. False: its meaning is unknown, and *meaning is unchanged. */
     bool (*classify_error)(const struct dialect_failure *failure, struct dialect_meaning *meaning);
@@ -54,16 +54,17 @@ struct dialect {
     void (*write_text)(const struct dialect_failure *failure, const char *user, char *text,
                        size_t size);
 
-    /* Implements adapter.describe. column.native_type is the type as the native adapter sees it. */
+    /* Implements adapter.describe. Sets column.native_type as the database's native adapter needs
+     * it. */
     enum status (*describe)(const struct dialect_asker *asker, const char *table_name,
                             struct table *table, struct error *error);
 
-    /* Optional. Adds the limits that apply to this user to *limits, which contains nothing but
-     * perhaps a version. Needs no privilege except to connect. */
+    /* Optional. Adds the limits that apply to this user to *limits, which is empty or contains only
+     * a version. Needs no privilege except to connect. */
     enum status (*limits)(const struct dialect_asker *asker, struct server_limits *limits,
                           struct error *error);
 
-    /* As in struct connection_info. */
+    /* These members are the same as in struct connection_info. */
     bool (*declare_column)(const struct column *column, bool is_numbered, char *text, size_t size);
     const char *create_tail;
     void (*number_from)(const char *table_name, const char *column_name, char *sql, size_t size);
@@ -80,7 +81,8 @@ extern const struct dialect dialect_sqlite;
 extern const struct dialect dialect_clickhouse;
 
 /* PostgreSQL: column.native_type is the type's number in the catalogue, which never changes
- * (pg_type.dat). The numbers that the adapters need besides enum column_type: */
+ * (pg_type.dat). Listed here are numbers that the adapters need because enum column_type does not
+ * distinguish the types. */
 enum postgresql_type {
     POSTGRESQL_NAME = 19,
     POSTGRESQL_JSON = 114,
@@ -89,20 +91,21 @@ enum postgresql_type {
     POSTGRESQL_JSONB = 3802,
 };
 
-/* MariaDB, MySQL: column.native_type, details of a type besides enum column_type. */
+/* MariaDB, MySQL: values of column.native_type, for types that enum column_type does not
+ * distinguish. */
 enum mysql_type {
     MYSQL_NATIVE_OTHER,
-    MYSQL_NATIVE_TIMESTAMP, /* converted to the session's time zone, unlike datetime */
+    MYSQL_NATIVE_TIMESTAMP, /* values are converted to the session's time zone, unlike datetime */
     MYSQL_NATIVE_TEXT,      /* addresses and UUIDs in a text column */
 };
 
-/* Returns true for columns of bytes, not text; also for addresses and UUIDs outside text
- * columns. */
+/* Returns true for a column whose values are stored as bytes: bytes, and addresses and UUIDs unless
+ * they are in a text column. */
 bool dialect_mysql_is_binary(const struct column *column);
 
 /* ClickHouse: the encoding of a value in the format RowBinary. */
 enum clickhouse_wire {
-    CLICKHOUSE_NONE, /* unknown: only as text */
+    CLICKHOUSE_NONE, /* unknown: values are sent as text only */
     CLICKHOUSE_INT,
     CLICKHOUSE_UINT,
     CLICKHOUSE_FLOAT,
@@ -113,8 +116,8 @@ enum clickhouse_wire {
     CLICKHOUSE_IP6,
 };
 
-/* column.native_type: the encoding and the bytes of a value; 0: no encoding in RowBinary is
- * known. */
+/* Composes column.native_type from the encoding and the number of bytes of a value; 0: no encoding
+ * in RowBinary is known. */
 #define CLICKHOUSE_NATIVE(wire, width) ((uint32_t)(wire) << 24 | (uint32_t)(width))
 #define CLICKHOUSE_WIRE(native) ((enum clickhouse_wire)((native) >> 24))
 #define CLICKHOUSE_WIDTH(native) ((native)&0xffffff)
@@ -131,7 +134,7 @@ bool dialect_mariadb_declare(const struct column *column, bool is_numbered, char
 bool dialect_postgresql_is_foreign(const struct error *failure);
 
 /* Returns the status of a query to PostgreSQL's catalogue. If a foreign server refused the query,
- * *error says so and names the query; `query` follows "the query". */
+ * *error says so and names the query; `query` continues the message after the words "the query". */
 enum status dialect_postgresql_foreign(enum status status, const char *query, struct error *error);
 
 /* Checks whether these bytes are PostgreSQL's answer to a TLS request. */
@@ -143,8 +146,8 @@ struct dialect_columns {
     void (*read)(struct column *column, const struct cell *cells); /* fills a zeroed column */
 };
 
-/* Reads the first cells of such a row, for queries that return in this order: name, declared type,
- * is required, has a default, is generated, is unique. */
+/* Reads the first cells of a row of a query for columns: name, declared type, is required, has a
+ * default, is generated, is unique. The query must return them in this order. */
 enum {
     DIALECT_COMMON_FIELDS = 6
 };
@@ -158,7 +161,8 @@ enum column_type dialect_type_of(const char *name);
  * 2. */
 int dialect_split_type(const char *declared, char *name, size_t size, unsigned long numbers[2]);
 
-/* Adds the columns that `sql` returns for the table's name. */
+/* Runs `sql` with the table's name as its parameter and adds the columns that it returns to
+ * *table. */
 enum status dialect_read_columns(const struct dialect_asker *asker, const char *sql,
                                  const struct dialect_columns *columns, struct table *table,
                                  struct error *error);
@@ -194,17 +198,17 @@ enum status dialect_memory_error(struct error *error);
 void dialect_add_sessions(struct buffer *sql, const struct session_name *names, size_t count,
                           int no_port);
 
-/* Checks that a statement to be prepared has as many ? (`marks`) as declared types; FATAL if
- * not. */
+/* Checks that a statement to be prepared has as many ? as declared types; `marks` is the number of
+ * ?. FATAL: the numbers differ. */
 enum status dialect_check_parameters(const struct statement *statement, size_t marks,
                                      struct error *error);
 
-/* Returns the status of a user's SQL that leaves a transaction open: `status`, or FATAL if it
- * succeeded. */
+/* Returns the resulting status of a user's SQL that left a transaction open: FATAL if `status` is
+ * OK, else `status`. */
 enum status dialect_refuse_transaction(enum status status, struct error *error);
 
-/* Returns the status of a statement between begin and commit: FATAL if the statement succeeded but
- * ended the transaction (not is_open), else `status`. */
+/* Returns the resulting status of a statement between begin and commit: FATAL if `status` is OK but
+ * the statement has ended the transaction (not is_open), else `status`. */
 enum status dialect_check_transaction(enum status status, bool is_open, struct error *error);
 
 #endif

@@ -27,7 +27,7 @@ static const struct {
     {{STATUS_FATAL, ERROR_NOT_FOUND, NULL}, {10, 16, 47, 60, 81}},
     {{STATUS_FATAL, ERROR_READ_ONLY, NULL}, {164, 242}},
     {{STATUS_FATAL, ERROR_USAGE, NULL}, {36, 42, 44, 45, 50, 56, 115, 119}},
-    /* too many parts, too many simultaneous queries, in total or of this user: nothing was
+    /* too many parts, or too many simultaneous queries in total or of this user: nothing was
      * stored */
     {{STATUS_REJECTED, ERROR_BUSY, NULL}, {202, 203, 252, 285}},
     {{STATUS_REJECTED, ERROR_TIMEOUT, NULL}, {159, 160}},
@@ -51,7 +51,7 @@ static bool classify_error(const struct dialect_failure *failure, struct dialect
 static void write_text(const struct dialect_failure *failure, const char *user, char *text,
                        size_t size)
 {
-    /* the text after these differs from row to row or says nothing */
+    /* the message is cut at the first of these: its rest differs from row to row or says nothing */
     static const char *const ends[] = {
         ", e.what()", " (version ", ". Expected one of", "Stack trace", ": would use", " before: ",
         " (at row ",  ": (at row ", ": elapsed",         "\n",          ". Merges are"};
@@ -62,7 +62,7 @@ static void write_text(const struct dialect_failure *failure, const char *user, 
         const char *end = strstr(message, ends[i]);
         kept = end != NULL && (size_t)(end - message) < kept ? (size_t)(end - message) : kept;
     }
-    /* "Too many parts (301)": the current number */
+    /* "Too many parts (301)": the current number is cut off */
     const char *const bracket = memchr(message, '(', kept);
     if (failure->number == CODE_TOO_MANY_PARTS && bracket != NULL) {
         kept = (size_t)(bracket - message);
@@ -73,8 +73,9 @@ static void write_text(const struct dialect_failure *failure, const char *user, 
     snprintf(text, size, "%.*s", (int)kept, message);
 }
 
-/* Int8 and UInt16 have no counterpart among append's types: they hold decimals whose digits always
- * fit. UInt8 is the boolean type of old versions. */
+/* ClickHouse's types. Int8 and UInt16 have no counterpart among append's types: they are described
+ * as decimals with so few digits that every value fits. UInt8 is the boolean type of old
+ * versions. */
 static const struct {
     const char *name;
     enum column_type type;
@@ -105,7 +106,7 @@ static const struct {
     {"ipv6", COLUMN_IP6, CLICKHOUSE_IP6, 16, 0},
 };
 
-/* The types of scripts' tables; describe reads them back. */
+/* The types and comments of columns in tables that scripts declare; describe reads both back. */
 static const struct {
     const char *type, *comment;
 } declared[COLUMN_TYPE_COUNT] = {
@@ -119,7 +120,7 @@ static const struct {
     [COLUMN_IP4] = {"UInt32", "ipv4"},       [COLUMN_IP6] = {"FixedString(16)", "ipv6"},
 };
 
-/* Returns the bytes of a decimal with this precision. */
+/* Returns the number of bytes in a decimal with this precision. */
 static uint32_t width_of_decimal(unsigned long precision)
 {
     if (precision <= 9) {
@@ -220,7 +221,8 @@ const struct unsupported *dialect_clickhouse_unsupported(const char *version)
     return &lacks[(number >= FIRST_WITH_DELETE) + (number >= FIRST_WITH_UPDATE)];
 }
 
-/* A column that a statement leaves out gets its own default or the default of its type. */
+/* Every column has a default: a column that a statement leaves out gets its own default or the
+ * default of its type. */
 static const char columns_sql[] =
     "select c.name, c.type, 0, 1,"
     " c.default_kind in ('MATERIALIZED', 'ALIAS'), 0, c.comment"
@@ -284,7 +286,8 @@ static bool take_limit(void *context, const struct cell *cells, size_t count)
     return true;
 }
 
-/* Old servers do not have system.server_settings. */
+/* Reads the limit on connections, which old servers do not report: they lack
+ * system.server_settings. */
 static enum status limits(const struct dialect_asker *asker, struct server_limits *limits,
                           struct error *error)
 {
@@ -307,7 +310,8 @@ static enum status limits(const struct dialect_asker *asker, struct server_limit
                           NULL, &answer, error);
 }
 
-/* The disk of the server's path; a storage policy may keep parts elsewhere. */
+/* The directory is on the disk of the server's own path; a storage policy may keep the table's
+ * parts on other disks. */
 static const struct storage_queries storage = {
     .directory = "select metadata_path from system.tables where database = currentDatabase() and "
                  "metadata_path != '' limit 1",

@@ -1,5 +1,5 @@
 /* MariaDB, MySQL and compatible servers: the meaning of their error numbers, their information
- * schema, their limits. */
+ * schema and their limits. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,8 @@
 #include "adapters/dialect.h"
 #include "base/ask.h"
 
-/* Error numbers with the same meaning; 2000 to 2999 are the client library's. */
+/* Error numbers with the same meaning; the numbers 2000 to 2999 are errors of the client
+ * library. */
 struct number_meaning {
     struct dialect_meaning meaning;
     uint16_t numbers[20]; /* ends with 0 */
@@ -18,26 +19,26 @@ struct number_meaning {
 static const struct number_meaning connect_meanings[] = {
     {{STATUS_LOST, ERROR_LIMIT, "max_connections"}, {1040}},
     {{STATUS_LOST, ERROR_LIMIT, "max_user_connections"}, {1203}},
-    {{STATUS_LOST, ERROR_LIMIT, ""}, {1226}}, /* a resource limit of the user: see full */
+    {{STATUS_LOST, ERROR_LIMIT, ""}, {1226}}, /* the user's limit, found by `full` */
     {{STATUS_LOST, ERROR_LIMIT, ERROR_LIMIT_TASKS}, {1135}},
     {{STATUS_LOST, ERROR_LIMIT, NULL}, {1041}}, /* out of memory */
-    /* the server cannot resolve this host; the client library cannot resolve the server's */
+    /* the server cannot resolve this machine's name; the client library, the server's name */
     {{STATUS_LOST, ERROR_UNREACHABLE, NULL}, {1042, 2005}},
-    {{STATUS_LOST, ERROR_CONNECTION, NULL}, {1043, 2006, 2013}}, /* bad handshake, gone, lost */
+    {{STATUS_LOST, ERROR_CONNECTION, NULL}, {1043, 2006, 2013}}, /* bad handshake; server lost */
     {{STATUS_LOST, ERROR_SERVER, NULL}, {1053}},                 /* shutting down */
-    /* no privilege in this database or to create it; password wrong, expired or to be changed
+    /* no privilege to use or create the database; password wrong, expired or to be changed
      * first; host blocked or not allowed; account locked; TLS required; TLS or authentication
      * failed */
     {{STATUS_FATAL, ERROR_AUTH, NULL},
      {1044, 1045, 1129, 1130, 1142, 1227, 1396, 1698, 1820, 1862, 3118, 3159, 3955, 4151, 2026,
       2061}},
-    {{STATUS_FATAL, ERROR_NOT_FOUND, NULL}, {1049}}, /* no such database */
-    /* authentication methods, protocol version, malformed answers */
+    {{STATUS_FATAL, ERROR_NOT_FOUND, NULL}, {1049}}, /* unknown database */
+    /* unsupported authentication method or protocol version; malformed answer */
     {{STATUS_FATAL, ERROR_UNSUPPORTED, NULL}, {1251, 1290, 1524, 2007, 2027, 2059}},
     {{STATUS_FATAL, ERROR_MEMORY, NULL}, {2008}},
 };
 
-/* Numbers whose SQLSTATE is missing or too general. */
+/* Meanings of error numbers on an open connection, where the SQLSTATE is missing or too general. */
 static const struct number_meaning call_meanings[] = {
     /* files, disks, memory and storage engine of the server; syntax of the user's SQL */
     {{STATUS_REJECTED, ERROR_SERVER, NULL}, {1016, 1021, 1023, 1030, 1037, 1041, 1064, 1114}},
@@ -54,7 +55,8 @@ static const struct number_meaning call_meanings[] = {
     {{STATUS_REJECTED, ERROR_LIMIT, ""}, {1226}},
     {{STATUS_FATAL, ERROR_LIMIT, "max_prepared_stmt_count"}, {1461}},
     {{STATUS_FATAL, ERROR_AUTH, NULL}, {1044, 1045, 1142, 1143, 1227, 1370}},
-    {{STATUS_FATAL, ERROR_USAGE, NULL}, {1046, 1136, 1171}}, /* no database selected; the table */
+    /* no database selected; number of values; nullable column in a primary key */
+    {{STATUS_FATAL, ERROR_USAGE, NULL}, {1046, 1136, 1171}},
     {{STATUS_FATAL, ERROR_NOT_FOUND, NULL}, {1049, 1054, 1146}},
     /* read-only tables, views, engines, generated columns */
     {{STATUS_FATAL, ERROR_UNSUPPORTED, NULL}, {1036, 1286, 1347, 1394, 1471, 3105}},
@@ -79,12 +81,12 @@ static const struct {
     {"40", {STATUS_REJECTED, ERROR_SERIALIZATION, NULL}},
     {"08", {STATUS_LOST, ERROR_CONNECTION, NULL}},
     {"28", {STATUS_FATAL, ERROR_AUTH, NULL}},
-    {"42S02", {STATUS_FATAL, ERROR_NOT_FOUND, NULL}}, /* no such table, column */
-    {"42S22", {STATUS_FATAL, ERROR_NOT_FOUND, NULL}},
+    {"42S02", {STATUS_FATAL, ERROR_NOT_FOUND, NULL}}, /* unknown table */
+    {"42S22", {STATUS_FATAL, ERROR_NOT_FOUND, NULL}}, /* unknown column */
 };
 
-/* Messages that name what is full, for drivers with their own numbers. The longer name comes
- * first. */
+/* Parts of messages that name the exhausted limit, for drivers that report error numbers of their
+ * own. */
 static const struct {
     const char *part;
     const char *limit;
@@ -130,7 +132,9 @@ static bool classify_error(const struct dialect_failure *failure, struct dialect
     return is_known;
 }
 
-/* Removes the value between the end of `before` and the last `after`, with its quotes. */
+/* Removes a quoted value from the text: `before` precedes it, `open` begins it, and the last
+ * `after` begins with its closing quote. Changes nothing if `open` does not follow `before`
+ * directly. */
 static void cut_value(char *text, const char *before, const char *open, const char *after)
 {
     char *const found = strstr(text, before);
@@ -157,7 +161,7 @@ static void write_text(const struct dialect_failure *failure, const char *user, 
     char right[40], account[100], object[100];
     (void)user;
     snprintf(text, size, "%s", message);
-    /* values and row numbers differ from row to row */
+    /* values and row numbers are cut out, because they differ from row to row */
     char *const row = strstr(text, " at row ");
     if (row != NULL && row[strcspn(row, "0123456789")] != '\0') {
         const char *const digits = row + strlen(" at row ");
@@ -183,8 +187,9 @@ static void write_text(const struct dialect_failure *failure, const char *user, 
 static const char table_sql[] = "select table_type, engine from information_schema.tables"
                                 " where table_schema = database() and table_name = ?";
 
-/* EXTRA also describes how a default is computed, which does not make the column a computed one.
- * Some servers compare case-sensitively, and the case differs between servers. */
+/* Condition for a computed column, by the catalogue's column EXTRA. The word DEFAULT_GENERATED in
+ * EXTRA does not match: it describes a computed default. The case of EXTRA differs between servers,
+ * and some servers compare case-sensitively. */
 #define IS_COMPUTED                                                                                \
     "lower(extra) regexp 'stored generated|virtual|persistent|computed|invisible system|row "      \
     "start|row end'"
@@ -208,8 +213,8 @@ static const char indexes_sql[] =
 static const char json_sql[] = "select check_clause from information_schema.check_constraints"
                                " where constraint_schema = database() and table_name = ?";
 
-/* Longest statement: together with the command byte it must be shorter than what the server calls a
- * packet. */
+/* The longest statement, in bytes: together with the command byte, a statement must be shorter than
+ * the server's longest packet. */
 static const char length_sql[] = "select greatest(@@max_allowed_packet, @@net_buffer_length) - 2";
 
 static const char engines_sql[] =
@@ -226,23 +231,24 @@ enum field {
 };
 
 enum {
-    UTF8_BYTES_MAX = 4, /* of one character */
+    UTF8_BYTES_MAX = 4, /* most bytes of one character */
 };
 
 static void read_column(struct column *column, const struct cell *cells)
 {
-    /* integers that are narrower than append's types, or unsigned, are decimals that fit */
+    /* integers that are unsigned or narrower than append's types are described as decimals with so
+     * few digits that every value fits */
     static const struct {
         const char *type;
-        const char *part; /* in the column's type */
+        const char *part; /* text within the column's type */
         enum column_type column;
         uint8_t precision;
     } integers[] = {{"tinyint", "tinyint(1)", COLUMN_BOOL, 2},
                     {"tinyint", "", COLUMN_DECIMAL, 2},
                     {"smallint", "unsigned", COLUMN_DECIMAL, 4},
                     {"mediumint", "", COLUMN_DECIMAL, 6}};
-    /* databases without these types store them as text or bytes; the column's comment names the
-     * type */
+    /* databases without types for addresses and UUIDs store them as text or bytes; the column's
+     * comment names the type */
     static const struct {
         const char *comment;
         enum column_type type;
@@ -365,7 +371,7 @@ static bool take_engine(void *context, const struct cell *cells, size_t count)
     return true;
 }
 
-/* A query. If the answer is not needed, a refusal is ignored. */
+/* A query to the catalogue. If its answer is not needed, the server's refusal is ignored. */
 struct catalogue_query {
     const char *sql;
     const char *name;
@@ -386,8 +392,8 @@ static enum status run_catalogue_query(const struct dialect_asker *asker,
     return STATUS_OK;
 }
 
-/* Facts that a server does not report keep their defaults: its engine is assumed to roll back a
- * failed statement. */
+/* Describes a table. Facts that the server does not report keep their defaults; for example, every
+ * storage engine is then assumed to roll back a failed statement. */
 static enum status describe(const struct dialect_asker *asker, const char *table_name,
                             struct table *table, struct error *error)
 {
@@ -432,8 +438,8 @@ static enum status describe(const struct dialect_asker *asker, const char *table
     return status;
 }
 
-/* SHOW VARIABLES shows session values: max_user_connections is then the account's own limit, or the
- * global limit if the account does not have one. */
+/* SHOW VARIABLES shows session values, so max_user_connections is the account's own limit, or the
+ * global limit if the account has no limit of its own. */
 static const char *const limits_sql[] = {
     "show variables where variable_name in ('version', 'version_comment', 'max_connections',"
     " 'max_user_connections', 'max_prepared_stmt_count', 'thread_handling')",
@@ -463,7 +469,7 @@ struct facts {
     char texts[FACTS_MAX][FACT_BYTES];
 };
 
-/* Returns the index of the fact, or of the next free entry. */
+/* Returns the index of a fact or, if the fact is unknown, of the next free entry. */
 static size_t find_fact(const struct facts *facts, const char *name)
 {
     size_t i = 0;
@@ -489,13 +495,13 @@ static bool take_fact(void *context, const struct cell *cells, size_t count)
     return true;
 }
 
-/* Returns "" when the fact is unknown. */
+/* Returns a fact's text; "" when the fact is unknown. */
 static const char *text_of(const struct facts *facts, const char *name)
 {
     return facts->texts[find_fact(facts, name)];
 }
 
-/* Returns 0 or less when the fact is unknown or there is no limit. */
+/* Returns a fact's number; 0 or less when the fact is unknown or means that there is no limit. */
 static int64_t number_of(const struct facts *facts, const char *name)
 {
     return strtoll(text_of(facts, name), NULL, 10);
@@ -511,7 +517,8 @@ static void add_limit(struct server_limits *limits, const char *name, int64_t al
     }
 }
 
-/* Ignores statements that this kind of server does not know, except the first. */
+/* Queries the version and the limits. Only the first query must succeed: servers of this family do
+ * not understand all of the others. */
 static enum status ask_limits(const struct dialect_asker *asker, struct server_limits *limits,
                               struct error *error)
 {
@@ -525,7 +532,7 @@ static enum status ask_limits(const struct dialect_asker *asker, struct server_l
             return status;
         }
     }
-    /* the product's name, and the number before the first '-' */
+    /* the version is the product's name and the number up to the first '-' */
     const char *version = text_of(&facts, "version");
     const char *comment = text_of(&facts, "version_comment");
     if (limits->version[0] == '\0') {
@@ -538,7 +545,7 @@ static enum status ask_limits(const struct dialect_asker *asker, struct server_l
         snprintf(limits->version, sizeof limits->version, "%s %.*s", name,
                  (int)strcspn(version, "-"), version);
     }
-    /* since MariaDB 11.0 SUPER no longer includes this privilege */
+    /* SUPER includes the privilege CONNECTION ADMIN before MariaDB 11.0 */
     const bool is_admin =
         text_of(&facts, "CONNECTION ADMIN")[0] != '\0' ||
         (text_of(&facts, "SUPER")[0] != '\0' && number_of(&facts, "version") < 11);
@@ -564,7 +571,8 @@ static enum status ask_limits(const struct dialect_asker *asker, struct server_l
         add_limit(limits, "max_user_connections", most, number_of(&facts, "account_sessions"), note,
                   fix);
     }
-    /* sessions that can keep all of their statements prepared */
+    /* a limit on prepared statements limits the sessions: each keeps all of its statements
+     * prepared */
     const int64_t each = (asker->prepares ? 1 : 0) + (int64_t)asker->statements;
     if (each > 0 && text_of(&facts, "max_prepared_stmt_count")[0] != '\0') {
         static const char setting[] = "max_prepared_stmt_count";
@@ -594,8 +602,9 @@ static enum status ask_limits(const struct dialect_asker *asker, struct server_l
     return STATUS_OK;
 }
 
-/* Servers without types for addresses and UUIDs store them as bytes, with the type in a column
- * comment that describe reads. A datetime reads as it was written, in any time zone. */
+/* Implements declare_column. A server without types for addresses and UUIDs (not has_types) stores
+ * them as bytes; the column's comment then names the type, and describe reads the comment.
+ * Timestamps are declared as datetime, which reads as it was written in any time zone. */
 static bool declare(const struct column *column, bool is_numbered, bool has_types, char *text,
                     size_t size)
 {
@@ -663,8 +672,9 @@ bool dialect_mariadb_declare(const struct column *column, bool is_numbered, char
     return declare(column, is_numbered, true, text, size);
 }
 
-/* For InnoDB, the sizes of its files, in MariaDB and in MySQL: the catalogue's size of an InnoDB
- * table may be minutes old. For engines without transactions the catalogue's size is exact. */
+/* The size of an InnoDB table is the size of its files, which MariaDB and MySQL list in differently
+ * named tables: the size in the catalogue may be minutes old. For MyISAM and Aria the size in the
+ * catalogue is exact. */
 #define SIZE_OF_FILES(table)                                                                       \
     "select cast(sum(allocated_size) as signed) from information_schema." table                    \
     " where name = concat(database(), '/', $5) or left(name, char_length(database()) + "           \
@@ -753,7 +763,7 @@ static const struct settings_queries settings = {
 const struct dialect dialect_mysql = {
     .name = "mariadb",
     .settings = &settings,
-    .lift_row_limit = "set sql_select_limit = 18446744073709551615", /* the default */
+    .lift_row_limit = "set sql_select_limit = 18446744073709551615", /* the setting's default */
     .table_mark = &table_mark,
     .classify_error = classify_error,
     .write_text = write_text,

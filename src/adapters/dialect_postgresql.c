@@ -1,4 +1,4 @@
-/* PostgreSQL: the meaning of its SQLSTATEs and messages, its catalogue, its limits. */
+/* PostgreSQL: the meaning of its SQLSTATEs and messages, its catalogue and its limits. */
 #include <stdio.h>
 #include <string.h>
 
@@ -11,8 +11,9 @@ struct state_meaning {
 };
 
 /* Messages that name the full resource when the SQLSTATE does not name it: before TLS there is no
- * SQLSTATE, pgbouncer uses the same SQLSTATE for everything that it refuses, and drivers use their
- * own. A server that cannot fork reports this even before TLS; newer libraries hide its message. */
+ * SQLSTATE, pgbouncer uses the same SQLSTATE for everything that it refuses, and drivers use
+ * SQLSTATEs of their own. A server that cannot fork reports this even before TLS; newer versions of
+ * libpq hide the server's message. */
 static const struct {
     const char *part;
     const char *limit;
@@ -27,11 +28,11 @@ static const struct {
 };
 
 static const struct state_meaning connect_meanings[] = {
-    {"28", {STATUS_FATAL, ERROR_AUTH, NULL}},      /* password, role, pg_hba.conf */
+    {"28", {STATUS_FATAL, ERROR_AUTH, NULL}},      /* wrong password or role; pg_hba.conf */
     {"42501", {STATUS_FATAL, ERROR_AUTH, NULL}},   /* no CONNECT privilege */
-    {"3D", {STATUS_FATAL, ERROR_NOT_FOUND, NULL}}, /* no such database */
+    {"3D", {STATUS_FATAL, ERROR_NOT_FOUND, NULL}}, /* unknown database */
     {"3F", {STATUS_FATAL, ERROR_NOT_FOUND, NULL}},
-    {"53300", {STATUS_LOST, ERROR_LIMIT, ""}}, /* in an unknown language */
+    {"53300", {STATUS_LOST, ERROR_LIMIT, ""}}, /* the message is in an unknown language */
     {"53", {STATUS_LOST, ERROR_LIMIT, NULL}},
     {"57014", {STATUS_LOST, ERROR_TIMEOUT, NULL}}, /* authentication took too long */
     {"57", {STATUS_LOST, ERROR_SERVER, NULL}},     /* starting up, shutting down */
@@ -60,7 +61,7 @@ static const struct state_meaning call_meanings[] = {
     {"42P01", {STATUS_FATAL, ERROR_NOT_FOUND, NULL}},
     {"42703", {STATUS_FATAL, ERROR_NOT_FOUND, NULL}},
     {"3F", {STATUS_FATAL, ERROR_NOT_FOUND, NULL}},
-    {"42809", {STATUS_FATAL, ERROR_UNSUPPORTED, NULL}}, /* a view */
+    {"42809", {STATUS_FATAL, ERROR_UNSUPPORTED, NULL}}, /* the table is a view */
     {"25006", {STATUS_FATAL, ERROR_READ_ONLY, NULL}},
     {"0A", {STATUS_FATAL, ERROR_UNSUPPORTED, NULL}},
     {"53300", {STATUS_REJECTED, ERROR_LIMIT, ""}},
@@ -84,8 +85,9 @@ static bool classify_error(const struct dialect_failure *failure, struct dialect
     return at->sqlstate != NULL;
 }
 
-/* Leaves out detail and context, which name single rows. Adds advice: the missing privilege of a
- * schema (describe does it for tables), or a pooler's setting. */
+/* Writes the server's message without detail and context, which name single rows. Adds advice: the
+ * missing privilege on a schema, or the setting of a pooler. (describe reports missing privileges
+ * on tables.) */
 static void write_text(const struct dialect_failure *failure, const char *user, char *text,
                        size_t size)
 {
@@ -222,7 +224,7 @@ static void read_column(struct column *column, const struct cell *cells)
     column->native_type = (uint32_t)ask_number(&cells[FIELD_TYPE]);
     column->type = type_of(column->native_type);
     if (column->type == COLUMN_IP4 && strchr(column->name, '6') != NULL) {
-        column->type = COLUMN_IP6; /* inet holds both kinds: the name decides */
+        column->type = COLUMN_IP6; /* inet holds both: the column's name decides */
     }
     if (column->native_type == POSTGRESQL_NAME) {
         column->size = NAME_BYTES;
@@ -247,7 +249,8 @@ static void read_column(struct column *column, const struct cell *cells)
     }
 }
 
-/* The first letters of the four columns of place_sql; '\0': NULL, the relation does not exist. */
+/* Positions in a text that has the first letter of each column of place_sql. '\0': the column is
+ * NULL, because the relation does not exist. */
 enum place {
     PLACE_HAS_SCHEMA,
     PLACE_KIND,
@@ -318,8 +321,8 @@ static enum status describe(const struct dialect_asker *asker, const char *table
     return status;
 }
 
-/* Users who may not see other users' sessions still see their users and databases. The limits
- * depend on the user who connected, not on a role set since. */
+/* Users who may not see details of other users' sessions still see the user and the database of
+ * each session. The limits depend on the user who connected, even if another role was set since. */
 static const char limits_sql[] =
     "with me as ("
     " select r.oid as role, r.rolname, r.rolconnlimit, r.rolsuper, d.oid as base, d.datname,"
@@ -371,7 +374,7 @@ static enum status ask_limits(const struct dialect_asker *asker, struct server_l
 {
     struct answer answer = {.take = take_limit, .context = limits};
     limits->tasks_per_session = 1;
-    limits->files_per_session = 0; /* the listening process hands its descriptor over */
+    limits->files_per_session = 0; /* the listening process hands each descriptor over */
     return ask_rows(asker->adapter, asker->conn, limits_sql, NULL, &answer, error);
 }
 
@@ -396,7 +399,7 @@ enum probe_answer dialect_postgresql_recognise(const unsigned char *answer, size
 static bool declare_column(const struct column *column, bool is_numbered, char *text, size_t size)
 {
     enum {
-        FRACTION_DIGITS = 6 /* most that the server stores */
+        FRACTION_DIGITS = 6 /* most digits that the server stores */
     };
     static const char *const names[COLUMN_TYPE_COUNT] = {
         [COLUMN_BOOL] = "boolean",
@@ -467,15 +470,16 @@ static void number_from(const char *table_name, const char *column_name, char *s
     buffer_fini(&text);
 }
 
-/* a partitioned table has its rows in its partitions */
+/* The rows of a partitioned table are in its partitions, so the sizes of the partitions are
+ * added. */
 static const struct storage_queries storage = {
-    .directory = "show data_directory", /* readable with pg_read_all_settings */
+    .directory = "show data_directory", /* needs the role pg_read_all_settings */
     .is_working_directory = true,
     .sizes =
         (const char *const[]){"select sum(pg_total_relation_size(relid))::bigint from "
                               "pg_partition_tree(to_regclass(quote_ident($5)))",
                               "select pg_total_relation_size(to_regclass(quote_ident($5)))", NULL},
-    /* versions 14 to 17 */
+    /* only versions 14 to 17 have these columns */
     .counters = "select 'wal_write', wal_write from pg_stat_wal"
                 " union all select 'wal_sync', wal_sync from pg_stat_wal",
 };
@@ -525,8 +529,8 @@ static const struct table_mark_statements table_mark = {
         " 'made by append: a part'); end loop; end $$$$",
 };
 
-/* Settings that differ from the default, except those that describe a single installation or may
- * hold a secret. */
+/* The server's settings: some named settings, and settings that differ from their default, except
+ * settings that describe a single installation or may contain a secret. */
 static const struct settings_queries settings = {
     .queries =
         (const char *const[]){

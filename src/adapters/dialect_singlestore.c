@@ -8,7 +8,8 @@ static bool classify_error(const struct dialect_failure *failure, struct dialect
 {
     enum {
         TOO_MANY_CONNECTIONS = 1040,
-        OWN_NUMBERS = 1700, /* lowest of SingleStore's numbers; some mean other things in MySQL */
+        OWN_NUMBERS = 1700, /* lowest number of SingleStore's own errors; MySQL uses some of the
+                               numbers for other errors */
     };
     if (failure->number == TOO_MANY_CONNECTIONS) {
         const enum status status = failure->is_connecting ? STATUS_LOST : STATUS_REJECTED;
@@ -47,7 +48,8 @@ static bool take_limits(void *context, const struct cell *cells, size_t count)
     return false;
 }
 
-/* A session has one request at a time in the Data API. */
+/* Queries the version, and the limit on concurrent requests, which limits the sessions: a session
+ * of the Data API has one request at a time. */
 static enum status ask_limits(const struct dialect_asker *asker, struct server_limits *limits,
                               struct error *error)
 {
@@ -57,7 +59,8 @@ static enum status ask_limits(const struct dialect_asker *asker, struct server_l
     return ask_rows(asker->adapter, asker->conn, sql, NULL, &answer, error);
 }
 
-/* SingleStore columns have six fraction digits or none, and auto-increment columns are BIGINT. */
+/* Declares a column as MySQL does, except that SingleStore's times have six fraction digits or
+ * none, and its auto-increment columns are BIGINT. */
 static bool declare_column(const struct column *column, bool is_numbered, char *text, size_t size)
 {
     enum {

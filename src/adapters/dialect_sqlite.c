@@ -1,7 +1,7 @@
 /*
- * SQLite: the meaning of its result codes, its catalogue. SQLite's declared types are free text:
- * known names, including those of other databases, mean their type; other names have the affinity
- * that SQLite derives from them.
+ * SQLite: the meaning of its result codes, and its catalogue; also functions that all dialects
+ * share. SQLite's declared types are free text. A name that append knows, also from other
+ * databases, stands for its type; any other name has the affinity that SQLite derives from it.
  */
 #include <ctype.h>
 #include <inttypes.h>
@@ -13,9 +13,9 @@
 #include "adapters/dialect.h"
 #include "base/ask.h"
 
-/* https://sqlite.org/rescode.html: extended codes precede the primary codes, which are their lowest
- * byte. Drivers report only the primary code, and ERROR (1) covers everything else: the text then
- * decides. */
+/* https://sqlite.org/rescode.html. Extended codes stand before their primary codes, which are their
+ * lowest byte. `part` is a part of the message: it decides where a driver reports only the primary
+ * code, or where the code is ERROR (1), which covers many failures. */
 static const struct {
     int code; /* 0: any code */
     const char *part;
@@ -35,7 +35,7 @@ static const struct {
     {9, "", STATUS_LOST, ERROR_CONNECTION},          /* INTERRUPT */
     {10, "", STATUS_REJECTED, ERROR_SYSTEM},         /* a failure of this machine's disk */
     {11, "", STATUS_FATAL, ERROR_SERVER},            /* CORRUPT */
-    {13, "", STATUS_REJECTED, ERROR_SYSTEM},         /* FULL: also of this machine's disk */
+    {13, "", STATUS_REJECTED, ERROR_SYSTEM},         /* FULL, for example this machine's disk */
     {14, "", STATUS_FATAL, ERROR_NOT_FOUND},         /* CANTOPEN */
     {18, "", STATUS_REJECTED, ERROR_DATA},           /* TOOBIG */
     {19, "", STATUS_REJECTED, ERROR_DATA},           /* CONSTRAINT */
@@ -146,7 +146,7 @@ enum {
 
 static void read_column(struct column *column, const struct cell *cells)
 {
-    /* https://sqlite.org/datatype3.html, 3.1: the rules in their order */
+    /* the rules of https://sqlite.org/datatype3.html, section 3.1, in their order */
     static const struct {
         const char *part;
         enum column_type type;
@@ -169,7 +169,7 @@ static void read_column(struct column *column, const struct cell *cells)
     }
     const bool is_only_key = ask_number(&cells[FIELD_IS_ONLY_KEY]) != 0;
     column->is_unique |= is_only_key;
-    /* SQLite assigns an alias of the rowid */
+    /* such a column is an alias of the rowid, to which SQLite assigns a value */
     column->has_default |= is_only_key && ask_number(&cells[FIELD_HAS_NO_ROWID]) == 0 &&
                            strcasecmp(column->type_name, "integer") == 0;
 }
@@ -193,8 +193,8 @@ static enum status describe(const struct dialect_asker *asker, const char *table
 }
 
 /* Writes names that describe reads back. Times and addresses are stored as text: without "text" in
- * its type a column would convert texts that look like numbers. A single key of type INTEGER is the
- * rowid, which SQLite numbers; it numbers no other column. */
+ * its type a column would convert texts that look like numbers. SQLite numbers only a column of
+ * type INTEGER that is the whole primary key, because this column is the rowid. */
 static bool declare_column(const struct column *column, bool is_numbered, char *text, size_t size)
 {
     static const char *const names[COLUMN_TYPE_COUNT] = {
@@ -232,7 +232,7 @@ static bool declare_column(const struct column *column, bool is_numbered, char *
     return true;
 }
 
-/* Shared by all dialects. */
+/* Functions that all dialects share. */
 
 void dialect_read_common(struct column *column, const struct cell *cells)
 {

@@ -1,7 +1,7 @@
 /*
- * libcurl resolves, connects and does TLS; this file writes requests and reads answers
- * (CURLOPT_CONNECT_ONLY). libcurl's own requests are silently sent again when a reused connection
- * dies without an answer, and cost several times as much CPU time.
+ * The connection of http.h. libcurl resolves names, connects and does TLS; this file writes
+ * requests and reads answers (CURLOPT_CONNECT_ONLY). libcurl's own requests are silently sent again
+ * when a reused connection dies without an answer, and cost several times as much CPU time.
  */
 #include "adapters/http.h"
 
@@ -23,12 +23,12 @@
 #include "base/url.h"
 
 enum {
-    IN_BYTES = 2 * 1024,    /* bytes that each session keeps */
+    IN_BYTES = 2 * 1024,    /* bytes of the buffer that each session keeps for reading */
     IDLE_BYTES = 16 * 1024, /* bytes that a buffer may keep between requests */
     /* bytes of an answer that are skipped after `take` has stopped; after more bytes, the
      * connection is dropped instead */
     SKIPPED_MAX = 64 * 1024,
-    REFUSAL_BYTES = 1 << 20, /* bytes that are read of an error answer */
+    REFUSAL_BYTES = 1 << 20, /* most bytes of an error answer that are read */
 };
 
 enum auth {
@@ -37,7 +37,7 @@ enum auth {
     AUTH_HEADER
 };
 
-/* Why reading a body ended early. */
+/* Whether and why the reading of a body ended early. */
 enum body_end {
     BODY_OPEN,
     BODY_ENOUGH,
@@ -53,7 +53,7 @@ struct http {
     char place[300]; /* host:port, for messages */
     char *url;       /* owned, like the next two */
     char *ca_file;
-    CURL *easy; /* while connecting, and with TLS: 16 KiB and two descriptors; otherwise NULL */
+    CURL *easy; /* kept with TLS (16 KiB, two descriptors), else only while connecting; or NULL */
     bool is_tls, is_verified;
     enum auth auth;
     int64_t until_ns;        /* time limit of open; 0: no limit */
@@ -63,10 +63,10 @@ struct http {
     struct client_socket socket; /* the same socket, for an interrupt from another thread */
     atomic_bool is_interrupted;
     int socket_errno; /* why creating a socket failed */
-    bool is_kept;     /* libcurl's handle is freed, and its socket stays open */
+    bool is_kept;     /* libcurl's handle is being freed, but its socket is to stay open */
 
     struct buffer fixed; /* the part of every request after its first line */
-    struct buffer head;  /* of the request */
+    struct buffer head;  /* head of the request */
     struct http_answer answer;
     struct buffer body;                 /* kept body, or the beginning of a line */
     const struct http_request *current; /* borrowed */
@@ -74,7 +74,7 @@ struct http {
     struct append_loss loss;            /* the rows that the append in progress has lost */
     enum body_end body_end;
     struct http_splitter splitter;
-    enum http_place at; /* place of the latest byte */
+    enum http_place at; /* place of the latest byte of the answer */
     size_t around;      /* bytes of body before the element that is being read */
     size_t skipped;     /* bytes of the answer after `take` had enough */
     char in[IN_BYTES];
@@ -87,8 +87,8 @@ static enum status lost(struct http *http, enum error_kind kind, int code, const
  * The connection
  */
 
-/* http_interrupt uses socket and is_interrupted in the opposite order: one of the two threads sees
- * the other's change. */
+/* Stores the socket and then reads is_interrupted. http_interrupt sets is_interrupted and then uses
+ * the socket, so at least one of the two threads sees the other's change. */
 static void keep_socket(struct http *http, int sock)
 {
     http->sock = sock;
@@ -159,7 +159,7 @@ static bool set_up(struct http *http, char *reason)
         {CURLOPT_NOSIGNAL, 1},
         {CURLOPT_NOPROGRESS, 0},
         {CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1},
-        /* 0 would be the library's default */
+        /* 0 would mean the library's default */
         {CURLOPT_CONNECTTIMEOUT_MS, left_ms > 0 ? (long)left_ms : 1},
         {CURLOPT_BUFFERSIZE, 1024},
         {CURLOPT_SSL_VERIFYPEER, http->is_verified ? 1 : 0},
@@ -266,7 +266,7 @@ static enum status reconnect(struct http *http, struct error *error)
     curl_easy_setopt(http->easy, CURLOPT_ERRORBUFFER, NULL);
     keep_socket(http, sock); /* if several sockets were tried, this is the connected one */
     if (!http->is_tls) {
-        /* recv may then block, without a wait before it */
+        /* a blocking recv needs no wait before it */
         fcntl(sock, F_SETFL, fcntl(sock, F_GETFL) & ~O_NONBLOCK);
         http->is_kept = true;
         curl_easy_cleanup(http->easy);
@@ -285,7 +285,7 @@ static bool has_ended(struct http *http)
     if (length < 0) {
         return errno != EAGAIN && errno != EINTR;
     }
-    /* with TLS there are messages that are not answers */
+    /* with TLS, data may be a message of TLS itself */
     return length == 0 || !http->is_tls ||
            curl_easy_recv(http->easy, &byte, 1, &got) != CURLE_AGAIN;
 }
@@ -307,7 +307,7 @@ enum status http_begin_append(struct http *http, struct error *error)
 
 static struct http *http_of(const struct adapter_conn *conn)
 {
-    return *(struct http *const *)(const void *)conn; /* its first member */
+    return *(struct http *const *)(const void *)conn; /* `http` is the first member */
 }
 
 void http_interrupt(struct adapter_conn *conn)
@@ -382,7 +382,8 @@ static short events_of(struct http *http)
     const ssize_t length =
         http->is_tls ? -1 : recv(http->sock, start, sizeof start, MSG_PEEK | MSG_DONTWAIT);
     if (length == (ssize_t)sizeof start && (start[9] == '1' || start[9] == '2')) {
-        /* 100 Continue is not the final answer; a 2xx status here still expects the body */
+        /* the rest is written: 100 Continue is not the final answer, and a server that answers 2xx
+         * still expects the body */
         return POLLOUT;
     }
     if (length >= 0) {
@@ -394,8 +395,8 @@ static short events_of(struct http *http)
     return POLLOUT | POLLIN;
 }
 
-/* Writes head and body. False: not everything was written; errno is set, 0: an answer is there
- * already. */
+/* Writes head and body. False: not everything was written, and errno has the reason; errno 0: an
+ * answer has arrived already. */
 static bool send_request(struct http *http)
 {
     const struct http_request *request = http->current;
@@ -431,7 +432,8 @@ static bool send_request(struct http *http)
     return true;
 }
 
-/* Reads the available bytes and returns their number, 0 at the end, -1 with errno set. */
+/* Waits for bytes, reads them and returns their number; 0: the connection has ended; -1: errno is
+ * set. */
 static ssize_t receive(struct http *http)
 {
     if (http->is_tls) {
@@ -466,7 +468,7 @@ static bool keep(struct http *http, const char *bytes, size_t length, size_t max
     return http->body_end == BODY_OPEN;
 }
 
-/* Skips the rest of the body. */
+/* Notes that the rest of the body is skipped; returns true. */
 static bool skip_rest(struct http *http)
 {
     http->body_end = BODY_ENOUGH;
@@ -474,7 +476,7 @@ static bool skip_rest(struct http *http)
     return true;
 }
 
-/* Hands a line to the request; the line's beginning may be in the buffer. */
+/* Hands a line to the request's `take`. The line's beginning may be in http->body. */
 static bool take_line(struct http *http, char *bytes, size_t length)
 {
     if (http->body.length > 0) {
@@ -682,7 +684,8 @@ static void describe_status(const struct http *http, const char *body, size_t le
     }
 }
 
-/* Adds advice for statuses that imply it, unless the server's message has it. */
+/* Adds advice for the statuses 413 and 401; for 401 only if the server's message does not mention a
+ * password. */
 static void add_advice(unsigned status, const char *message, char text[ERROR_TEXT_BYTES])
 {
     const char *advice = status == 413 ? "use a smaller --batch" : NULL;
@@ -764,7 +767,7 @@ enum status http_send(struct http *http, const struct http_request *request, str
         buffer_fini(request->body_buffer);
     }
     if (status == STATUS_OK) {
-        /* a server that does not read the rest may have sent the reason */
+        /* a server that did not read the whole request may have sent the reason */
         http->answer.ends_connection = !is_sent;
         status = read_answer(http, error);
     }

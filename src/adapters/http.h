@@ -30,28 +30,30 @@ enum {
     HTTP_KEPT_MAX = 64 << 20, /* longest answer that is kept whole, in bytes */
     HTTP_LINE_MAX = 16 << 20, /* longest line of an answer that is read line by line, in bytes */
     HTTP_STACK_BYTES = 192 * 1024,
-    HTTP_LIBRARY_FILES = 2, /* descriptors that libcurl keeps while it connects, and with TLS */
+    HTTP_LIBRARY_FILES =
+        2, /* descriptors that libcurl keeps: always with TLS, else while it connects */
 };
 
-/* In each of these databases the first member of struct adapter_conn is `struct http *http`:
- * functions here that take an adapter_conn implement the adapter's operation of that name. */
+/* In each adapter that uses this file, struct adapter_conn begins with `struct http *http`.
+ * Functions here that take an adapter_conn implement the adapter's operation of the same name. */
 struct http;
 
 /* A database's own part of its adapter. Static. */
 struct http_database {
-    size_t conn_bytes; /* of its struct adapter_conn */
+    size_t conn_bytes; /* size of the database's struct adapter_conn */
     uint16_t default_port;
-    const char *user_header, *password_header; /* for auth=header; NULL: not supported */
-    const char *default_user;                  /* NULL: without a user, no credentials are sent */
-    const char *ping; /* path of a harmless GET, which shows that the server is there */
+    const char *user_header,
+        *password_header;     /* for auth=header; NULL: auth=header is not supported */
+    const char *default_user; /* NULL: without a user, no credentials are sent */
+    const char *ping;         /* path of a harmless GET, which shows that the server is there */
 
     /* Recognises the database by the answer to a GET of `question`; `protocol`, for example
      * "ClickHouse's", is for the message. */
     const char *question, *protocol;
     bool (*recognises_answer)(unsigned status, const char *headers, const char *body);
 
-    /* Optional. Recognises whether the database itself sent an answer that says "busy", or a proxy
-     * in front of it. NULL: every such answer is the database's. */
+    /* Optional. Returns whether the database itself sent an answer that says "busy": a proxy in
+     * front of the database may have sent it. NULL: only the database sends such answers. */
     bool (*is_own)(unsigned status, const char *headers, const char *body);
 
     /* Optional. Initialises a connection from its target; the connection is zeroed except for its
@@ -82,14 +84,16 @@ struct http_request {
     const char *type;   /* content type of the body; NULL: no body */
     const void *body;   /* borrowed */
     size_t length;
-    struct buffer *body_buffer; /* the body's buffer if it may be freed after writing, or NULL: a
-                             thousand waiting sessions would keep a thousand buffers */
-    const char *accept;         /* type of the answer; NULL: any */
+    struct buffer
+        *body_buffer;   /* the body's buffer, which is freed when the body has been written, so that
+                           waiting sessions do not keep their buffers; NULL: nothing is freed */
+    const char *accept; /* type of the answer; NULL: any */
 
-    /* Takes the body of an answer with status 2xx line by line; '\0' replaces the line break. False
-     * = enough: the rest is skipped. NULL: the body is kept. The body of another status is always
-     * kept. With `rows` the body is JSON, and `take` takes the elements of the array member `rows`
-     * instead of lines; the text around them is kept. */
+    /* `take` takes the body of an answer with status 2xx line by line; '\0' replaces the line
+     * break. If it returns false, the rest is skipped. NULL: the body is kept. The body of any
+     * other status is always kept. If `rows` is not NULL, the body is JSON, and `take` takes the
+     * elements of the array that is the member `rows`, instead of lines; the text around the
+     * array's elements is kept. */
     const char *rows;
     bool (*take)(void *context, char *line, size_t length);
     void *context;
@@ -108,8 +112,8 @@ unsigned http_count_files(const struct target *target, unsigned *opening);
 /* Makes the request in progress, and later requests, return LOST. */
 void http_interrupt(struct adapter_conn *conn);
 
-/* Starts counting an append's losses. If the server has ended the idle connection, reconnects. The
- * caller calls it before it hands rows over. LOST: reconnecting failed. */
+/* Starts counting an append's losses. If the server has ended the idle connection, reconnects.
+ * Called before rows are handed over. LOST: reconnecting failed. */
 enum status http_begin_append(struct http *http, struct error *error);
 
 /* Sends a request and waits for its complete answer. OK: the status is 2xx. With another status
@@ -135,11 +139,12 @@ void http_inspect(const struct adapter *adapter, struct adapter_conn *conn,
 /* Returns the status of the latest answer. */
 unsigned http_status(const struct http *http);
 
-/* Records that the latest answer, with status 2xx, cannot be the database's answer to `what`:
- * returns LOST, because another program may have sent it. */
+/* Records that the latest answer has a status 2xx but cannot be the database's answer to `what`.
+ * Returns LOST, because another program may have sent the answer. */
 enum status http_malformed_answer(struct http *http, const char *what, struct error *error);
 
-/* Returns a header of the latest answer, valid until the next request; NULL: no such header. */
+/* Returns the value of a header of the latest answer, valid until the next request; NULL: the
+ * answer lacks this header. */
 const char *http_header(const struct http *http, const char *name);
 
 /* Records an error that the latest answer contains, as database->classify_error reads it; returns
@@ -149,7 +154,7 @@ enum status http_record_error(struct http *http, const char *body, size_t length
 
 /* Parses a text, terminated at its length, as JSON; the caller frees it with json_decref. Integers
  * that fit int64_t are integers; numbers too large for int64_t or double become strings. NULL: the
- * text is not JSON, *error says so, and the request is REJECTED. */
+ * text is not JSON, and *error says so. */
 json_t *http_parse(const char *text, size_t length, struct error *error);
 
 /* Parses the kept body like http_parse. */
@@ -157,12 +162,13 @@ json_t *http_json(const struct http *http, struct error *error);
 
 /* Counts the rows of a JSON array and hands them to answer->take, which may be NULL, until take
  * returns false, which sets *take_stopped. A row is an array or object of values, or one value.
- * Integers become integers, true and false 1 and 0, null NULL, other numbers and strings text;
- * arrays and objects JSON text. */
+ * Integers stay integers, true and false become 1 and 0, null becomes NULL, other numbers and
+ * strings become text, and arrays and objects become JSON text. */
 enum status http_take_rows(const json_t *rows, struct answer *answer, bool *take_stopped,
                            struct error *error);
 
-/* Implements http_request.take with `rows`: takes one row like http_take_rows. */
+/* The context of http_take_row, which implements http_request.take with `rows`: it takes one row as
+ * http_take_rows does. */
 struct http_reading {
     struct answer *answer;
     struct error *error;
@@ -189,8 +195,8 @@ void http_add_base64(struct buffer *buffer, const void *bytes, size_t length);
  * of any object. Initialised with zeros except for the name. */
 struct http_splitter {
     const char *name;
-    unsigned depth, array_depth; /* bracket depth; depth of the array, 0: outside of it */
-    size_t matched; /* letters of the latest string that match the name; SIZE_MAX: none do */
+    unsigned depth, array_depth; /* depth of brackets; the array's depth, 0: outside the array */
+    size_t matched; /* bytes of the latest string, equal to the name's; SIZE_MAX: it differs */
     bool is_in_string, is_escaped, is_name, is_in_element;
 };
 enum http_place {
@@ -207,10 +213,10 @@ struct http_answer {
     struct buffer head;   /* status line, headers and the empty line after them; owned */
     unsigned status;      /* 0: the head is not complete yet */
     bool ends_connection; /* no further request can be sent on this connection */
-    const char *fault;    /* static; why the answer is malformed */
+    const char *fault;    /* why the answer is malformed, static; NULL: no fault was found */
 
-    /* Takes a part of the body, which it may write to; false = the rest is not wanted, and is not
-     * handed over. */
+    /* Takes a part of the body, and may overwrite it. If it returns false, the rest of the body is
+     * not handed over. */
     bool (*take)(void *context, char *bytes, size_t length);
     void *context;
 
@@ -236,14 +242,14 @@ size_t http_answer_read(struct http_answer *answer, char *bytes, size_t length);
 /* Notes that the connection has ended; false: the answer is incomplete. */
 bool http_answer_end(struct http_answer *answer);
 
-/* Returns a header's value and its length in *length; NULL: no such header. */
+/* Returns a header's value and its length in *length; NULL: the answer lacks this header. */
 const char *http_answer_header(const struct http_answer *answer, const char *name, size_t *length);
 
 void http_answer_clear(struct http_answer *answer);
 void http_answer_fini(struct http_answer *answer);
 
-/* Implements adapter.recognise: reads the answer, however it is split, until it is complete or its
- * body exceeds 64 KiB. */
+/* Implements adapter.recognise: reads the answer, in any number of parts, until it is complete or
+ * its body exceeds 64 KiB. */
 enum status http_recognise(const struct adapter *adapter, const char *host, uint16_t port,
                            unsigned timeout_ms, struct error *error);
 

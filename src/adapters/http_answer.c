@@ -8,7 +8,7 @@
 enum {
     HEAD_MAX = 64 * 1024, /* most bytes of the status line with all headers, and of the trailer */
     PROBE_BODY_MAX = 64 * 1024,
-    CHUNK_DIGITS_MAX = 16, /* hexadecimal */
+    CHUNK_DIGITS_MAX = 16, /* hexadecimal digits of a chunk's length */
     CHUNK_LINE_MAX = 4096,
     QUESTION_BYTES = 512,
 };
@@ -69,7 +69,7 @@ static bool read_length(const char *digits, size_t length, uint64_t *value)
     return length > 0;
 }
 
-/* Called when the head is complete: decides how the body ends. */
+/* Reads the complete head and decides how the body ends. */
 static void begin_body(struct http_answer *answer)
 {
     const char *head = answer->head.bytes;
@@ -106,8 +106,8 @@ static void begin_body(struct http_answer *answer)
     }
 }
 
-/* Adds a line or a part of one; adds the '\r' if the line break lacks it. False: the answer is
- * malformed. */
+/* Adds a line, or a part of a line, to the head, and adds '\r' if the line break lacks it. False:
+ * the answer is malformed. */
 static bool add_to_head(struct http_answer *answer, const char *bytes, size_t length)
 {
     static const char magic[] = "HTTP/1.";
@@ -272,7 +272,7 @@ void http_answer_fini(struct http_answer *answer)
     buffer_fini(&answer->head);
 }
 
-/* The state of recognising a server, whose answer arrives in parts. */
+/* The state of a probe: the server's answer arrives in parts. */
 struct probe_state {
     struct http_answer answer;
     struct buffer body;

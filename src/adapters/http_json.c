@@ -170,7 +170,8 @@ bool http_take_row(void *reading, char *text, size_t length)
     return state->status == STATUS_OK && !state->take_stopped;
 }
 
-/* Returns the length of a number-like text at the beginning of `text`; 0: none. */
+/* Returns the length of the number at the beginning of `text`; 0: the text does not begin with a
+ * number. */
 static size_t number_length(const char *text)
 {
     static const char digits[] = "0123456789";
@@ -233,7 +234,7 @@ json_t *http_parse(const char *text, size_t length, struct error *error)
     return json;
 }
 
-/* Within elements only brackets and strings matter. */
+/* Returns the place of the next byte. Within an element only brackets and strings matter. */
 enum http_place http_split(struct http_splitter *splitter, char byte)
 {
     const bool is_in_array = splitter->array_depth > 0;

@@ -50,7 +50,7 @@ static void classify_error(unsigned status, const char *body, size_t length,
         }
         snprintf(text, ERROR_TEXT_BYTES, "%s%s", message, advice);
         failure->text = text;
-        /* a dropped row's reason precedes "partial write", and may name a limit */
+        /* after "partial write" the message has a row's reason, which may name a limit */
         const bool is_partial = strncmp(message, "partial write", 13) == 0;
         for (size_t i = 0; i < COUNT_OF(meanings) && status != 401 && status != 403; i++) {
             const char *known = is_partial ? "partial write" : meanings[i].part;
@@ -63,8 +63,9 @@ static void classify_error(unsigned status, const char *body, size_t length,
     json_decref(json);
 }
 
-/* Returns how many of the `rows` of a write were not kept, from the answer's message: dropped rows,
- * and unreadable lines, each of which has its own line in the message. */
+/* Returns how many of a write's `rows` the server did not keep. The answer's message contains one
+ * line for each row that the server could not parse, and the number of rows that it dropped. If the
+ * message says neither, no row was kept. */
 static uint64_t count_refused_rows(const struct http *http, uint64_t rows)
 {
     size_t length;
@@ -144,8 +145,8 @@ static bool take_name(void *context, const struct cell *cells, size_t count)
     return !search->is_found;
 }
 
-/* Creates the database if it is missing. Looks for it first, because creating requires an
- * administrator. */
+/* Creates the database if it is missing. Looks for the database first, because only an
+ * administrator may create one. */
 static enum status find_database(struct adapter_conn *conn, bool creates_nothing,
                                  struct error *error)
 {
@@ -165,7 +166,8 @@ static enum status find_database(struct adapter_conn *conn, bool creates_nothing
     return status == STATUS_REJECTED ? STATUS_FATAL : status;
 }
 
-/* Detects the database from the headers of the ping's answer. */
+/* Recognises QuestDB by a header of the ping's answer; any other server is taken for InfluxDB.
+ * Prepares the connection's paths and InfluxDB's database. */
 static enum status greet(struct adapter_conn *conn, const struct target *target,
                          struct error *error)
 {
@@ -199,7 +201,8 @@ static bool is_influxdb(unsigned status, const char *headers, const char *body)
     return status == 204 && strcasestr(headers, "\nX-Influxdb-Version:") != NULL;
 }
 
-/* InfluxDB refuses writes above its limit before it writes its headers. */
+/* Recognises an answer of InfluxDB or QuestDB itself. InfluxDB's answer to a write above its limit
+ * has none of InfluxDB's headers, so its text is recognised. */
 static bool is_own(unsigned status, const char *headers, const char *body)
 {
     (void)status;
@@ -298,7 +301,7 @@ static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, s
     return status;
 }
 
-/* InfluxDB 1.x, and QuestDB with the same protocol. */
+/* The adapter for InfluxDB 1.x, and for QuestDB, which has the same protocol. */
 const struct adapter adapter_influxdb = {
     .name = "influxdb",
     .summary = "InfluxDB 1.x, QuestDB: line protocol",

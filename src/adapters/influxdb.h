@@ -1,12 +1,12 @@
 /*
- * Common to InfluxDB and QuestDB. A connection belongs to one session's thread.
+ * Declarations that InfluxDB and QuestDB share. A connection belongs to one session's thread.
  */
 #ifndef ADAPTERS_INFLUXDB_H
 #define ADAPTERS_INFLUXDB_H
 
 #include "adapters/http.h"
 
-/* column.native_type: the place of a column's values in a line. */
+/* Values of column.native_type: the place of a column's values in a line. */
 enum influxdb_place {
     INFLUXDB_FIELD,
     INFLUXDB_TAG,
@@ -16,12 +16,12 @@ enum influxdb_place {
 /* Rows in the line protocol: "table,tag=x field=1i,other="text" time". */
 struct influxdb_lines {
     bool is_questdb;
-    const struct table *table; /* the table of `names`; NULL: none */
+    const struct table *table; /* the table that `names` describes; NULL: `names` is not valid */
     struct buffer names; /* names of the table and its columns in the order of a line, each after
                             its length; owned */
-    const struct column *serial; /* n3, if it makes the time unique; NULL: no such column */
+    const struct column *serial; /* n3, if it is added to the time; NULL: nothing is added */
     struct buffer text;          /* owned */
-    uint64_t rows;               /* in text */
+    uint64_t rows;               /* rows in `text` */
 };
 
 /* Starts an append to a table. FATAL when the protocol cannot write a name. */
@@ -66,9 +66,9 @@ struct influxdb_reading {
 /* Returns the message of an error answer, borrowed from `json`; NULL: not an error. */
 const char *influxdb_error_of(const json_t *json);
 
-/* InfluxDB: runs any number of statements, whose rows are returned one after the other; the
- * operations of struct adapter; and the SQL templates for measurements with and without a field
- * n3. */
+/* InfluxDB. influxdb_query runs any number of statements and returns their rows one after the
+ * other. influxdb_describe and influxdb_limits are operations of struct adapter. The SQL templates
+ * are for measurements with a field n3 and, for counting only, for measurements without it. */
 enum status influxdb_query(struct influxdb_reading *reading, const char *sql);
 enum status influxdb_describe(struct adapter_conn *conn, const char *table_name,
                               struct table *table, struct error *error);
@@ -77,7 +77,8 @@ enum status influxdb_limits(struct adapter_conn *conn, struct server_limits *lim
 extern const struct sql_templates influxdb_templates, influxdb_count_templates;
 extern const struct unsupported influxdb_unsupported[];
 
-/* QuestDB: runs one statement; the operations of struct adapter; and the SQL templates. */
+/* QuestDB. questdb_query runs one statement; with `reads_numbers` the statement is a SELECT whose
+ * rows are whole numbers. questdb_describe and questdb_limits are operations of struct adapter. */
 enum status questdb_query(struct influxdb_reading *reading, const char *sql, bool reads_numbers);
 enum status questdb_describe(struct adapter_conn *conn, const char *table_name, struct table *table,
                              struct error *error);

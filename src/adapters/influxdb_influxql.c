@@ -1,5 +1,5 @@
 /*
- * InfluxDB: InfluxQL by POST /query, which answers in JSON: one line for each part of the answer.
+ * InfluxDB: InfluxQL by POST /query. The answer has one line of JSON for each of its parts.
  */
 #include <stdio.h>
 #include <string.h>
@@ -15,8 +15,8 @@ const struct sql_templates influxdb_templates = {
     .rows = "select $2, $3 from $0 where $1 = '$4'",
 };
 
-/* For measurements without a field n3: the largest count is the count of a field that all rows
- * have. */
+/* Templates for measurements without a field n3. count(*) returns a count for each field; the
+ * largest is the number of rows if all rows have that field. */
 const struct sql_templates influxdb_count_templates = {
     .count = "select count(*) from $0",
     .nothing = "show databases",
@@ -60,7 +60,7 @@ static void strip_row(const struct influxdb_reading *reading, json_t *row, bool 
     }
 }
 
-/* Reads a line, which is a JSON text and a part of the answer. */
+/* Reads one line of the answer, which is a complete JSON text. */
 static bool take_results(void *context, char *line, size_t length)
 {
     struct influxdb_reading *reading = context;
@@ -119,8 +119,9 @@ enum status influxdb_query(struct influxdb_reading *reading, const char *sql)
     return reading->status == STATUS_OK ? status : reading->status;
 }
 
-/* The columns of syslog_table; also the types of columns with these names in other measurements:
- * InfluxDB itself knows only four types, and tags, which are text. */
+/* The columns of syslog_table. Columns of other measurements with one of these names and types get
+ * the same type, because InfluxDB itself knows only four types of fields, and tags, which are
+ * text. */
 static const struct column known[] = {
     {.name = "time", .type_name = "timestamp", .type = COLUMN_TIMESTAMP},
     {.name = "n1", .type_name = "tag", .type = COLUMN_INT16},
@@ -192,8 +193,8 @@ static bool take_key(void *context, const struct cell *cells, size_t count)
     return description->status == STATUS_OK;
 }
 
-/* A measurement is created by its first row; until then the default table is described as if it
- * existed. */
+/* Describes a measurement by its keys. InfluxDB creates a measurement with its first row; until
+ * then the default table is described as if it existed. */
 enum status influxdb_describe(struct adapter_conn *conn, const char *table_name,
                               struct table *table, struct error *error)
 {

@@ -11,13 +11,13 @@
 
 enum {
     FRACTION_DIGITS = 6,
-    SPARE_BYTES = 4 /* quotes, a letter, a separator */
+    SPARE_BYTES = 4 /* two quotes, a letter, a separator */
 };
 
-/* Limit of what is added to a time: 11 days. Row numbers are smaller. */
+/* Limit of the number that is added to a time, in ns: 11 days. Row numbers are smaller. */
 #define SERIAL_MAX INT64_C(1000000000000000)
 
-/* In their order in a line. */
+/* The places in the order in which a line contains them. */
 static const enum influxdb_place places[] = {INFLUXDB_TAG, INFLUXDB_FIELD, INFLUXDB_TIME};
 
 /* The language that a value is written in. */
@@ -141,7 +141,8 @@ static char *put_tag(char *out, const struct column *column, union column_values
     return put_escaped(out, text, false, is_writable);
 }
 
-/* Adds a name and the text that follows it. */
+/* Adds an escaped name with `suffix`, after their length in 2 bytes. The suffix is "" for the
+ * measurement and "=" for a column. */
 static void add_name(struct buffer *names, const char *name, const char *suffix, bool *is_writable)
 {
     char text[2 * ROW_NAME_BYTES];
@@ -200,8 +201,8 @@ enum status influxdb_lines_begin(struct influxdb_lines *lines, const struct tabl
     return lines->table == NULL ? dialect_memory_error(error) : STATUS_OK;
 }
 
-/* Writes one row. Rows of a session with the same time differ by their numbers. *is_writable
- * becomes false for a tag that cannot be written. */
+/* Writes one row. Adds the row's number to its time, so that rows of a session with the same time
+ * differ. *is_writable becomes false for a tag that cannot be written. */
 static char *put_row(char *out, const struct influxdb_lines *lines, const struct batch *batch,
                      size_t row, bool *is_writable)
 {
@@ -277,7 +278,7 @@ enum status influxdb_write_literals(struct buffer *sql, const struct statement *
 {
     const size_t count = parameters != NULL ? parameters->table->column_count : 0;
     if (parameters == NULL && statement->parameters == NULL) {
-        buffer_add_text(sql, statement->sql); /* a ? may be part of a pattern */
+        buffer_add_text(sql, statement->sql); /* without parameters, a ? may be part of a pattern */
         return buffer_failed(sql) ? dialect_memory_error(error) : STATUS_OK;
     }
     const char *rest = statement->sql;

@@ -11,7 +11,8 @@ enum {
     CELLS_MAX = 16
 };
 
-/* A table stores rows in a log first and shows them after it has applied the log. */
+/* QuestDB first stores a table's rows in a log, and shows them after it has applied the log:
+ * `unread` counts the transactions that are not applied yet. */
 const struct sql_templates questdb_templates = {
     .count = "select count(*) from $0",
     .nothing = "select 1",
@@ -55,7 +56,7 @@ static bool take_csv(void *context, char *line, size_t length)
     return !reading->take_stopped;
 }
 
-/* Runs one statement. /exp sends integers row by row, but supports only SELECT. */
+/* Runs one statement. /exp is used for numbers: it answers in lines, but supports only SELECT. */
 enum status questdb_query(struct influxdb_reading *reading, const char *sql, bool reads_numbers)
 {
     struct adapter_conn *const conn = reading->conn;
@@ -88,7 +89,7 @@ enum status questdb_query(struct influxdb_reading *reading, const char *sql, boo
     return status;
 }
 
-/* The cells of SHOW COLUMNS that are used. */
+/* Positions of the cells of SHOW COLUMNS that are used; FIELD_COUNT: the fewest cells of a row. */
 enum {
     FIELD_NAME,
     FIELD_TYPE,
@@ -109,7 +110,7 @@ static bool take_column(void *context, const struct cell *cells, size_t count)
         enum column_type type;
     } types[] = {{"DATE", COLUMN_TIMESTAMP},
                  {"SYMBOL", COLUMN_TEXT},
-                 {"BINARY", COLUMN_UNSUPPORTED}, /* a line cannot hold it */
+                 {"BINARY", COLUMN_UNSUPPORTED}, /* a line cannot contain bytes */
                  {"CHAR", COLUMN_UNSUPPORTED}};
     struct description *description = context;
     struct column column = {.is_nullable = true};
@@ -123,7 +124,7 @@ static bool take_column(void *context, const struct cell *cells, size_t count)
         column.type = strcmp(column.type_name, types[i].name) == 0 ? types[i].type : column.type;
     }
     if (column.type == COLUMN_TEXT && strcmp(column.name, "ip6") == 0) {
-        column.type = COLUMN_IP6; /* QuestDB has no type for IPv6: see syslog_table */
+        column.type = COLUMN_IP6; /* QuestDB has no type for IPv6: it is stored as text */
     }
     if (ask_number(&cells[FIELD_IS_DESIGNATED]) != 0) {
         column.native_type = INFLUXDB_TIME;
@@ -157,7 +158,7 @@ enum status questdb_describe(struct adapter_conn *conn, const char *table_name, 
 
 static bool take_setting(void *context, const struct cell *cells, size_t count)
 {
-    int64_t *const numbers = context; /* of sessions; 0: unknown */
+    int64_t *const numbers = context; /* the limit on sessions; 0: unknown */
     *numbers = count > 0 ? ask_number(&cells[0]) : 0;
     return true;
 }
@@ -165,7 +166,7 @@ static bool take_setting(void *context, const struct cell *cells, size_t count)
 static bool take_build(void *context, const struct cell *cells, size_t count)
 {
     char text[160];
-    char *const version = context; /* of struct server_limits */
+    char *const version = context; /* server_limits.version */
     ask_text(&cells[0], text, sizeof text);
     const char *name = count > 0 ? strstr(text, "QuestDB ") : NULL;
     if (name != NULL) {

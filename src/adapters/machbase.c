@@ -1,10 +1,10 @@
 /*
  * Machbase through its client library, which is loaded at run time.
  *
- * Appends: SQLAppendOpen, SQLAppendDataV2 for each row, SQLAppendClose. The library collects rows
- * into packets. The server reports only the rows that it refuses, and counts rows at the end. Rows
- * that were sent stay, whatever happens later: there are no transactions. Every append uses a new
- * statement: a reused statement sends rows that the server cannot read.
+ * An append calls SQLAppendOpen, then SQLAppendDataV2 for each row, then SQLAppendClose. The
+ * library collects rows into packets. The server reports only the rows that it refuses, and counts
+ * rows at the end. Rows that were sent stay, whatever happens later: there are no transactions.
+ * Every append uses a new statement: a reused statement sends rows that the server cannot read.
  */
 #include "adapters/machbase.h"
 
@@ -122,15 +122,15 @@ enum {
 struct adapter_library {
     struct functions call;
     void *handle;
-    char path[PATH_BYTES]; /* of the file that was found */
+    char path[PATH_BYTES]; /* path of the loaded file */
 };
 
 struct append {
     handle statement;     /* NULL: no append is open */
-    uint64_t rows;        /* handed over */
+    uint64_t rows;        /* rows handed over */
     uint64_t sent;        /* rows that the library took */
     uint64_t other_codes; /* rows refused with another code than the first row */
-    struct error failure; /* of the first row that was refused, by append or by the server */
+    struct error failure; /* failure of the first row that append or the server refused */
 };
 
 struct adapter_conn {
@@ -142,23 +142,24 @@ struct adapter_conn {
     bool has_no_delay; /* TCP_NODELAY is set */
     struct client_socket socket;
     struct append append;
-    size_t row_value_count;           /* columns of a row as the server has them */
+    size_t row_value_count;           /* number of columns that the table has on the server */
     union machbase_value *row_values; /* owned: one row */
-    uint16_t *columns; /* owned: for each value its column in the table; the table's column count =
-                          no column */
+    uint16_t *columns; /* owned: for each value, the index of its column in the described table;
+                          that table's column count = the column is not in it */
     const char *text;  /* the connection string while connecting */
     char host[256];
     uint16_t port;
     char user[128];
 };
 
-/* A writable static, one per thread: the library identifies a refused row only by its statement, in
- * the thread whose call found the refusal. */
+/* The append that this thread is sending or closing; NULL at all other times. It is a writable
+ * static, one per thread, because on_error has no other way to find the append: the library calls
+ * it in the same thread and names only the statement. */
 static _Thread_local struct append *callback_append;
 
 static const char limit_name[] = "MAX_SESSION_COUNT";
 
-/* Records what is wrong with a target. */
+/* Records a fault of the target as a usage error; returns FATAL. */
 static enum status refuse(struct error *error, const char *text)
 {
     error_set(error, ERROR_USAGE, 0, NULL, "%s", text);
@@ -181,7 +182,8 @@ static mode_t kind_of(const char *path)
     return stat(path, &about) == 0 ? about.st_mode & S_IFMT : 0;
 }
 
-/* Loads the given library, or searches for it. *path is the file. */
+/* Loads the library that `given` names or, if `given` is NULL, searches for the library. Writes the
+ * file's path to `path`. Returns dlopen's handle; NULL: *error has the reason. */
 static void *load(const char *given, char path[PATH_BYTES], struct error *error)
 {
     const char *home = getenv("MACHBASE_HOME");
@@ -212,17 +214,18 @@ static void *load(const char *given, char path[PATH_BYTES], struct error *error)
     }
     for (size_t i = 0; i < (is_found ? 1 : COUNT_OF(file_names)); i++) {
         if (!is_found) {
-            snprintf(path, PATH_BYTES, "%s", file_names[i]); /* LD_LIBRARY_PATH, ldconfig */
+            snprintf(path, PATH_BYTES, "%s", file_names[i]); /* the loader searches its path */
         }
-        /* it stays mapped: threads that used it may still run its functions at their end */
+        /* the library stays mapped: threads that used it may still run its functions when they
+         * end */
         void *loaded = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
         const char *why = loaded == NULL ? dlerror() : NULL;
         if (loaded != NULL) {
             error_clear(error);
             return loaded;
         }
-        /* the message begins with the bare name if no such file was found, and with another name
-         * otherwise */
+        /* the loader's message begins with `path` if the file was not found, else with another
+         * file's name */
         if (is_found || (why != NULL && strncmp(why, path, strlen(path)) != 0)) {
             error_set(error, ERROR_USAGE, 0, NULL, "the client library cannot be loaded: %s",
                       why != NULL ? why : path);
@@ -248,7 +251,7 @@ static enum status start(const char *client_lib, struct adapter_library **librar
 {
     static const struct {
         const char *name;
-        size_t offset; /* of its pointer in struct functions */
+        size_t offset; /* offset of its pointer in struct functions */
     } symbols[] = {
 #define FUNCTION_SYMBOL(name, ...) {#name, offsetof(struct functions, name)},
         FUNCTIONS(FUNCTION_SYMBOL)};
@@ -302,7 +305,7 @@ static void client_version(char *text, size_t size)
 
 void machbase_set_type(struct column *column, int type, unsigned long size)
 {
-    /* unsigned numbers are decimals that fit */
+    /* unsigned numbers are described as decimals with so few digits that every value fits */
     static const struct {
         int type;
         enum column_type column;
@@ -339,8 +342,8 @@ void machbase_set_type(struct column *column, int type, unsigned long size)
         snprintf(column->type_name, sizeof column->type_name, "%s", types[i].name);
         if (types[i].has_size) {
             column->size = size > UINT32_MAX ? UINT32_MAX : (uint32_t)size;
-            /* The library truncates values longer than the size, and for some types writes beyond
-             * it: a column without a size cannot be written. */
+            /* The library truncates values longer than the column's size, and for some types writes
+             * beyond the size: a column without a size cannot be written. */
             column->type = size > 0 ? column->type : COLUMN_UNSUPPORTED;
         }
         if (type == MACHBASE_VARCHAR || (types[i].has_size && size == 0)) {
@@ -349,8 +352,8 @@ void machbase_set_type(struct column *column, int type, unsigned long size)
     }
 }
 
-/* The library is little-endian, so these values are right for narrower types as well. For addresses
- * and variable-length types, NULL is 0. */
+/* The library is little-endian, so a value set as uint64 is also right for narrower types. For
+ * addresses and variable-length types, a length of 0 means NULL. */
 void machbase_encode_null(const struct column *column, union machbase_value *value)
 {
     static const union machbase_value nulls[COLUMN_TYPE_COUNT] = {
@@ -498,7 +501,7 @@ struct record {
     char message[512];
 };
 
-/* Reads the error record once, as the library returns the same record repeatedly. */
+/* Reads one error record, because the library returns the same record repeatedly. */
 static void read_record(struct adapter_conn *conn, handle statement, struct record *record)
 {
     *record = (struct record){.code = 0};
@@ -519,7 +522,8 @@ static enum status report(struct error *error, enum status status, enum error_ki
 }
 
 /* Returns the status of a call and records its error; `statement` NULL: a call on the connection.
- * After the server has become silent, a statement may have many different records. */
+ * The socket is checked as well, because a statement may have many different records after the
+ * server has become silent. */
 static enum status check(struct adapter_conn *conn, handle statement, short result,
                          struct error *error)
 {
@@ -625,7 +629,7 @@ static void close_connection(struct adapter_conn *conn)
         client_socket_shut(&conn->socket, SHUT_RDWR);
         conn->call->SQLFreeStmt(conn->append.statement, DROP);
     }
-    /* the library waits for an answer to its farewell */
+    /* otherwise the library would wait for an answer to its farewell */
     client_socket_shut(&conn->socket, SHUT_RD);
     if (conn->is_connected) {
         conn->call->SQLDisconnect(conn->connection);
@@ -687,9 +691,9 @@ static void inspect(const struct adapter *adapter, struct adapter_conn *conn,
 /* One column of a result's current row. */
 struct bound {
     char *text;         /* owned */
-    unsigned long size; /* of text: the longest value that is read, one byte that reveals a longer
-                           value, and a NUL */
-    long length;        /* or NULL_DATA */
+    unsigned long size; /* size of text: the longest value that is read, one byte that reveals a
+                           longer value, and a NUL */
+    long length;        /* length of the value, or NULL_DATA */
 };
 
 static bool write_value(struct buffer *text, const struct column *column,
@@ -783,8 +787,8 @@ static enum status make_statement(struct adapter_conn *conn, handle *statement, 
     return check(conn, NULL, result, error);
 }
 
-/* Binds a column to a buffer that holds every possible value. Only values of text and clob columns
- * can be longer. */
+/* Binds a column to a buffer that is long enough for all values except long values of text and clob
+ * columns. */
 static enum status bind_column(struct adapter_conn *conn, handle statement, size_t number,
                                struct bound *bound, struct error *error)
 {
@@ -886,8 +890,8 @@ static enum status run_one(struct adapter_conn *conn, const char *sql, struct an
     return status;
 }
 
-/* Returns the text after its first word and the blanks, if the first word is `word`; otherwise
- * NULL. */
+/* Returns the rest of `text` after its first word and blanks, if the first word is `word`; NULL
+ * otherwise, and if `text` is NULL. */
 static const char *skip_word(const char *text, const char *word)
 {
     static const char blanks[] = " \t\r\n";
@@ -932,8 +936,8 @@ static enum status execute(struct adapter_conn *conn, const char *sql, struct er
     return run_script(conn, sql, NULL, error);
 }
 
-/* Writes the values into the text: how the library sends bound values could not be tested without a
- * server. */
+/* Implements adapter.run. Writes the values into the SQL, because the library's binding of values
+ * could not be tested without a server. */
 static enum status run(struct adapter_conn *conn, const struct statement *statement,
                        const struct batch *parameters, struct answer *answer, struct error *error)
 {
@@ -996,7 +1000,8 @@ static enum status begin_append(struct adapter_conn *conn, const char *table_nam
     status = check(conn, *statement, conn->call->SQLAppendOpen(*statement, table_name, CHECK_EVERY),
                    error);
     if (status == STATUS_OK) {
-        conn->call->SQLAppendSetErrorCallback(*statement, on_error); /* opening resets it */
+        /* set each time, because opening an append resets the callback */
+        conn->call->SQLAppendSetErrorCallback(*statement, on_error);
         return STATUS_OK;
     }
     conn->call->SQLFreeStmt(*statement, DROP);
@@ -1015,7 +1020,7 @@ static enum status read_table(struct adapter_conn *conn, handle statement, const
         status = check(conn, statement, conn->call->SQLNumResultCols(statement, &count), error);
     }
     for (int i = 2; status == STATUS_OK && i <= count; i++) {
-        struct column column = {.is_nullable = true}; /* the library does not report it */
+        struct column column = {.is_nullable = true}; /* the library does not report NOT NULL */
         short type = 0;
         unsigned long size = 0;
         status = check(conn, statement,
@@ -1035,8 +1040,8 @@ static enum status read_table(struct adapter_conn *conn, handle statement, const
     return status;
 }
 
-/* Maps the columns to the places of a row: a row has as many places as the server has columns now,
- * and a column added since the table was described is NULL. */
+/* Maps the table's columns to the places of a row. A row has a place for each column that the table
+ * has on the server now; a column that was added since the table was described is NULL. */
 static enum status map_columns(struct adapter_conn *conn, const struct table *table,
                                struct error *error)
 {
@@ -1061,7 +1066,7 @@ static enum status map_columns(struct adapter_conn *conn, const struct table *ta
         conn->columns[i] = (uint16_t)table->column_count;
         machbase_encode_null(&now.columns[i], &conn->row_values[i]);
         for (size_t tried = 0; tried < table->column_count; tried++) {
-            /* most often at the same place */
+            /* most columns are still at the same place */
             const size_t place = (i + tried) % table->column_count;
             if (strcasecmp(table->columns[place].name, now.columns[i].name) == 0) {
                 conn->columns[i] = (uint16_t)place;
@@ -1176,7 +1181,7 @@ static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, s
 {
     struct append *append = &conn->append;
     const struct error *first = &append->failure;
-    long successes = -1; /* unchanged when the server gives no answer */
+    long successes = -1; /* stays -1 when the server gives no answer */
     long failures = -1;
     *accepted = 0;
     callback_append = append;

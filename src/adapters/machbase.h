@@ -34,8 +34,8 @@ enum status machbase_target_read(struct machbase_target *place, const struct tar
 void machbase_string_build(struct buffer *text, const struct machbase_target *place,
                            const char *address, unsigned timeout_s);
 
-/* Column types. This and the following follow the vendor's documented interface for 64-bit
- * Linux. */
+/* Column types. This enum and the types below it follow the vendor's documented interface for
+ * 64-bit Linux. */
 enum machbase_type {
     MACHBASE_INT32 = 4,
     MACHBASE_INT16 = 5,
@@ -89,7 +89,7 @@ union machbase_value {
     struct machbase_time time;
 };
 
-/* Sets a column's type, size and type name; `type` is a type of SQLDescribeCol. */
+/* Sets a column's type, size and type name; `type` is a type as SQLDescribeCol reports it. */
 void machbase_set_type(struct column *column, int type, unsigned long size);
 
 /* Sets *value to the NULL of the column's type. */

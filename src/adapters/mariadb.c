@@ -38,7 +38,7 @@ struct mariadb_append {
     const struct table *table;
     bool keeps_failed_rows;
     uint64_t kept;        /* rows that stay whatever happens */
-    uint64_t provisional; /* rows in the transaction */
+    uint64_t provisional; /* rows in the transaction, not committed */
     size_t sent;          /* rows of the latest statement */
     unsigned statements;
 };
@@ -54,12 +54,12 @@ struct result_column {
 struct adapter_prepared {
     bool is_kept; /* the server still has the statement */
     unsigned long id;
-    unsigned column_count;         /* of its result; 0: the statement returns no rows */
+    unsigned column_count;         /* columns of its result; 0: the statement returns no rows */
     struct result_column *columns; /* owned */
 };
 
-/* Kept small, because there are thousands of connections: a connection holds no rows. The text of a
- * statement is freed as soon as it is sent, before the session waits for the answer. */
+/* A connection. It is kept small, because there are thousands of connections: it holds no rows. The
+ * text of a statement is freed as soon as it is sent, before the session waits for the answer. */
 struct adapter_conn {
     MYSQL mysql;
     bool uses_insert;     /* method "insert" */
@@ -71,12 +71,12 @@ struct adapter_conn {
     const char *why_no_bulk;     /* static; NULL = bulk is in use or was not requested */
     struct mariadb_append append;
     unsigned long statement;             /* id of the prepared bulk statement */
-    const struct table *statement_table; /* its table; NULL = no bulk statement is prepared */
-    const struct server_facts *facts;    /* the target's, or `learned`; may be NULL */
-    struct server_facts *learned;        /* owned; may be NULL */
+    const struct table *statement_table; /* bulk statement's table; NULL: it is not prepared */
+    const struct server_facts *facts;    /* the target's facts, or `learned`; may be NULL */
+    struct server_facts *learned;        /* facts from describe, owned; may be NULL */
     unsigned kept_statements;            /* script statements that a session keeps prepared */
-    bool sends_text;                     /* built for another library: see choose_method */
-    bool has_begun;                      /* a transaction: see begin */
+    bool sends_text;                     /* script statements are sent as text: see choose_method */
+    bool has_begun;                      /* begin has begun a transaction */
     bool shows_transactions;             /* the server showed the transaction when it began */
     unsigned prepared_count;             /* prepared statements on the server */
     struct buffer packet; /* the statement to send; its memory is kept for the next statement */
@@ -90,27 +90,27 @@ struct connecting {
     const char *host;
     const char *socket;
     char socket_path[256];
-    bool needs_tls;                  /* a connection without TLS is useless */
-    bool may_use_tls;                /* as known before option files are read */
+    bool needs_tls;                  /* a connection without TLS is an error */
+    bool may_use_tls;                /* TLS is possible, as known before option files are read */
     struct client_deadline deadline; /* for all steps of the connect */
 };
 
 enum {
-    TLS_BY_DEFAULT = 30400, /* version of Connector/C */
-    INET4_VERSION = 101000, /* of MariaDB */
-    FRACTION_DIGITS = 6,    /* most that the server stores */
+    TLS_BY_DEFAULT = 30400, /* first version of Connector/C that uses TLS by default */
+    INET4_VERSION = 101000, /* first version of MariaDB with the types inet4, inet6 and uuid */
+    FRACTION_DIGITS = 6,    /* most digits that the server stores */
     YEAR_MAX = 9999,
     FLAG_TYPES = 128, /* the types of the parameters are in the packet */
-    ID_BYTES = 4,     /* of a statement's id */
-    HEADER_BYTES = 4, /* length of the packet in 3 bytes, its number */
+    ID_BYTES = 4,     /* bytes of a statement's id */
+    HEADER_BYTES = 4, /* the packet's length (3 bytes) and its number */
     PROTOCOL = 10,
     ERROR_PACKET = 0xff, /* sent instead of a greeting: too many connections, host blocked */
     ERROR_NUMBER_MIN = 1000,
     ERROR_NUMBER_MAX = 4999,
 };
 
-/* The connect of this thread; NULL after the connect. Connector/C passes only the socket to its
- * wait callback, so the callback finds its connect by the thread. */
+/* The connect that this thread is making; NULL at all other times. Connector/C passes only the
+ * socket to its wait callback, so the callback finds its connect by the thread. */
 static _Thread_local struct connecting *connecting;
 
 static const char *const methods[] = {"bulk", "insert", NULL};
@@ -142,7 +142,7 @@ static struct text_value bytes_of(const struct column *column, union column_valu
         break;
     case COLUMN_FLOAT32:
         if (fabsf(values.float32[row]) > FLT_MAX / 2) {
-            /* the shortest digits of a float may round up out of its range */
+            /* near the largest float, the shortest digits may mean a number above it */
             length = (int)value_text_real(text, (double)values.float32[row], false);
         }
         break;
@@ -150,7 +150,7 @@ static struct text_value bytes_of(const struct column *column, union column_valu
     case COLUMN_TIMESTAMP:
         civil_time_of(column, values, row, &civil);
         if (civil.year < 0 || civil.year > YEAR_MAX) {
-            /* a date that the server refuses instead of misreading it */
+            /* writes a date that the server refuses: the server would misread the real date */
             length = snprintf(text, VALUE_TEXT_BYTES, "%d-%02u-%02u", YEAR_MAX + 1, civil.month,
                               civil.day);
         }
@@ -382,7 +382,7 @@ void mariadb_add_execute(struct buffer *packet, unsigned long statement, const s
     }
 }
 
-/* A greeting is packet 0: the protocol's number and the server's version as text. */
+/* Recognises a greeting: packet 0, with the protocol's number and the server's version as text. */
 enum probe_answer mariadb_recognise(const unsigned char *bytes, size_t length)
 {
     if (length < HEADER_BYTES) {
@@ -481,7 +481,7 @@ static enum status call_error(struct adapter_conn *conn, struct error *error)
                           mysql_error(&conn->mysql), error);
 }
 
-/* Converts integers to numbers, as prepared statements return them. */
+/* Converts the text of an integer to a number, because prepared statements return numbers. */
 static void make_number(struct cell *cell, enum enum_field_types type)
 {
     const struct text_value text = cell->as.text;
@@ -505,7 +505,7 @@ static enum status run_query(struct adapter_conn *conn, const char *sql, struct 
     uint64_t matched = 0;
     bool has_rows = false;
     if (mysql_real_query(mysql, sql, (unsigned long)strlen(sql)) != 0) {
-        return call_error(conn, error); /* also without an error number */
+        return call_error(conn, error); /* the error number may be 0 */
     }
     int more = 0;
     for (; more == 0; more = mysql_next_result(mysql)) {
@@ -556,7 +556,7 @@ static enum status run_text(struct adapter_conn *conn, const char *sql, struct e
 
 /* Rolls back a transaction that a statement left open outside begin. If init_connect, which runs
  * after the greeting, has turned autocommit off, every statement leaves a transaction open: turning
- * autocommit on then commits it. */
+ * autocommit on then commits the transaction. */
 static enum status end_transaction(struct adapter_conn *conn, enum status status,
                                    struct error *error)
 {
@@ -693,14 +693,15 @@ static enum status set_options(struct connecting *attempt, const struct target *
  *   mysql->stmts, handle->mysql  cleared, as the library itself does when it loses a connection
  *   mysql_net_read_packet        reads a packet, which begins at mysql->net.read_pos
  *
- * choose_method does not use them when the library in use is not of the same series as these
- * headers.
+ * When the library in use is not of the same series as these headers, choose_method makes the
+ * connection send all statements as text instead.
  */
 static enum status choose_method(struct adapter_conn *conn, struct error *error)
 {
     static const char built_for[] = MARIADB_PACKAGE_VERSION;
     MYSQL *const mysql = &conn->mysql;
-    /* same major and minor version; some of the library's version numbers are a server's */
+    /* Compares major and minor version as text: in some libraries the version number is a
+     * server's. */
     const char *const patch = strrchr(built_for, '.');
     const char *const in_use = mysql_get_client_info();
     unsigned long capabilities = 0;
@@ -743,7 +744,7 @@ static enum status close_statement(struct adapter_conn *conn, unsigned long stat
 {
     unsigned char id[ID_BYTES];
     put_number(id, statement, sizeof id);
-    return send_command(conn, COM_STMT_CLOSE, id, sizeof id, error); /* has no answer */
+    return send_command(conn, COM_STMT_CLOSE, id, sizeof id, error); /* it has no answer */
 }
 
 /* Returns the encodings of the result's columns, owned by the caller; NULL: out of memory. */
@@ -789,7 +790,8 @@ static enum status prepare_text(struct adapter_conn *conn, const char *sql,
         }
     }
     if (status == STATUS_OK) {
-        mysql->stmts = NULL; /* the server keeps the statement */
+        /* closing the handle then does not close the statement on the server */
+        mysql->stmts = NULL;
         handle->mysql = NULL;
         made->is_kept = true;
     }
@@ -870,8 +872,8 @@ static enum status send_rows(struct adapter_conn *conn, const struct batch *batc
     if (buffer_failed(&out)) {
         status = dialect_memory_error(error);
     } else if (most != 0 && out.length > most) {
-        /* not sent at all: the server would end the connection while the statement is being sent,
-         * and its answer could get lost */
+        /* The statement is not sent at all: the server would end the connection while the statement
+         * is being sent, and the server's answer could get lost. */
         error_set(error, ERROR_DATA, ER_NET_PACKET_TOO_LARGE, "08S01", "%s", packet_advice);
         status = STATUS_FATAL;
     } else if (!conn->uses_insert) {
@@ -884,15 +886,15 @@ static enum status send_rows(struct adapter_conn *conn, const struct batch *batc
 }
 
 /*
- * An append is one statement for up to ROW_BATCH_MAX rows, committed by itself, in one round trip;
- * or several statements in a transaction, which the first full batch begins. Tables whose engine
- * cannot roll back need no transaction: each statement counts by itself. After begin the rows
- * belong to the transaction begun there.
+ * An append of fewer than ROW_BATCH_MAX rows is one statement, which the server commits by itself,
+ * in one round trip. A longer append is several statements in a transaction, which begins with the
+ * first full batch. A table whose engine cannot roll back needs no transaction: the rows of each
+ * statement stay. After adapter.begin, the rows belong to the transaction that begin began.
  */
 
-/* Sets the session's time zone to UTC when it is needed: times without a zone are UTC in append,
- * and only timestamp columns use the session's time zone. A parameter counts as a timestamp column,
- * because the column it is compared with is unknown. */
+/* Sets the session's time zone to UTC when it is needed: times without a zone are UTC in
+ * append, and only timestamp columns use the session's time zone. A timestamp parameter
+ * counts as a timestamp column, because it is unknown which column it is compared with. */
 static enum status use_utc(struct adapter_conn *conn, const struct table *table,
                            bool is_of_parameters, struct error *error)
 {
@@ -962,8 +964,8 @@ static enum status fail_append(struct adapter_conn *conn, enum status status)
     return status;
 }
 
-/* Records a warning (level, number, text) as an error; only the first warning above a note
- * counts. */
+/* Takes a row of SHOW WARNINGS (level, number, text) and records it as an error, unless it is a
+ * note. Only the first error is kept. */
 static bool take_warning(void *context, const struct cell *cells, size_t count)
 {
     static const struct {
@@ -971,7 +973,7 @@ static bool take_warning(void *context, const struct cell *cells, size_t count)
         const char *sqlstate;
     } states[] = {{ER_DUP_ENTRY, "23000"}, {1048, "23000"}, {1452, "23000"}, {4025, "23000"},
                   {1264, "22003"},         {1406, "22001"}, {1265, "01000"}, {1292, "22007"}};
-    const char *sqlstate = "HY000"; /* SHOW WARNINGS does not return it */
+    const char *sqlstate = "HY000"; /* SHOW WARNINGS returns no SQLSTATE */
     char level[16];
     char message[2 * ERROR_TEXT_BYTES];
     char text[ERROR_TEXT_BYTES];
@@ -1014,8 +1016,8 @@ static enum status read_append_answer(struct adapter_conn *conn, struct error *e
                                 (conn->mysql.server_status & SERVER_STATUS_AUTOCOMMIT) == 0;
     enum status status = STATUS_OK;
     if (mysql_warning_count(&conn->mysql) > 0) {
-        /* A server that is not strict changes values that do not fit and reports that only as a
-         * warning: the rows are then not those that were sent. */
+        /* A server that is not strict changes values that do not fit and reports the change only as
+         * a warning: the stored rows then differ from the rows that were sent. */
         struct error warning;
         struct answer answer = {.take = take_warning, .context = &warning};
         error_clear(&warning);
@@ -1089,8 +1091,9 @@ static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, s
     return status;
 }
 
-/* Waits in place of Connector/C. While connecting, it checks is_cancelled from time to time, and
- * the time limit covers all steps together. Later there is no time-out, which is -1 or 0. */
+/* Waits until a socket is ready, in place of Connector/C's own function. While connecting, checks
+ * is_cancelled from time to time, and the time limit covers all steps together. After the connect
+ * there is no time limit: timeout_ms is then -1 or 0. */
 static int wait_for_socket(my_socket sock, my_bool is_read, int timeout_ms)
 {
     const short events = is_read ? POLLIN : POLLOUT;
@@ -1154,8 +1157,9 @@ static enum status connect_and_set_up(void *context, struct error *error)
     return status == STATUS_OK ? choose_method(conn, error) : status;
 }
 
-/* LOAD DATA LOCAL, which an option file could allow, is always refused: open fails, so that read is
- * never called. Read and explain have the same parameters. */
+/* Refuses LOAD DATA LOCAL, which an option file could allow. Because no file is opened, Connector/C
+ * never calls the function that reads: explain_no_file, which has the same parameters, takes its
+ * place. */
 static int open_no_file(void **file, const char *name, void *data)
 {
     (void)name;
@@ -1192,13 +1196,13 @@ static enum status connect_to(struct adapter_conn *conn, const struct target *ta
                                    explain_no_file, NULL);
     mysql_optionsv(mysql, MARIADB_OPT_IO_WAIT, wait_for_socket);
     connecting = &attempt;
-    /* OpenSSL waits by itself, for every byte */
+    /* OpenSSL waits by itself for every byte, so another thread watches a connect with TLS */
     status = attempt.may_use_tls
                  ? client_socket_connect(&conn->socket, target, connect_and_set_up, &attempt, error)
                  : connect_and_set_up(&attempt, error);
     connecting = NULL;
     if (status == STATUS_OK) {
-        /* already sent to the server, and 8 KiB large */
+        /* the attributes take 8 KiB, and were already sent to the server */
         mysql_optionsv(mysql, MYSQL_OPT_CONNECT_ATTR_RESET, NULL);
         const int sock = mysql_get_socket(mysql);
         client_socket_note(&conn->socket, sock);
@@ -1210,7 +1214,7 @@ static enum status connect_to(struct adapter_conn *conn, const struct target *ta
         error_set(error, ERROR_CANCELLED, 0, NULL, "interrupted while connecting");
         return STATUS_LOST;
     } else if (attempt.deadline.ended == ERROR_TIMEOUT ||
-               /* the thread that watches the deadline recorded it */
+               /* the thread that watches the deadline recorded the time-out */
                (error->kind == ERROR_TIMEOUT && error->native_code == 0)) {
         error_clear(error);
         error_set(error, ERROR_TIMEOUT, 0, NULL, "no answer from \"%.150s\" within %u s",
@@ -1220,7 +1224,8 @@ static enum status connect_to(struct adapter_conn *conn, const struct target *ta
     return status;
 }
 
-/* Does not use Connector/C, whose socket the session's thread may be closing. */
+/* Implements adapter.interrupt, without Connector/C, whose socket the session's thread may be
+ * closing at this moment. */
 static void interrupt_connection(struct adapter_conn *conn)
 {
     client_socket_shut(&conn->socket, SHUT_RDWR);
@@ -1245,8 +1250,9 @@ static bool take_session(void *context, const struct cell *cells, size_t count)
     return found->count < SESSION_NAMES_MAX;
 }
 
-/* Through a proxy the number and the port may belong to another session, or to none: both must
- * match. The list of sessions, which may be long, is read once for all names. */
+/* Implements adapter.end_sessions. Number and port must both match, because through a proxy each of
+ * them may belong to another session. The list of sessions, which may be long, is read once for all
+ * names. */
 static enum status end_sessions(struct adapter_conn *conn, const struct session_name *names,
                                 size_t count, int64_t until_ns, uint64_t *ended,
                                 struct error *error)
@@ -1328,8 +1334,8 @@ static enum status open_connection(const struct adapter *adapter, const struct t
 static const struct probe probe = {
     .protocol = "MySQL's", .socket_name = "mysqld.sock", .recognise = mariadb_recognise};
 
-/* Sets the buffer size of all connections. Answers are short, and statements longer than the buffer
- * are sent directly. */
+/* Implements adapter.start. Makes the buffer of each connection small: answers are short, and
+ * statements longer than the buffer are sent directly. */
 static enum status start(const char *client_lib, struct adapter_library **library,
                          struct error *error)
 {
@@ -1467,8 +1473,8 @@ static void take_end(struct adapter_conn *conn, struct packet packet)
     conn->mysql.server_status = (unsigned)get_number(&packet, 2);
 }
 
-/* Reads the definitions of a result's columns. A server that has sent them before sends them again
- * only when they have changed. */
+/* Reads the definitions of a result's columns. A server may leave out definitions that have not
+ * changed since it sent them. */
 static enum status read_columns(struct adapter_conn *conn, struct adapter_prepared *prepared,
                                 unsigned count, struct error *error)
 {
@@ -1631,7 +1637,7 @@ static bool get_cells(struct packet packet, const struct adapter_prepared *prepa
                       struct cell *cells, char *texts)
 {
     enum {
-        FIRST_BIT = 2 /* of the first column, in the NULL bitmap */
+        FIRST_BIT = 2 /* bit of the first column in the NULL bitmap */
     };
     const size_t bitmap = (prepared->column_count + FIRST_BIT + 7) / 8;
     if ((size_t)(packet.end - packet.at) < 1 + bitmap) {
@@ -1653,7 +1659,7 @@ static bool get_cells(struct packet packet, const struct adapter_prepared *prepa
     return true;
 }
 
-/* Reads all rows, also those that are not wanted. */
+/* Reads all rows, including the rows after `take` has returned false. */
 static enum status read_rows(struct adapter_conn *conn, const struct adapter_prepared *prepared,
                              struct answer *answer, struct error *error)
 {
@@ -1737,7 +1743,7 @@ static enum status read_answer(struct adapter_conn *conn, struct adapter_prepare
     return STATUS_OK;
 }
 
-/* Prepares a statement. With sends_text it is only checked. */
+/* Implements adapter.prepare. With sends_text, only checks the number of parameters. */
 static enum status prepare(struct adapter_conn *conn, const struct statement *statement,
                            struct adapter_prepared **prepared, struct error *error)
 {
@@ -1777,7 +1783,8 @@ static void drop(struct adapter_conn *conn, struct adapter_prepared *prepared)
     free(prepared);
 }
 
-/* Scripts use this path: nothing is allocated here. */
+/* Implements adapter.run_prepared. Scripts use this path: it allocates memory only for large
+ * packets and for results with many columns. */
 static enum status run_prepared(struct adapter_conn *conn, struct adapter_prepared *prepared,
                                 const struct batch *parameters, struct answer *answer,
                                 enum staleness *stale, struct error *error)
@@ -1856,7 +1863,8 @@ static enum status begin(struct adapter_conn *conn, const struct transaction *tr
     return status;
 }
 
-/* A refused commit may leave the transaction open. */
+/* Implements adapter.commit. Rolls back after a refused commit, which may leave the transaction
+ * open. */
 static enum status commit(struct adapter_conn *conn, struct error *error)
 {
     struct error ignored = {0};

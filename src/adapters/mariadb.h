@@ -27,8 +27,9 @@ void mariadb_add_literal(struct buffer *sql, const struct column *column,
 void mariadb_add_bulk(struct buffer *packet, unsigned long statement, const struct batch *batch);
 
 /*
- * Adds the body of COM_STMT_EXECUTE, which executes a prepared statement with the first row of a
- * batch; NULL: the statement has no parameters. https://mariadb.com/kb/en/com_stmt_execute/
+ * Adds the body of COM_STMT_EXECUTE, which executes a prepared statement with the first row of
+ * `batch`; `batch` NULL: the statement has no parameters.
+ * https://mariadb.com/kb/en/com_stmt_execute/
  *
  *     statement's number (4)  flags (1)  always 1 (4)
  *     a bit for every parameter that is NULL, the lowest first, up to a whole byte

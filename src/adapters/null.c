@@ -3,9 +3,9 @@
  * contract.
  *
  * Every statement succeeds with one row, returned or matched, and every table can be declared, so
- * that a script finds every row that it looks up and continues. Each value of the returned row is a
- * number. For a statement without a slot the number is the count of this connection's rows: no
- * count is kept across connections. For a script's statement it is 0.
+ * that a script finds every row that it looks up and continues. All values of the returned row are
+ * the same number: 0 for a script's statement, which has a slot, and otherwise the number of rows
+ * that this connection has accepted. Rows of other connections are not counted.
  */
 #include <ctype.h>
 #include <stdbool.h>
@@ -21,8 +21,8 @@ enum {
 };
 
 struct adapter_conn {
-    uint64_t rows;    /* accepted since the connection was opened */
-    uint64_t pending; /* handed over in the open append */
+    uint64_t rows;    /* rows accepted since the connection was opened */
+    uint64_t pending; /* rows handed over in the open append */
 };
 
 static enum status null_open(const struct adapter *adapter, const struct target *target,

@@ -2,9 +2,9 @@
  * Any database through ODBC: a prepared INSERT, executed with arrays of parameters.
  *
  * Every connection has its own environment: a shared environment would be a writable static, and
- * unixODBC loads a driver only once anyway. Appends and transactions run without autocommit: the
- * transaction that begins with the first statement is ended by end_work, so that either all of it
- * is kept or nothing. append_open costs nothing; the transaction begins with the first rows.
+ * unixODBC loads a driver only once anyway. Appends and transactions run without autocommit: a
+ * transaction begins with the first statement, and end_work ends it, so that everything in it is
+ * kept or nothing. append_open costs nothing; the transaction begins with the first rows.
  * Autocommit is on for statements with a slot outside a transaction, because each of them would
  * otherwise need a commit of its own. Autocommit is changed only when needed, because drivers send
  * the change to the server.
@@ -38,18 +38,18 @@ enum {
     ALIGNMENT = 16,
     LONG_CHARACTERS = 4000, /* longer texts have the LONG types in most databases */
     FRACTION_DIGITS = 6,
-    SYNCHRONOUS_FULL = 2, /* SQLite's */
-    FOUND_ROWS = 2,       /* a bit of MySQL's OPTION */
-    MYSQL_STALE = 2057,   /* a result has other columns than when it was prepared */
-    MYSQL_NUMBERS = 1000, /* lowest number; other drivers use smaller numbers */
+    SYNCHRONOUS_FULL = 2, /* value of SQLite's pragma synchronous */
+    FOUND_ROWS = 2,       /* a bit of OPTION, a key of MySQL's driver */
+    MYSQL_STALE = 2057,   /* the result's columns have changed since the prepare */
+    MYSQL_NUMBERS = 1000, /* lowest error number of MySQL; other drivers use smaller numbers */
 
-    /* Some servers allow no more parameters in a statement (2,100), and each parameter costs the
-     * driver memory as long as the statement lives. */
+    /* Some servers allow only 2,100 parameters in a statement, and each parameter costs the driver
+     * memory as long as the statement lives. */
     PARAMETERS_MAX = 2000,
 
     /* unixODBC's threading levels (DriverManager/__handles.c, thread_protect): 0 locks nothing, 1
-     * each statement, 2 each connection, 3 all drivers with this level. Without an entry the level
-     * is 0 since version 2.3.10, and 3 before. */
+     * each statement, 2 each connection, 3 all drivers with this level. Without an entry in
+     * odbcinst.ini, the level is 0 since version 2.3.10 and was 3 before. */
     THREADING_SERIAL = 3,
 };
 
@@ -70,49 +70,49 @@ enum {
     TIMES_AS_TEXT = 16,
 
     AS_BYTES = 32,  /* addresses and UUIDs are sent as bytes, not as text */
-    DESCRIBED = 64, /* otherwise a script declared the column, and nothing is known about it */
+    DESCRIBED = 64, /* set by describe; without it, a script declared the column */
 };
 
 /* A statement that is kept prepared. */
 struct adapter_prepared {
     SQLHSTMT handle;               /* NULL: not prepared */
-    struct adapter_prepared *next; /* in the list of dropped statements */
+    struct adapter_prepared *next; /* next in the list of dropped statements */
 };
 
 struct insert {
     SQLHSTMT statement;        /* NULL: not prepared */
     const struct table *table; /* the table it was prepared for */
-    size_t rows;               /* in its VALUES */
+    size_t rows;               /* rows in its VALUES */
 };
 
 struct adapter_conn {
     SQLHENV environment;
     SQLHDBC connection;
     bool is_append_open;
-    bool is_in_transaction; /* between begin and its end */
+    bool is_in_transaction; /* between begin and commit or rollback */
     bool is_autocommit;
-    SQLULEN isolation;       /* in use; 0 = never changed */
-    SQLULEN first_isolation; /* before the first change */
+    SQLULEN isolation;       /* isolation in use; 0 = never changed */
+    SQLULEN first_isolation; /* isolation before the first change */
     atomic_bool is_interrupted;
     struct client_socket socket;
     enum method method;
-    const struct dialect *dialect; /* of the database; NULL: unknown database */
-    char database_name[32];        /* lower case; used without a dialect */
+    const struct dialect *dialect; /* the database's dialect; NULL: unknown database */
+    char database_name[32];        /* lower case; used if dialect is NULL */
     char driver[80];
     char user[64];
     char quote;
     uint16_t port;
     char *host;                       /* owned; may be NULL */
     struct buffer note;               /* for connection_info.note */
-    const char *schema;               /* of the target, or NULL; borrowed */
+    const char *schema;               /* the target's schema, or NULL; borrowed */
     const struct table *append_table; /* table of the open append */
-    const struct server_facts *facts; /* the target's, or `learned`; may be NULL */
-    struct server_facts *learned;     /* owned; may be NULL */
+    const struct server_facts *facts; /* the target's facts, or `learned`; may be NULL */
+    struct server_facts *learned;     /* facts from describe, owned; may be NULL */
     bool has_rows;                    /* rows were handed to the open append */
-    uint64_t inserted_rows;           /* in the open append */
+    uint64_t inserted_rows;           /* rows inserted in the open append */
     struct insert inserts[PREPARED_MAX];
     unsigned next_insert;             /* index of the next insert to replace */
-    struct adapter_prepared *dropped; /* owned */
+    struct adapter_prepared *dropped; /* list of dropped statements, owned */
 };
 
 static const char *const user_keys[] = {"UID", "User", "Username", NULL};
@@ -159,7 +159,8 @@ const char *odbc_string_fault(const char *text)
     return has_place ? NULL : "it names no DSN, Server or Database";
 }
 
-/* Adds braces only where necessary: some drivers take them as a part of the value. */
+/* Adds a key and its value. Adds braces only where necessary, because some drivers take braces as a
+ * part of the value. */
 static void add_pair(struct buffer *text, const char *key, const char *value)
 {
     const size_t length = strlen(value);
@@ -202,8 +203,9 @@ static bool is_driver(const char *text, const char *const *names)
     return *names != NULL;
 }
 
-/* MariaDB's and MySQL's drivers count the rows that an UPDATE changed; a bit of an option makes
- * them count the rows that it matched. Writes the option's value; "": another driver. */
+/* Writes the value of an option of MariaDB's and MySQL's drivers: with one more bit, which makes
+ * the drivers count the rows that an UPDATE matched instead of the rows that it changed. Writes ""
+ * for any other driver. */
 static void write_option(const char *text, char *value, size_t size)
 {
     static const char *const names[] = {"mariadb", "maodbc", "mysql", "myodbc", NULL};
@@ -217,8 +219,9 @@ static void write_option(const char *text, char *value, size_t size)
 
 /* Returns the protocol option for psqlODBC, whose suffix says what happens after an error in a
  * transaction. The driver's default is to roll back to a savepoint before each statement, which
- * costs time and keeps the locks of a deadlock that the server has ended. Suffix 0: nothing,
- * because append rolls the transaction back. */
+ * costs time and keeps the locks of a deadlock that the server has ended. With suffix 0 the driver
+ * does nothing: append rolls the transaction back. NULL: another driver, or the option is already
+ * given. */
 static const char *find_protocol(const char *text)
 {
     static const char *const names[] = {"postgres", "psqlodbc", NULL};
@@ -227,8 +230,8 @@ static const char *find_protocol(const char *text)
     return given[0] == '\0' && is_driver(text, names) ? "7.4-0" : NULL;
 }
 
-/* Some drivers use the first of repeated keys, others the last: keys that append sets are removed
- * from the string. */
+/* Leaves out the keys of the user's string that append sets itself, because some drivers use the
+ * first of repeated keys, others the last. */
 void odbc_string_build(struct buffer *text, const struct target *target)
 {
     char option[32];
@@ -292,7 +295,7 @@ static void *borrow(const void *bytes)
 static const struct connect_meaning {
     enum status status;
     enum error_kind kind;
-    int number; /* errno of this machine's shortage, by libpq's and Connector/C's messages */
+    int number;           /* errno of a shortage on this machine, or 0 */
     const char *parts[6]; /* ends with NULL */
 } connect_meanings[] = {
     {STATUS_LOST, ERROR_SYSTEM, ENFILE, {"Too many open files in system"}},
@@ -311,9 +314,10 @@ static const struct connect_meaning {
     {STATUS_FATAL, ERROR_NOT_FOUND, 0, {"database \"", SQLITE_FAILURE}},
 };
 
-/* ODBC's own SQLSTATEs; the standard's SQLSTATEs have the same meaning as for PostgreSQL. */
+/* Meanings of ODBC's own SQLSTATEs. The SQLSTATEs of the SQL standard mean the same as with
+ * PostgreSQL. */
 static const struct {
-    struct dialect_meaning meaning; /* of a call; a connect is never REJECTED */
+    struct dialect_meaning meaning; /* for a call; a connect is never REJECTED */
     const char *states[4];          /* five characters, or the beginning of a class */
 } state_meanings[] = {
     {{STATUS_FATAL, ERROR_USAGE, NULL}, {"01S00", "IM0"}}, /* 01S00: invalid attribute */
@@ -348,12 +352,12 @@ struct diagnosis {
     char sqlstate[ERROR_SQLSTATE_BYTES];
     SQLINTEGER native;
     char text[SQL_MAX_MESSAGE_LENGTH + 1];
-    unsigned refused_rows; /* rows with their own error record */
+    unsigned refused_rows; /* rows that have an error record of their own */
 };
 
-/* Reads the diagnostic records. Row numbers are read only if there are several records, because for
- * a single record some drivers do not set it. The first error counts; a warning counts only without
- * an error (the driver manager reports the reason for IM003 as a warning). */
+/* Reads the diagnostic records. Row numbers are read only if there are several records, because
+ * some drivers set no row number in a single record. The first error counts. A warning counts only
+ * if there is no error (the driver manager reports the reason for IM003 as a warning). */
 static struct dialect_failure read_diagnosis(SQLSMALLINT type, SQLHANDLE handle,
                                              struct diagnosis *diagnosis)
 {
@@ -467,7 +471,8 @@ static enum status connect_error(SQLHDBC connection, struct error *error)
                   (int)strcspn(failure.text, "\r\n"), failure.text);
         return STATUS_LOST;
     }
-    /* before a connection is open, the database that numbers and messages belong to is unknown */
+    /* before a connection is open, it is unknown which database the numbers and messages belong
+     * to */
     struct dialect_meaning meaning = {0};
     const bool is_mysql = failure.number >= MYSQL_NUMBERS;
     const struct dialect *const dialect = is_mysql ? &dialect_mysql : &dialect_postgresql;
@@ -504,8 +509,8 @@ static enum status call_error(struct adapter_conn *conn, SQLHSTMT statement, str
         if (conn->dialect == NULL || !conn->dialect->classify_error(&failure, &meaning)) {
             meaning = classify_state(&failure, conn->database_name);
         }
-        /* drivers report a broken connection under any SQLSTATE; this attribute they answer
-         * locally */
+        /* drivers report a broken connection under any SQLSTATE, but they return this attribute
+         * without contacting the server */
         if (meaning.status != STATUS_LOST &&
             SQL_SUCCEEDED(
                 SQLGetConnectAttr(conn->connection, SQL_ATTR_CONNECTION_DEAD, &dead, 0, NULL)) &&
@@ -537,14 +542,14 @@ struct parameter {
         SQLSMALLINT c_type;
         SQLSMALLINT sql_type;
         SQLULEN size;
-        size_t width; /* from one value to the next */
+        size_t width; /* bytes from one value to the next */
     } as;
     SQLSMALLINT digits;
-    uint32_t native_type; /* as for a described column */
+    uint32_t native_type; /* the column's, as describe would set it */
     bool is_copied;
-    bool has_lengths; /* otherwise no row is NULL, and the type implies the length */
-    char *values;     /* of row 0 */
-    SQLLEN *lengths;  /* of row 0 */
+    bool has_lengths; /* false: no row is NULL, and the type implies the length */
+    char *values;     /* value of row 0 */
+    SQLLEN *lengths;  /* length of row 0 */
 };
 
 struct parameters {
@@ -553,8 +558,9 @@ struct parameters {
     char *memory;           /* owned: copied values and lengths */
 };
 
-/* The SQL types of the values, whatever the column's own type: the server converts, as it does for
- * other programs. Types that are not listed are sent as text or bytes. */
+/* The SQL types that values are sent with, whatever the column's own type: the server converts the
+ * values, as it does for other programs. Values of types that are not listed are sent as text or
+ * bytes. */
 static const struct form fixed_types[COLUMN_TYPE_COUNT] = {
     [COLUMN_BOOL] = {SQL_C_BIT, SQL_BIT, 1, 1},
     [COLUMN_INT16] = {SQL_C_SSHORT, SQL_SMALLINT, 5, sizeof(int16_t)},
@@ -577,9 +583,9 @@ static bool is_text(const struct column *column)
     return column_kinds[column->type].is == COLUMN_IS_TEXT;
 }
 
-/* Describes a parameter. `native_type` is the column's, or the one that describe would set. A
- * declared column always has the size of its type, because some drivers prepare again when the size
- * changes. */
+/* Describes a parameter. `native_type` is the result of native_type for the column. With
+ * `is_declared`, a text has at least the size of its column's type, because some drivers prepare
+ * the statement again when the size changes. */
 static struct parameter make_parameter(const struct column *column, const struct column_data *data,
                                        size_t rows, uint32_t native_type, bool is_declared)
 {
@@ -687,8 +693,8 @@ static uint32_t native_type(const struct adapter_conn *conn, const struct column
 }
 
 /* Lays out the columns of a batch, which stays borrowed; `is_declared`: the columns are the
- * parameters of a statement that is run repeatedly. With any result the caller calls
- * parameters_fini. */
+ * parameters of a statement that is run repeatedly. The caller calls parameters_fini, whatever the
+ * result. */
 static enum status parameters_init(struct parameters *parameters, const struct adapter_conn *conn,
                                    const struct batch *batch, bool is_declared, struct error *error)
 {
@@ -807,10 +813,10 @@ static int64_t get_number(SQLHSTMT statement, unsigned column)
     return SQL_SUCCEEDED(result) && length != SQL_NULL_DATA ? (int64_t)number : 0;
 }
 
-/* Takes the current row of `statement`. False = stop. */
+/* Takes the current row of `statement`. False: no more rows are wanted. */
 typedef bool (*take_row)(SQLHSTMT statement, void *context);
 
-/* What the results of a statement contained. */
+/* A summary of a statement's results. */
 struct results {
     bool has_rows; /* a result had columns */
     uint64_t changed;
@@ -819,14 +825,14 @@ struct results {
 /* A statement's parameters, and where its rows go. */
 struct call {
     const char *sql;                /* NULL: the statement is prepared */
-    const struct batch *parameters; /* of one row, or NULL */
+    const struct batch *parameters; /* a batch of one row, or NULL */
     take_row take;                  /* may be NULL */
     void *context;
     struct results *results; /* may be NULL */
 };
 
-/* Takes every row of every result of a statement; `result` is what executing the statement
- * returned. SQL_NO_DATA: no row was changed. */
+/* Takes every row of every result of a statement; `result` is the return value of the execution
+ * (SQL_NO_DATA: no row was changed). */
 static enum status take_rows(struct adapter_conn *conn, SQLHSTMT statement, SQLRETURN result,
                              const struct call *call, struct error *error)
 {
@@ -940,8 +946,8 @@ enum {
 struct reading {
     struct answer *answer;
     struct results results;
-    struct cell *cells; /* of one row; owned */
-    struct buffer text; /* of its values */
+    struct cell *cells; /* cells of one row; owned */
+    struct buffer text; /* text of the row's values */
     size_t columns;
     uint64_t numbers; /* a bit for each of the first columns that is an integer */
     bool is_done;     /* no more rows are wanted */
@@ -988,8 +994,8 @@ static bool is_whole_number(SQLHSTMT statement, unsigned column)
            type == SQL_BIGINT;
 }
 
-/* Reads the row as text, because drivers convert anything to numbers; integer columns become
- * integers. */
+/* Takes a row. Reads all values as text, because a driver that is asked for a number converts any
+ * text; values of integer columns become integers. */
 static bool take_cells(SQLHSTMT statement, void *context)
 {
     struct reading *reading = context;
@@ -1105,8 +1111,9 @@ static void free_handle(struct adapter_prepared *prepared)
     prepared->handle = NULL;
 }
 
-/* Binds dummy values of the statement's types, for drivers that prepare by them. SQLite's driver
- * checks most statements only when they are executed: EXPLAIN checks without executing. */
+/* Binds dummy values of the statement's types, for drivers that prepare a statement by the types of
+ * its values. SQLite's driver checks most statements only when they are executed, so EXPLAIN is
+ * run, which checks a statement without executing it. */
 static enum status bind_types(struct adapter_conn *conn, SQLHSTMT handle, const char *sql,
                               const struct table *types, struct error *error)
 {
@@ -1163,7 +1170,7 @@ static enum status prepare_in(struct adapter_conn *conn, struct adapter_prepared
         return STATUS_FATAL;
     }
     status = bind_types(conn, prepared->handle, statement->sql, types, error);
-    /* some drivers contact the server only when they must */
+    /* some drivers contact the server only when they must, as for the result's columns */
     if (status == STATUS_OK && !SQL_SUCCEEDED(SQLNumResultCols(prepared->handle, &count))) {
         status = call_error(conn, prepared->handle, error);
     }
@@ -1189,8 +1196,8 @@ static enum status odbc_prepare(struct adapter_conn *conn, const struct statemen
     return status;
 }
 
-/* Some drivers would wait for the server to deallocate the statement: odbc_close frees it, when no
- * driver call waits any more. */
+/* Implements adapter.drop. Leaves the statement to odbc_close, in which no driver call waits: at
+ * this moment some drivers would wait until the server has deallocated the statement. */
 static void odbc_drop(struct adapter_conn *conn, struct adapter_prepared *prepared)
 {
     prepared->next = conn->dropped;
@@ -1237,8 +1244,8 @@ static enum status odbc_run_prepared(struct adapter_conn *conn, struct adapter_p
     return end_reading(&reading, status, error);
 }
 
-/* Without a slot nothing is prepared: drivers need an extra round trip to prepare, and count(*) is
- * cheap to parse. */
+/* Implements adapter.run. Prepares nothing: drivers need an extra round trip to prepare, and
+ * count(*) is cheap to parse. */
 static enum status odbc_run(struct adapter_conn *conn, const struct statement *statement,
                             const struct batch *parameters, struct answer *answer,
                             struct error *error)
@@ -1247,8 +1254,8 @@ static enum status odbc_run(struct adapter_conn *conn, const struct statement *s
     enum status status = STATUS_OK;
     answer->rows = 0;
     if (statement->reads_numbers && conn->dialect == &dialect_postgresql) {
-        /* Most drivers hold a whole result in memory: from PostgreSQL the rows are fetched with a
-         * cursor, some thousand at a time; a cursor ends with its transaction. */
+        /* Most drivers hold a whole result in memory, so rows are fetched from PostgreSQL with a
+         * cursor, 10,000 at a time. A cursor ends with its transaction. */
         struct buffer sql = {0};
         uint64_t before;
         if (!conn->is_in_transaction) {
@@ -1309,8 +1316,8 @@ static enum status set_isolation(struct adapter_conn *conn, const char *name, st
 }
 
 /* Begins a transaction. SQLite needs its own statement: its driver cannot announce that a
- * transaction will write. Every SQLite transaction is serializable, so no isolation level is set.
- */
+ * transaction will write. Every SQLite transaction is serializable, so no isolation level is
+ * set. */
 static enum status odbc_begin(struct adapter_conn *conn, const struct transaction *transaction,
                               struct error *error)
 {
@@ -1392,7 +1399,7 @@ struct description {
     struct error *error;
     char schema[ROW_NAME_BYTES]; /* the first schema that has the table; "" = no schemas */
     char index[ROW_NAME_BYTES];  /* the current index */
-    size_t index_columns;        /* of the current index, so far */
+    size_t index_columns;        /* columns of the current index so far */
     struct column *index_first;
 };
 
@@ -1407,14 +1414,14 @@ static bool take_column(SQLHSTMT statement, void *context)
     struct table *table = description->table;
     struct column column = {0};
     char schema[ROW_NAME_BYTES], name[ROW_NAME_BYTES], type[ROW_TYPE_NAME_BYTES], text[VALUE_BYTES];
-    unsigned long numbers[2] = {0, 0}; /* a type's name may contain them: decimal(10,2) */
+    unsigned long numbers[2] = {0, 0}; /* numbers in the type's name: decimal(10,2) */
     get_text(statement, 2, schema, sizeof schema);
     get_text(statement, 3, name, sizeof name);
     get_text(statement, 4, column.name, sizeof column.name);
     const int sql_type = (int)get_number(statement, 5);
     get_text(statement, 6, column.type_name, sizeof column.type_name);
     int64_t size = get_number(statement, 7); /* characters, bytes or digits; 0: unknown */
-    /* after the point or the second; -1: unknown */
+    /* digits after the point or the second; -1: unknown */
     int64_t digits = get_text(statement, 9, text, sizeof text) ? strtol(text, NULL, 10) : -1;
     column.is_nullable = get_number(statement, 11) != SQL_NO_NULLS;
     column.has_default =
@@ -1500,7 +1507,7 @@ static enum status describe_by_catalogue(struct adapter_conn *conn, const char *
     }
     status = open_statement(conn, &statement, error);
     if (status == STATUS_OK) {
-        /* the table's name as a search pattern that matches nothing else */
+        /* writes the table's name as a search pattern that matches nothing else */
         SQLCHAR *to = pattern;
         SQLGetInfo(conn->connection, SQL_SEARCH_PATTERN_ESCAPE, escape, sizeof escape, &length);
         for (const char *at = table->name; *at != '\0'; at++) {
@@ -1538,7 +1545,8 @@ static enum status describe_by_catalogue(struct adapter_conn *conn, const char *
     return status;
 }
 
-/* Returns the asker for the dialect; the server keeps the prepared INSERT. */
+/* Returns the asker for the dialect. Its member prepares is true: the server keeps the prepared
+ * INSERT. */
 static struct dialect_asker make_asker(const struct adapter *adapter, struct adapter_conn *conn)
 {
     return (struct dialect_asker){.adapter = adapter,
@@ -1567,7 +1575,7 @@ static enum status odbc_describe(const struct adapter *adapter, struct adapter_c
     for (size_t i = 0; status == STATUS_OK && i < table->column_count; i++) {
         struct column *column = &table->columns[i];
         char name[ROW_TYPE_NAME_BYTES];
-        /* MariaDB's times have no fraction digits if the type's name shows none */
+        /* MariaDB's times have no fraction digits if the type's name contains no number */
         unsigned long digits[2] = {conn->dialect == &dialect_mysql ? 0 : FRACTION_DIGITS, 0};
         const bool is_time = column->type == COLUMN_TIME || column->type == COLUMN_TIMESTAMP;
         const bool is_bytes = (column->type == COLUMN_IP4 || column->type == COLUMN_IP6 ||
@@ -1624,8 +1632,8 @@ static enum status find_insert(struct adapter_conn *conn, const struct table *ta
     return status;
 }
 
-/* Binds the parameters for this call only; their memory is freed after it, so that a waiting
- * session holds none. */
+/* Inserts rows. Binds the parameters for this call only: their memory is freed after the call, so
+ * that a waiting session does not hold it. */
 static enum status insert_rows(struct adapter_conn *conn, SQLHSTMT statement,
                                const struct parameters *parameters, size_t first, size_t rows,
                                struct error *error)
@@ -1649,11 +1657,11 @@ static enum status insert_rows(struct adapter_conn *conn, SQLHSTMT statement,
     }
     SQLSetStmtAttr(statement, SQL_ATTR_PARAMS_PROCESSED_PTR, &processed, 0);
     SQLRETURN result = SQLExecute(statement);
-    if (result == SQL_NO_DATA) { /* every row was left out */
+    if (result == SQL_NO_DATA) { /* every row was left out, for example by a trigger */
         processed = rows;
         is_counted = true;
     }
-    /* the row counts of all results of an array; some drivers return no counts */
+    /* adds the row counts of all results of an array; some drivers return no counts */
     while (SQL_SUCCEEDED(result)) {
         SQLLEN count = -1;
         if (SQL_SUCCEEDED(SQLRowCount(statement, &count)) && count >= 0) {
@@ -1731,8 +1739,8 @@ static enum status odbc_append_rows(struct adapter_conn *conn, const struct batc
     const bool keeps = conn->facts != NULL && ask_keeps_failed_rows(conn->facts, batch->table);
     *kept = status != STATUS_OK && keeps ? conn->inserted_rows : 0;
     if (status == STATUS_REJECTED && keeps) {
-        /* The rows of the failed statement before the failed row stay; MariaDB reports that row's
-         * number since version 10.7. */
+        /* The failed statement keeps the rows before its failed row. MariaDB reports the failed
+         * row's number since version 10.7. */
         char failed[ANSWER_BYTES] = "";
         struct error ignored = {.kind = ERROR_NONE};
         if (conn->dialect == &dialect_mysql &&
@@ -1784,8 +1792,8 @@ static const char *separator(const struct adapter_conn *conn)
     return conn->note.length > 0 ? "; " : "";
 }
 
-/* Sets dialect and address, from the completed connection string or the data source that it
- * names. */
+/* Detects the database and sets its dialect. Sets the address from the completed connection string
+ * or from the data source that the string names. */
 static void detect_database(struct adapter_conn *conn, const char *text)
 {
     static const struct {
@@ -1821,10 +1829,10 @@ static void detect_database(struct adapter_conn *conn, const char *text)
 }
 
 /* Chooses how to append. Some drivers refuse an array of parameters, others replace its size by 1.
- * A driver that accepts it but does not report how it counts rows (SQLite's) loops over the array
- * itself, and sends all binaries with the first one's length. Some of the other drivers run a
- * statement for each row with its own row count (a batch); the rest send all rows to the server
- * with one statement, which counts them together. */
+ * SQLite's driver accepts an array, but does not report how it counts rows: it loops over the array
+ * itself, and sends all binary values with the length of the first value. Some of the other drivers
+ * run a statement for each row and return a row count for each (a batch); the rest send all rows to
+ * the server with one statement and return one row count. */
 static enum status choose_method(struct adapter_conn *conn, const struct target *target,
                                  struct error *error)
 {
@@ -1901,8 +1909,8 @@ static enum status set_up(struct adapter_conn *conn, const char *text, struct er
         return status == STATUS_OK ? odbc_execute(conn, "set time zone 'UTC'", error) : status;
     }
     if (conn->dialect == &dialect_sqlite) {
-        /* The driver's default, synchronous NORMAL, does not sync the log at a commit. Uses the
-         * settings of the SQLite adapter, unless the connection string sets them. */
+        /* The driver's default, synchronous NORMAL, does not sync the log at a commit. Makes the
+         * settings the same as in the SQLite adapter, unless the connection string has its own. */
         const bool is_journal_given = has_value(text, "JournalMode");
         char synchronous[ANSWER_BYTES] = "", journal[ANSWER_BYTES] = "";
         if (!has_value(text, "SyncPragma")) {
@@ -1943,8 +1951,8 @@ static enum status connect_and_set_up(void *context, struct error *error)
     SQLUSMALLINT level = 0;
     struct buffer text = {0};
     odbc_string_build(&text, target);
-    /* the standard's attribute for the time limit, and the key of drivers that limit only one step
-     * of the connect with it; drivers ignore unknown keys */
+    /* The standard's attribute limits the time. Some drivers apply the attribute to only one step
+     * of the connect: the key CONN_TIMEOUT is for them, and other drivers ignore it. */
     SQLSetConnectAttr(conn->connection, SQL_ATTR_LOGIN_TIMEOUT,
                       number_argument(target->connect_timeout_s), 0);
     if (!has_value(buffer_text(&text), "CONN_TIMEOUT")) {
@@ -2083,8 +2091,8 @@ static void odbc_interrupt(struct adapter_conn *conn)
     client_socket_shut(&conn->socket, SHUT_RDWR);
 }
 
-/* SQLite's driver is the database itself: there is no server to measure, and its CPU time is this
- * program's. */
+/* Implements adapter.inspect. SQLite's driver contains the database itself: there is no server to
+ * measure, and the database uses the CPU time of this process. */
 static void odbc_inspect(const struct adapter *adapter, struct adapter_conn *conn,
                          struct connection_info *info)
 {
@@ -2146,8 +2154,8 @@ static enum status odbc_server_limits(const struct adapter *adapter, struct adap
                : STATUS_OK;
 }
 
-/* Writes the unixODBC version of the build. The driver's version is a part of the server's
- * version. */
+/* Writes the version of unixODBC that append was built with. The text of server_limits.version
+ * names the driver. */
 static void client_version(char *text, size_t size)
 {
     snprintf(text, size, "unixODBC %s", APPEND_CLIENT_VERSION);

@@ -1,5 +1,5 @@
 /* The ODBC adapter, and the connection strings that it reads and writes: `Key=value;Key={value;
- * with }} in it};…`, keys case-insensitive. */
+ * with }} in it};…`. Keys are case-insensitive. */
 #ifndef ADAPTERS_ODBC_H
 #define ADAPTERS_ODBC_H
 
@@ -15,11 +15,11 @@ extern const struct adapter adapter_odbc;
  * braces, truncated to `size`. False: the string contains none of the keys. */
 bool odbc_string_find(const char *text, const char *const *keys, char *value, size_t size);
 
-/* Returns what is wrong with a connection string; NULL: no fault was found. */
+/* Returns a description of the first fault in a connection string; NULL: no fault was found. */
 const char *odbc_string_fault(const char *text);
 
-/* Writes the target's connection string: the target's user, password and database replace those in
- * the string. A target without '=' is the name of a data source. */
+/* Writes the target's connection string: a user, password or database of the target replaces the
+ * value in the string. A target without '=' is the name of a data source. */
 void odbc_string_build(struct buffer *text, const struct target *target);
 
 #endif

@@ -30,7 +30,7 @@ enum {
     /* Most bytes of a value of fixed size: a numeric of 19 decimal digits. */
     FIXED_BYTES = 24,
 
-    PARAMETERS_MAX = 65535, /* of one statement */
+    PARAMETERS_MAX = 65535, /* most parameters of one statement */
 
     /* A session sends few different batch sizes: the full size, and the sizes at the end of an
      * append. Further sizes are sent unprepared. */
@@ -42,14 +42,14 @@ enum {
 struct postgresql_inserts {
     const struct table *table;   /* the table they were prepared for */
     unsigned generation;         /* makes names unique when the table changes */
-    unsigned prepared_count;     /* confirmed by the server */
-    unsigned sent_count;         /* entries of rows[] that were sent, confirmed ones included */
-    uint16_t rows[PREPARED_MAX]; /* rows of each statement, in the order of preparing */
+    unsigned prepared_count;     /* statements that the server has confirmed */
+    unsigned sent_count;         /* statements that were sent, including confirmed statements */
+    uint16_t rows[PREPARED_MAX]; /* number of rows of each statement, in the order of preparing */
 };
 
-/* The sizes of a statement's answers. Row by row, libpq creates a result for each row, which costs
- * a point select a tenth of the client's CPU time; otherwise libpq holds the whole answer in
- * memory. */
+/* The sizes of a statement's answers, which decide how the next answer is read. When libpq reads
+ * row by row, it creates a result for each row, which costs a point select a tenth of the client's
+ * CPU time; otherwise libpq holds the whole answer in memory. */
 struct answers {
     unsigned small; /* answers of at most SMALL_BYTES, counted up to SMALL_ANSWERS */
     bool is_large;  /* an answer was larger: further answers are read row by row */
@@ -59,27 +59,27 @@ struct answers {
 struct adapter_prepared {
     const struct statement *statement;
     char name[16];  /* s1, s2, ... */
-    bool is_kept;   /* the server has a statement of this name */
-    uint64_t typed; /* see type_bit */
+    bool is_kept;   /* the server has a statement with this name */
+    uint64_t typed; /* parameters that are sent with their declared type: see type_bit */
     struct answers answers;
 };
 
-/* Kept small, because there are thousands of connections: a connection holds no rows, and builds
- * its statements once. */
+/* A connection. It is kept small, because there are thousands of connections: it holds no rows, and
+ * builds its statements once. */
 struct adapter_conn {
     PGconn *connection;
     struct client_socket socket;              /* for an interrupt from another thread */
-    const char *schema;                       /* of the target, or NULL; borrowed */
+    const char *schema;                       /* the target's schema, or NULL; borrowed */
     bool uses_insert;                         /* method "insert" */
     bool is_method_given;                     /* the user gave the method: no other may be used */
     bool has_no_copy;                         /* the result of probe_copy */
     bool is_pooled;                           /* the result of init_asker */
     char last_sqlstate[ERROR_SQLSTATE_BYTES]; /* the reason that the server gave before it
                                                  disconnected */
-    bool has_begun;                           /* a transaction: see begin */
-    bool has_stale_plan;              /* the latest statement failed because of it: see is_stale */
-    const struct statement *run_last; /* latest statement of run that is to be prepared */
-    struct answers run_answers;       /* of run_last */
+    bool has_begun;                           /* begin has begun a transaction */
+    bool has_stale_plan;              /* the latest statement failed as stale: see is_stale */
+    const struct statement *run_last; /* latest statement that run has run with is_prepared */
+    struct answers run_answers;       /* the sizes of run_last's answers */
     bool is_run_prepared;             /* run_last is prepared, under a name with run_generation */
     unsigned run_generation;
     unsigned names;                 /* number of names given to prepared statements */
@@ -93,7 +93,7 @@ struct adapter_conn {
 static const struct {
     enum {
         ALWAYS,
-        ONCE_REACHED, /* after the server, or its port, was reached */
+        ONCE_REACHED, /* after a connection to the server's port was made */
         UNREACHED,
     } when;
     enum status status;
@@ -134,14 +134,14 @@ static enum status connect_error(PGconn *connection, bool was_reached, struct er
     char text[ERROR_TEXT_BYTES], advised[ERROR_TEXT_BYTES];
     struct dialect_failure failure = {.is_connecting = true, .sqlstate = sqlstate, .text = text};
     struct dialect_meaning meaning = {STATUS_LOST, ERROR_SERVER, NULL};
-    /* `: 53300: ` in a verbose message: severities are translated, the layout is not */
+    /* finds the SQLSTATE in a verbose message, `FATAL:  53300: text`: the severity may be
+     * translated, the layout is always the same */
     for (const char *at = strstr(message, ":  "); at != NULL; at = strstr(at + 1, ":  ")) {
         const size_t length = strspn(at + 3, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ");
         found = length == 5 && strncmp(at + 8, ": ", 2) == 0 ? at + 3 : found;
     }
     if (found != NULL) {
-        /* the server's message: `SEVERITY: 53300: text`; the SQLSTATE is reported apart from the
-         * text */
+        /* the server's message, without the SQLSTATE, which is reported apart from the text */
         const char *severity = found - 3;
         while (severity > message && severity[-1] != ' ' && severity[-1] != '\n') {
             severity--;
@@ -153,7 +153,7 @@ static enum status connect_error(PGconn *connection, bool was_reached, struct er
         dialect_postgresql.write_text(&failure, PQuser(connection), advised, sizeof advised);
         return dialect_record(&meaning, &failure, advised, error);
     }
-    /* One paragraph for each address that was tried: the last paragraph decides. */
+    /* The message has a paragraph for each address that was tried: the last paragraph decides. */
     const char *line = message;
     for (const char *at = strstr(line, start); at != NULL; at = strstr(at + 1, start)) {
         line = at;
@@ -248,7 +248,7 @@ enum {
 /* Where the results of a statement go. */
 struct reading {
     struct answer *answer;
-    struct cell *cells; /* of one row: few, or owned */
+    struct cell *cells; /* cells of one row: `few`, or owned memory */
     size_t columns;
     bool is_done;  /* no more rows are wanted */
     bool has_rows; /* a statement returned rows */
@@ -269,8 +269,8 @@ static void reading_init(struct reading *reading, struct answer *answer)
     reading->bytes = 0;
 }
 
-/* Called after a statement was sent: reads its answer row by row, unless earlier answers were
- * small. */
+/* Chooses how to read the answer to a statement that was just sent: row by row, unless earlier
+ * answers were small. `was_sent` is the result of PQsend.... */
 static void choose_mode(struct adapter_conn *conn, const struct answers *answers, int was_sent)
 {
     if (was_sent && (answers->is_large || answers->small < SMALL_ANSWERS)) {
@@ -304,7 +304,7 @@ static enum status make_cells(struct reading *reading, int columns, struct error
     return reading->cells != NULL ? STATUS_OK : dialect_memory_error(error);
 }
 
-/* Converts integers and booleans to numbers, as in other databases. */
+/* Converts the text of an integer or boolean to a number, because other adapters return numbers. */
 static void make_number(struct cell *cell, Oid type)
 {
     int64_t number;
@@ -388,7 +388,8 @@ static enum status take_lines(struct adapter_conn *conn, struct reading *reading
             reading->is_done || !answer->take(answer->context, reading->cells, reading->columns);
         PQfreemem(line);
     }
-    /* libpq's later messages are about the socket, which it has closed */
+    /* the error is recorded now: later, libpq's message is about the socket, which libpq has
+     * closed */
     return length < -1 ? result_error(conn, NULL, error) : status;
 }
 
@@ -462,8 +463,8 @@ static enum status end_transaction(struct adapter_conn *conn, enum status status
     return undone == STATUS_LOST ? STATUS_LOST : status;
 }
 
-/* Writes the server's options: the options that would apply without append's, from the URL or else
- * PGOPTIONS, and the search path. */
+/* Writes libpq's parameter `options` for the server: the options of the URL or else of PGOPTIONS,
+ * which would apply without this parameter, and then the search path. */
 static void write_options(struct buffer *options, const struct target *target)
 {
     const char *given = getenv("PGOPTIONS");
@@ -485,9 +486,9 @@ static void write_options(struct buffer *options, const struct target *target)
     buffer_add_text(options, "\"");
 }
 
-/* Parameters before the URL are defaults that the URL may change; parameters after it override it.
- * The last of repeated keywords wins, and keywords without a value are skipped. NULL: out of
- * memory. */
+/* Begins to connect. Parameters before the URL are defaults that the URL may change; parameters
+ * after the URL override it. libpq uses the last of repeated keywords and skips keywords without a
+ * value. NULL: out of memory. */
 static PGconn *start_connect(const struct target *target)
 {
     char user_timeout[16], idle[8], interval[8], probes[8];
@@ -569,7 +570,8 @@ static enum status connect_in_time(PGconn *connection, const struct target *targ
     return STATUS_OK;
 }
 
-/* Notices are not printed. A notice that ends the session explains its loss. */
+/* Receives libpq's notices. Prints nothing, but keeps the SQLSTATE of a notice that ends the
+ * session, because this SQLSTATE explains the loss. */
 static void keep_last_sqlstate(void *context, const PGresult *notice)
 {
     struct adapter_conn *conn = context;
@@ -676,8 +678,9 @@ static inline size_t put(unsigned char *out, uint64_t value, size_t bytes)
     return bytes;
 }
 
-/* Writes a numeric: base-10000 digits, with the point between two of them. If the scale is not a
- * multiple of four, the last digit is partly used: it is split off first and shifted up. */
+/* Writes a numeric, which has digits of base 10000, with the decimal point between two digits. If
+ * the scale is not a multiple of four, the last digit is only partly used: it is split off first
+ * and shifted up. */
 static size_t put_numeric(unsigned char *out, int64_t unscaled, unsigned scale)
 {
     enum {
@@ -725,7 +728,7 @@ static size_t encode(const struct column *column, union column_values values, si
         FAMILY_IP6 = 3
     };
     const bool is_ip4 = column->type == COLUMN_IP4;
-    const size_t bytes = is_ip4 ? 4 : 16; /* of an address */
+    const size_t bytes = is_ip4 ? 4 : 16; /* bytes of an address */
     uint32_t bits32;
     uint64_t bits64;
     int64_t us;
@@ -792,7 +795,7 @@ struct piece {
     PGconn *connection;
     bool has_failed; /* libpq refused a piece: the rest is not sent */
     size_t used;
-    unsigned char bytes[PIECE_BYTES + 4 + FIXED_BYTES]; /* includes a length word */
+    unsigned char bytes[PIECE_BYTES + 4 + FIXED_BYTES]; /* a piece, a length word, a value */
 };
 
 static void send_piece(struct piece *piece, size_t length)
@@ -803,7 +806,8 @@ static void send_piece(struct piece *piece, size_t length)
     }
 }
 
-/* Returns room for one value of fixed size: at most PIECE_BYTES are in use before it. */
+/* Returns the place of the next value, with room for a length word and FIXED_BYTES. Sends a full
+ * piece first. */
 static unsigned char *piece_room(struct piece *piece)
 {
     if (piece->used > PIECE_BYTES) {
@@ -975,10 +979,10 @@ static enum status copy_rows(struct adapter_conn *conn, const struct batch *batc
  * form. */
 struct parameters {
     int count;
-    const char **values; /* owned, with the next three */
+    const char **values; /* one allocation with the next three arrays */
     int *lengths;
     int *formats;
-    unsigned char *fixed; /* FIXED_BYTES for each */
+    unsigned char *fixed; /* FIXED_BYTES for each parameter */
 };
 
 static bool parameters_init(struct parameters *parameters, size_t count)
@@ -1012,7 +1016,7 @@ static void add_parameter(struct parameters *parameters, const struct column *co
     parameters->values[at] = (const char *)out;
 }
 
-/* Replaces each ? by PostgreSQL's $1, $2, ...; returns their number. */
+/* Replaces each ? by PostgreSQL's $1, $2, ...; returns the number of parameters. */
 static size_t number_parameters(struct buffer *sql, const char *text)
 {
     const char *mark = sql_script_find_parameter(text, 0);
@@ -1027,7 +1031,8 @@ static size_t number_parameters(struct buffer *sql, const char *text)
 }
 
 /* Sends an INSERT with `rows` rows of a batch. Uses the prepared statement for this number of rows,
- * prepares it, or sends it unprepared when PREPARED_MAX statements are prepared. */
+ * or prepares it. Sends the INSERT unprepared through a pooler, and when PREPARED_MAX statements
+ * are prepared. */
 static int send_rows(struct adapter_conn *conn, const struct batch *batch, size_t first,
                      size_t rows, struct parameters *with)
 {
@@ -1115,7 +1120,7 @@ static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, s
         } else if (kind == PGRES_COMMAND_OK) {
             rows += strtoull(PQcmdTuples(result), NULL, 10);
         } else if (!is_synced && kind != PGRES_PIPELINE_ABORTED) {
-            /* the statement before the aborted statements has the reason */
+            /* the reason is in the result of the failed statement, before the aborted statements */
             const enum status one = result_error(conn, result, error);
             status = status == STATUS_OK ? one : status;
         }
@@ -1146,7 +1151,7 @@ static enum status append_rows(struct adapter_conn *conn, const struct batch *ba
     if (columns == 0 || columns > PARAMETERS_MAX) {
         error_set(error, ERROR_UNSUPPORTED, 0, NULL,
                   "table %.200s has no column that can be written", batch->table->name);
-        PQexitPipelineMode(conn->connection); /* nothing was sent in it */
+        PQexitPipelineMode(conn->connection); /* nothing was sent */
         return STATUS_FATAL;
     }
     const size_t most = PARAMETERS_MAX / columns;
@@ -1180,13 +1185,14 @@ static enum status append_rows(struct adapter_conn *conn, const struct batch *ba
  */
 enum {
     FEW_PARAMETERS = 32,
-    TEXT_BYTES = 2048, /* all texts with their terminators */
+    TEXT_BYTES = 2048, /* most bytes of all texts with terminators */
 };
 
-/* Arguments on the stack of a call; not cleared, because they are large. */
+/* The arguments of a call, on its stack; not cleared, because they are large. More or longer
+ * arguments are in allocated memory. */
 struct arguments {
     struct parameters with;
-    char *text; /* TEXT_BYTES: few_texts, or owned by with.values */
+    char *text; /* few_texts, or owned memory if with.values is allocated */
     size_t text_used;
     const char *few_values[FEW_PARAMETERS];
     int few_numbers[2 * FEW_PARAMETERS];
@@ -1194,7 +1200,7 @@ struct arguments {
     char few_texts[TEXT_BYTES];
 };
 
-/* Returns the bit of a parameter (counted from 0) that is sent with its declared type: parameters
+/* Returns the bit that adapter_prepared.typed has for a parameter (counted from 0). Parameters
  * after the first 63 share a bit. */
 static uint64_t type_bit(size_t parameter)
 {
@@ -1367,7 +1373,8 @@ static enum status prepare(struct adapter_conn *conn, const struct statement *st
     return status;
 }
 
-/* Scripts use this path: nothing is allocated here. */
+/* Implements adapter.run_prepared. Scripts use this path: it allocates memory only for many or long
+ * parameters and for many columns. */
 static enum status run_prepared(struct adapter_conn *conn, struct adapter_prepared *prepared,
                                 const struct batch *parameters, struct answer *answer,
                                 enum staleness *stale, struct error *error)
@@ -1395,9 +1402,9 @@ static enum status run_prepared(struct adapter_conn *conn, struct adapter_prepar
     return end_transaction(conn, status, error);
 }
 
-/* Runs a statement as text or, without a slot, a statement that is run repeatedly. Its first run
- * may be the only run in this connection, so that it is sent unprepared in one round trip; the
- * second run prepares it for all later runs. */
+/* Runs a statement as text or, with is_prepared, a statement without a slot that is run repeatedly.
+ * The first run of a repeated statement sends it unprepared in one round trip, because it may be
+ * the only run in this connection; the second run prepares it for all later runs. */
 static enum status run(struct adapter_conn *conn, const struct statement *statement,
                        const struct batch *parameters, struct answer *answer, struct error *error)
 {
@@ -1416,8 +1423,9 @@ static enum status run(struct adapter_conn *conn, const struct statement *statem
     answer->rows = 0;
     reading_init(&reading, answer);
     if (is_plain && statement->reads_numbers) {
-        /* COPY (…) TO STDOUT takes a fifth of the client's CPU time of libpq's single row mode,
-         * which creates a result for each row. The server takes the same time either way. */
+        /* COPY (…) TO STDOUT takes a fifth of the client's CPU time that libpq's single-row mode
+         * takes, because this mode creates a result for each row. The server takes the same time
+         * either way. */
         buffer_add_format(&sql, "copy (%s) to stdout", statement->sql);
     } else if (!is_plain && (!is_again || !conn->is_run_prepared)) {
         number_parameters(&sql, statement->sql);
@@ -1472,7 +1480,8 @@ out:
     return status;
 }
 
-/* A pooler invents the number, and a process number may be reused: the port must also match. */
+/* Implements adapter.end_sessions. The port must match as well as the number, because a pooler
+ * invents the number, and a process number may be reused. */
 static enum status end_sessions(struct adapter_conn *conn, const struct session_name *names,
                                 size_t count, int64_t until_ns, uint64_t *ended,
                                 struct error *error)
@@ -1480,7 +1489,7 @@ static enum status end_sessions(struct adapter_conn *conn, const struct session_
     int64_t number = 0;
     struct answer answer = {.take = ask_take_number, .context = &number};
     struct buffer sql = {0};
-    (void)until_ns; /* the server only sends signals */
+    (void)until_ns; /* not needed: the server only sends signals */
     buffer_add_text(&sql, "select count(*) from (select pg_catalog.pg_terminate_backend(pid) as"
                           " is_ended from pg_catalog.pg_stat_activity where usename = current_user"
                           " and pid || ':' || client_port in (");
@@ -1526,7 +1535,8 @@ static enum status begin(struct adapter_conn *conn, const struct transaction *tr
     return status;
 }
 
-/* The server rolls back instead of a commit that it refuses, or after a failed statement. */
+/* Implements adapter.commit. The server answers ROLLBACK when it refuses the commit, or when a
+ * statement of the transaction has failed. */
 static enum status commit(struct adapter_conn *conn, struct error *error)
 {
     conn->has_begun = false;
@@ -1619,7 +1629,7 @@ static enum status server_limits(const struct adapter *adapter, struct adapter_c
     snprintf(limits->version, sizeof limits->version, "PostgreSQL %s",
              text_of(PQparameterStatus(conn->connection, "server_version")));
     if (conn->is_pooled) {
-        /* the sessions are the pooler's: a few of them serve many clients */
+        /* the server's limits apply to the pooler's sessions, a few of which serve many clients */
         limits->count = 0;
         limits->tasks_per_session = 0;
         limits->files_per_session = 1;

@@ -1,10 +1,10 @@
 /*
  * SingleStore over its Data API: SQL in JSON over HTTP; rows are the arguments of INSERTs.
  *
- * Each request is a transaction; there are no others. An append that does not fit into the 1 MB of
- * a body is sent as several requests. The server is assumed to read numbers as doubles: numbers
- * that a double cannot hold are sent as strings. Bytes are sent as base64, which the server
- * decodes.
+ * Each request is one transaction, and no transaction spans requests. The body of a request has at
+ * most 1 MB: an append that is longer is sent as several requests. The server is assumed to read
+ * numbers as doubles: numbers that a double cannot hold are sent as strings. Bytes are sent as
+ * base64, which the server decodes.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 #include "base/ask.h"
 
 enum {
-    BODY_MAX = 1000 * 1000, /* the smaller meaning of "1 MB" */
+    BODY_MAX = 1000 * 1000, /* the smaller meaning of "1 MB", in bytes */
     DEFAULT_PORT = 8080,    /* used in the vendor's examples; no port is fixed */
 };
 
@@ -26,10 +26,10 @@ struct adapter_conn {
     struct buffer between;     /* the part of a body between the arguments and the SQL */
     struct buffer body;        /* body of the next request, up to its arguments */
     struct buffer sql;         /* SQL of the next request */
-    const struct table *table; /* of the open append */
+    const struct table *table; /* table of the open append */
     size_t rows;               /* rows in the request */
-    size_t spare;              /* bytes that the SQL may grow in JSON, and the closing bracket */
-    uint64_t kept;             /* rows that the server acknowledged */
+    size_t spare;  /* most bytes that JSON adds to the SQL, including the closing bracket */
+    uint64_t kept; /* rows that the server acknowledged */
 };
 
 static const struct column text_column = {.type = COLUMN_TEXT};
@@ -68,7 +68,7 @@ static void begin_request(struct adapter_conn *conn)
     buffer_add_text(&conn->body, "{\"args\":[");
 }
 
-/* Sends the request. After a malformed 200 answer its outcome is in doubt. */
+/* Sends the request. After a malformed answer with status 200 the request's outcome is in doubt. */
 static enum status post(struct adapter_conn *conn, bool is_query, struct answer *answer,
                         struct error *error)
 {
@@ -167,8 +167,8 @@ static enum status execute(struct adapter_conn *conn, const char *sql, struct er
     return run(conn, &(struct statement){.sql = sql}, NULL, &(struct answer){.take = NULL}, error);
 }
 
-/* Reads "Error 1146: Table ..." or {"error":{"code":1146,"message":"Table ..."}}; returns the
- * number. */
+/* Reads "Error 1146: Table ..." or {"error":{"code":1146,"message":"Table ..."}}. Writes the
+ * message to `text` and returns the number. */
 static int read_error(const char *body, size_t length, char *text, size_t size)
 {
     json_t *const json = json_loadb(body, length, 0, NULL);
@@ -207,7 +207,7 @@ static void classify_error(unsigned status, const char *body, size_t length,
     }
 }
 
-/* The ping needs no credentials and does not name the database. */
+/* Runs a statement, which checks the credentials and the database: the ping checks neither. */
 static enum status greet(struct adapter_conn *conn, const struct target *to, struct error *error)
 {
     (void)to;
@@ -236,7 +236,8 @@ static void end(struct adapter_conn *conn)
 static bool is_singlestore(unsigned status, const char *headers, const char *body)
 {
     (void)headers;
-    return status == 200 && strncmp(body, "pong", 4) == 0 && strlen(body) <= 6; /* a line break */
+    /* "pong", perhaps with a line break */
+    return status == 200 && strncmp(body, "pong", 4) == 0 && strlen(body) <= 6;
 }
 
 static const struct http_database database = {
@@ -259,7 +260,7 @@ static void begin_insert(struct adapter_conn *conn)
     buffer_add_text(&conn->sql, "insert into ");
     ask_write_target(&conn->sql, conn->table, '`');
     buffer_add_text(&conn->sql, " values ");
-    conn->spare = 8 + 5 * conn->sql.length; /* JSON makes up to 6 bytes of a name's character */
+    conn->spare = 8 + 5 * conn->sql.length; /* JSON may write 6 bytes for a byte of a name */
 }
 
 static enum status append_open(struct adapter_conn *conn, const struct table *table,

@@ -21,13 +21,13 @@ enum {
     FRACTION_DIGITS = 6
 };
 
-/* SQLite's default of 2 MiB fills up in every session as soon as the table is counted, and is not
- * faster: the pages are in the system's cache. */
-static const char cache_sql[] = "pragma cache_size = -256"; /* KiB */
+/* Makes the page cache of a session small. SQLite's default of 2 MiB fills up in every session as
+ * soon as the table is counted, and is not faster: the pages are in the system's cache. */
+static const char cache_sql[] = "pragma cache_size = -256"; /* 256 KiB */
 
 /* A prepared statement that is kept. */
 struct adapter_prepared {
-    const void *key; /* what the statement was prepared for; NULL: nothing is prepared */
+    const void *key; /* the struct that the statement was prepared for; NULL: nothing is prepared */
     sqlite3_stmt *statement;
 };
 
@@ -35,7 +35,7 @@ struct adapter_conn {
     sqlite3 *database;
     struct adapter_prepared insert; /* its key is a struct table */
     struct adapter_prepared latest; /* its key is a struct statement without a slot */
-    bool is_in_transaction;         /* between begin and its end */
+    bool is_in_transaction;         /* between begin and commit or rollback */
     uint64_t inserted_rows;         /* rows of the open append */
 };
 
@@ -56,7 +56,8 @@ static enum status call_result(sqlite3 *database, int code, const char *path, st
     return dialect_record(&meaning, &failure, text, error);
 }
 
-/* Memory statistics would take a global lock for every allocation in every session. */
+/* Initialises SQLite without memory statistics, which would take a global lock for every allocation
+ * in every session. */
 static enum status start(const char *client_lib, struct adapter_library **library,
                          struct error *error)
 {
@@ -113,7 +114,8 @@ static enum status execute_ddl(struct adapter_conn *conn, const char *sql, struc
     return end_transaction(conn, execute(conn, sql, error), error);
 }
 
-/* An existing database keeps the journal mode stored in its file. */
+/* Returns true when the database is empty. A database with content keeps the journal mode that is
+ * stored in its file. */
 static bool is_new(sqlite3 *database)
 {
     sqlite3_stmt *statement = NULL;
@@ -123,8 +125,9 @@ static bool is_new(sqlite3 *database)
     return is;
 }
 
-/* Reading the mode first takes no lock that a writer holds; only the first session changes it. A
- * session that meets the change in progress reads the mode again. */
+/* Sets WAL mode. Reads the mode first, which takes no lock that a writer holds, so that only the
+ * first session changes the mode. A session that meets the change in progress reads the mode
+ * again. */
 static enum status use_wal(sqlite3 *database, const char *path, struct error *error)
 {
     static const char *const pragmas[] = {"pragma journal_mode", "pragma journal_mode = wal",
@@ -225,7 +228,8 @@ static int bind_value(sqlite3_stmt *statement, int parameter, const struct colum
                                                                 (int)text->length, SQLITE_STATIC);
     }
     default:
-        /* decimals too: the column's affinity converts them to what it can hold without loss */
+        /* also decimals: the column's affinity converts their text to a number where nothing is
+         * lost */
         return sqlite3_bind_text(
             statement, parameter, written,
             (int)value_text_write(written, column, values, row, FRACTION_DIGITS), SQLITE_TRANSIENT);
@@ -274,8 +278,8 @@ static enum status prepare_one(struct adapter_conn *conn, struct adapter_prepare
     return STATUS_OK;
 }
 
-/* Checks the number of parameters, as SQLite would take a missing value for NULL. SQLite itself
- * prepares again when a table has changed. */
+/* Implements adapter.prepare. Checks the number of parameters, because SQLite would take a missing
+ * value for NULL. SQLite itself prepares the statement again when a table has changed. */
 static enum status prepare(struct adapter_conn *conn, const struct statement *statement,
                            struct adapter_prepared **prepared, struct error *error)
 {
@@ -462,7 +466,7 @@ static enum status run_prepared(struct adapter_conn *conn, struct adapter_prepar
     return end_transaction(conn, call_result(conn->database, code, NULL, error), error);
 }
 
-/* Every transaction is serializable, whatever isolation is requested. */
+/* Implements adapter.begin. Every transaction is serializable, whatever isolation is requested. */
 static enum status begin(struct adapter_conn *conn, const struct transaction *transaction,
                          struct error *error)
 {
@@ -472,7 +476,7 @@ static enum status begin(struct adapter_conn *conn, const struct transaction *tr
     return status;
 }
 
-/* SQLite itself ends a transaction after some errors. */
+/* Rolls back, unless SQLite itself has ended the transaction, which it does after some errors. */
 static enum status rollback(struct adapter_conn *conn, struct error *error)
 {
     conn->is_in_transaction = false;
