@@ -24,8 +24,8 @@ struct generator;
 
 /* A batch and the memory of its values. */
 struct row_buffer {
-    struct row_buffer *next; /* in the pool */
-    struct batch batch;      /* for the adapter */
+    struct row_buffer *next; /* the next free buffer in the pool */
+    struct batch batch;      /* the rows, as the adapter takes them */
     struct column_data columns[];
 };
 
