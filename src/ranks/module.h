@@ -40,7 +40,7 @@ struct ranks_module {
 extern const struct ranks_module append_ranks_module;
 
 /* Returns the time to sleep before the next poll for messages. `before_ns` is the previous sleep;
- * 0: this is the first. */
+ * 0: there was no previous sleep. */
 static inline int64_t ranks_sleep_ns(int64_t before_ns)
 {
     return MIN(MAX(before_ns, INT64_C(100000)) * 5 / 4, INT64_C(5000000));
