@@ -19,7 +19,7 @@
 /* A resource that sessions were short of. */
 enum shortage {
     SHORTAGE_NONE,
-    SHORTAGE_THREAD,         /* no thread in this program */
+    SHORTAGE_THREAD,         /* this program could not start a thread */
     SHORTAGE_FILES,          /* EMFILE */
     SHORTAGE_MACHINE_FILES,  /* ENFILE */
     SHORTAGE_PORTS,          /* EADDRNOTAVAIL */
@@ -521,7 +521,7 @@ static void name_silence(const struct attribution *attribution)
     }
 }
 
-/* Says which servers have ended, and with several servers on which port each listened. */
+/* Says which servers have ended and, with several servers, on which port each of them listened. */
 static void say_gone(struct finding *finding, const struct evidence *evidence)
 {
     const char *separator = "";

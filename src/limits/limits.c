@@ -91,7 +91,7 @@ enum {
     /* Resident memory for each session. These are estimates from measurements, because the real use
      * is unknown. CLIENT_BYTES: 37 KiB of this program; the rest is the kernel's, for a thread and
      * a socket. EMBEDDED_BYTES: this program with SQLite's page cache for each connection.
-     * SCRIPT_BYTES: the Lua state of a script. SERVER_PROCESS_BYTES: a backend of PostgreSQL.
+     * SCRIPT_BYTES: the script's Lua state. SERVER_PROCESS_BYTES: a backend of PostgreSQL.
      * SERVER_THREAD_BYTES: a thread of MariaDB. */
     CLIENT_BYTES = 72 * 1024,
     EMBEDDED_BYTES = 192 * 1024,
@@ -130,7 +130,7 @@ struct survey {
     struct limited_process server;
     uint64_t low_tasks; /* tasks with a pid that is not reused */
 
-    /* What a session needs on this machine, in this program and in a server that runs here. */
+    /* The needs of a session on this machine, in this program and in a server that runs here. */
     uint64_t client_bytes;
     uint64_t server_bytes;
     uint64_t server_tasks;
@@ -143,9 +143,9 @@ struct draft {
     const struct limited_process *process;
     struct limit limit; /* all members except needed, sessions, grade and fix */
     uint64_t fixed;     /* amount needed in addition to the needs of the sessions */
-    uint64_t spare;     /* added to `needed` when the limit is raised */
+    uint64_t spare;     /* added to the value to which the limit is to be raised */
     uint64_t own_up;    /* the highest value that the user may set without privilege */
-    const char *fix;    /* how to raise it; NULL: the row's fix function says how */
+    const char *fix;    /* how to raise the limit; NULL: the row's fix function says how */
 };
 
 /* Returns the most sessions that fit into the limit. */
@@ -244,7 +244,7 @@ static void find_place(struct limited_process *process, const char *cgroups)
     }
 }
 
-/* Reads the limits of a process. Returns false with errno if they may not be read. */
+/* Reads the limits of a process. Returns false and sets errno if they may not be read. */
 static bool read_process(struct survey *survey, struct limited_process *process, pid_t pid)
 {
     enum {
@@ -641,9 +641,9 @@ static void fix_rlimit(struct limit *entry, const struct draft *draft, uint64_t 
     const bool is_client = process->side == LIMIT_CLIENT;
     const char *item = names[entry->id].item;
     char *const fix = entry->fix;
-    char number[24];     /* for prlimit, docker and systemd */
-    char scaled[24];     /* for limits.conf and ulimit */
-    char pid[16] = "$$"; /* the shell that starts this program */
+    char number[24];     /* the value for prlimit, docker and systemd */
+    char scaled[24];     /* the value for limits.conf and ulimit */
+    char pid[16] = "$$"; /* $$ is the shell that starts this program */
     snprintf(number, sizeof number, "%" PRIu64, value);
     snprintf(scaled, sizeof scaled, "%" PRIu64, value >> names[entry->id].shift);
     if (!is_client) {

@@ -1,7 +1,7 @@
 /*
- * Compares what a number of sessions needs with what this machine, the server's process and the
- * database allow. Reads /proc and /sys. Opens no session and changes nothing, except, on request,
- * the soft limit of open files.
+ * Compares the needs of a number of sessions with the limits of this machine, of the server's
+ * process and of the database. Reads /proc and /sys. Opens no session and changes nothing, except,
+ * on request, the soft limit of open files.
  */
 #ifndef LIMITS_LIMITS_H
 #define LIMITS_LIMITS_H
@@ -18,7 +18,7 @@
 #include "measure/result.h"
 #include "plan/plan.h"
 
-/* Files and threads of a run in addition to those of its sessions. */
+/* Files and threads of a run in addition to the files and threads of its sessions. */
 enum {
     LIMITS_RUN_FILES = 5,        /* folder, tables, reserved space; one more for each operation */
     LIMITS_USUAL_OPERATIONS = 3, /* connect, append, read */
@@ -45,8 +45,8 @@ struct limits_question {
     uint16_t port;               /* 0 = unknown */
     const struct server_place *places; /* servers on this machine; only with several hosts */
     size_t place_count;
-    pid_t server_pid;                   /* given by the user; 0 = found by the port */
-    const char *server_cgroup;          /* given by the user; NULL = found by the process */
+    pid_t server_pid;          /* given by the user; 0 = the process is found by the port */
+    const char *server_cgroup; /* given by the user; NULL = found by the process */
     const struct server_limits *server; /* NULL: the database was not asked */
     unsigned other_files; /* files that this program opens in addition to the sessions' files */
     /* threads that this program starts in addition to the sessions' threads */
@@ -106,8 +106,8 @@ bool limits_has_server_here(const struct limits_question *question);
  * evidence. */
 enum evidence_counter {
     EVIDENCE_LISTEN_OVERFLOWS, /* TcpExt of the server's network namespace: accept queue was full */
-    EVIDENCE_LISTEN_DROPS,     /* TcpExt of the same namespace: connections to listeners that were
-                                  dropped */
+    EVIDENCE_LISTEN_DROPS,     /* TcpExt of the server's network namespace: connections to listeners
+                                  that were dropped */
     EVIDENCE_OOM_KILLS,        /* processes of this machine that the kernel killed for memory */
     EVIDENCE_SERVER_OOM_KILLS, /* part of EVIDENCE_OOM_KILLS: processes of the server's cgroup */
     EVIDENCE_CLIENT_FORKS,     /* tasks refused by the client's cgroup: pids.events */
@@ -125,8 +125,8 @@ struct evidence_server {
 
 struct evidence {
     const struct limits_question *question;
-    struct limit_list before;   /* as read before the sessions */
-    struct limit_list shortage; /* as read while sessions failed; empty: not read */
+    struct limit_list before;   /* limits as read before the sessions */
+    struct limit_list shortage; /* limits as read while sessions failed; empty: not read */
     bool has_server_after;      /* the caller has filled server_after after the sessions */
     struct server_limits server_after;
     size_t server_count;

@@ -80,8 +80,8 @@ static const char *find_unsupported(const struct connection_info *connection, co
     return why;
 }
 
-/* Returns the class of values that a type holds. A database may report another type of the same
- * class than the declared type. */
+/* Returns the class of values that a type holds. A database may report a type that differs from the
+ * declared type, but is of the same class. */
 static int type_class(enum column_type type)
 {
     const int is = (int)column_kinds[type].is;

@@ -24,7 +24,7 @@
 
 struct datasets;
 
-/* The connection on which the tables are set up, and what belongs to it. */
+/* The connection on which the tables are set up, with its plan and set-up. */
 struct datasets_place {
     const struct plan *plan; /* a plan with a script */
     struct setup *setup;     /* receives the tables */

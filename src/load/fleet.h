@@ -14,7 +14,7 @@
 
 #include "load/session.h"
 
-/* Runs all sessions of the plan, or a search with at most as many sessions. Returns when all
+/* Runs all sessions of the plan, or a search with at most that many sessions. Returns when all
  * sessions have ended.
  *
  * *result must be zeroed, with `causes` initialised and `totals` made for the recorder's

@@ -107,8 +107,7 @@ struct fill_rows {
     uint64_t step;
     size_t count;
     uint64_t session;
-    uint64_t sessions; /* sessions of the run: row r of session s has the serial number r × sessions
-                          + s */
+    uint64_t sessions; /* sessions in the run; row r of session s has the number r × sessions + s */
     uint64_t run_hash;
     int16_t run_tag;
 };
@@ -118,7 +117,7 @@ struct fill_column {
                  char *text);
     uint64_t key;         /* differs between columns and seeds */
     uint64_t limit;       /* decimals: every value is below the limit; text: longest value */
-    bool is_identity;     /* identifies rows: differs between rows even with constant data */
+    bool is_identity;     /* the values identify rows: they differ even with constant data */
     size_t value_bytes;   /* size of an entry of the value array */
     size_t text_bytes;    /* memory for the text of one row; 0 = no text */
     size_t values_offset; /* place of the value array in a row buffer */

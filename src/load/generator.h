@@ -46,8 +46,8 @@ size_t generator_buffer_rows(const struct generator *generator);
 struct row_buffer *generator_borrow(struct generator *generator);
 void generator_give_back(struct generator *generator, struct row_buffer *buffer);
 
-/* Fills buffer->batch with `count` rows of a session, beginning with its row `first_row`; `count`
- * is 1 … generator_buffer_rows. */
+/* Fills buffer->batch with `count` rows of a session, beginning with row `first_row` of the
+ * session; `count` is 1 … generator_buffer_rows. */
 void generator_fill(const struct generator *generator, struct row_buffer *buffer, unsigned session,
                     uint64_t first_row, size_t count);
 

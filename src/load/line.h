@@ -51,8 +51,8 @@ struct line {
 void line_init(struct line *line, const struct adapter *adapter, int64_t limit_ns);
 void line_fini(struct line *line);
 
-/* line_open opens a connection. line_show enters a connection that the owner has opened. From then
- * on other threads can cut the connection. */
+/* line_open opens a connection. line_show registers a connection that the owner has opened. From
+ * then on other threads can cut the connection. */
 enum status line_open(struct line *line, const struct target *target, struct adapter_conn **conn,
                       struct error *error);
 void line_show(struct line *line, struct adapter_conn *conn);
@@ -73,8 +73,8 @@ bool line_end_call(struct line *line);
  * true before the call can return. */
 bool line_cut(struct line *line, struct session_name *name, atomic_bool *was_cut);
 
-/* Cuts a call that has taken longer than the limit; for other threads. Cuts it again every second
- * until it returns. */
+/* Cuts a call that has taken longer than the limit; for other threads. Cuts the call again every
+ * second until the call returns. */
 bool line_cut_overdue(struct line *line, int64_t now_ns, struct session_name *name);
 
 #endif

@@ -169,8 +169,8 @@ static void end_step(struct loader *loader, const struct step *step, enum status
     pthread_mutex_unlock(&loading->lock);
 }
 
-/* Deletes the rows of a chunk that an interrupted load left. The statements around it keep foreign
- * keys from deleting rows of other tables. */
+/* Deletes the rows of a chunk that an interrupted load left. Statements before and after keep
+ * foreign keys from deleting rows of other tables. */
 static enum status delete_chunk(struct loader *loader, const struct table_load *work,
                                 uint64_t chunk, struct error *error)
 {

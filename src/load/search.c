@@ -484,7 +484,7 @@ static bool climb_rank_part(struct fleet *fleet, struct level *part, struct buff
     fleet->has_level_failed = false;
     fleet->level = fleet->orders.level;
     climb(fleet, part);
-    fleet_exchange(fleet, false); /* others may wait for this stage */
+    fleet_exchange(fleet, false); /* other ranks may wait for this stage */
     part->room = find_room(fleet);
     return pack_level(fleet, part, bytes);
 }

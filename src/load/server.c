@@ -7,7 +7,7 @@
 #include "base/mono.h"
 #include "base/text.h"
 
-/* Pause between two readings of the I/O counters, and the most readings. */
+/* Pause between two readings of the I/O counters, and the highest number of readings. */
 #define IO_COUNT_PAUSE_NS (250 * MONO_NS_PER_MS)
 
 enum {

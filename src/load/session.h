@@ -52,7 +52,7 @@ struct load {
     struct cut_list *cut; /* sessions whose connections were cut; owned by the caller; filled by the
                              main thread */
 
-    struct ranks *ranks; /* shares the run between processes; NULL: this process is alone */
+    struct ranks *ranks; /* the ranks that share the run; NULL: this process is alone */
 
     /* A search for the largest number of sessions; NULL: a run. The caller has set the bounds and
      * hold_ns. */
@@ -73,8 +73,8 @@ struct load {
                                 equals `causes` */
     struct gate gate;
     atomic_bool has_finished_one;
-    /* numbers of sessions that the recorder also counts, for each session; kept here as sums,
-     * because the main thread reads them often */
+    /* sums of counts that the recorder keeps for each session: the main thread reads these sums
+     * often */
     atomic_uint sessions_connected, sessions_failed, sessions_dropped;
     /* connects that timed out since the last connect with another result */
     atomic_uint timeouts_in_a_row;
@@ -203,7 +203,8 @@ void transactions_end(struct session *session);
  * connection is unusable, and the reason is among the causes. */
 enum status transactions_connected(struct session *session, struct error *error);
 
-/* Runs one transaction with all its tries. It is due at intended_ns; 0: there is no rate. */
+/* Runs one transaction with all its tries. The transaction is due at intended_ns; 0: there is no
+ * rate. */
 enum status transactions_turn(struct session *session, int64_t intended_ns);
 
 /* Main thread, after STOP: abandons the session's thread if the thread is in the script's own code,

@@ -1,7 +1,7 @@
 /*
- * The work before and after the sessions. Before them, it asks the server about itself, gets the
- * run's tables ready and counts their rows. After them, it counts the rows again, or reads them
- * back. Each step has its own connection: see load/task.h. Main thread.
+ * The work before and after the sessions. Before the sessions, append asks the server about itself,
+ * gets the run's tables ready and counts their rows. After the sessions, append counts the rows
+ * again, or reads them back. Each step has its own connection: see load/task.h. Main thread.
  */
 #ifndef LOAD_SETUP_H
 #define LOAD_SETUP_H
@@ -47,7 +47,7 @@ struct load_counts {
     } step;
 };
 
-/* Sessions whose connections append cut: the server may still be at work on their calls. */
+/* Sessions whose connections append has cut: the server may still be at work on their calls. */
 struct cut_list {
     struct cut_session {
         struct session_name name;
@@ -89,7 +89,7 @@ struct setup {
 
 /* Asks a server, perhaps before any other connection, about its limits; creates nothing. Fills only
  * `server`, `connection` and `is_remote`, which own nothing. On failure, *error is the line to
- * print, and `connection` and `is_remote` hold what is known without a connection. */
+ * print, and `connection` and `is_remote` hold the facts that are known without a connection. */
 enum exit_code setup_query_limits(struct setup *setup, const struct plan *plan, struct ranks *ranks,
                                   struct error *error);
 
@@ -119,8 +119,8 @@ enum exit_code setup_allocate(struct setup *setup, const struct plan *plan, stru
  *
  * With several hosts, the first host that answers is set up. Afterwards each other host that
  * answers is checked: if the table is missing there, or has rows after --recreate, the host is a
- * database of its own, and the table is created there, too. The tables of a script are created only
- * at the first host. */
+ * database of its own, and the table is created there, too. A script's tables are created only at
+ * the first host. */
 enum exit_code setup_prepare(struct setup *setup, const struct plan *plan, struct ranks *ranks,
                              struct error *error);
 bool setup_wait(struct setup *setup, struct load_counts *counts);

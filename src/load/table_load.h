@@ -19,7 +19,7 @@ enum {
 
 enum chunk_state {
     CHUNK_MISSING,
-    CHUNK_CUT, /* some of its rows are present */
+    CHUNK_CUT, /* some rows of the chunk are present */
     CHUNK_THERE,
 };
 
@@ -77,7 +77,8 @@ enum status table_load_write_mark(const struct plan *plan, const struct setup *s
 enum status table_load_execute(const struct plan *plan, struct adapter_conn *conn,
                                struct buffer *sql, struct error *error);
 
-/* Copies the first column of an index "a, b" to `name`; returns the rest of the list. */
+/* Copies the first column of "a, b", the columns of an index, to `name`. Returns the rest of the
+ * list. */
 const char *table_load_take_column(const char *columns, char *name, size_t size);
 
 /* Sets *error to "out of memory"; returns STATUS_FATAL. */

@@ -3,8 +3,9 @@
  *
  * The connection takes no place from a session. The work runs on a thread of its own, so that the
  * main thread can react to a signal: it interrupts the connection after a grace period, and again
- * every second until the work returns. It does the same when an answer takes longer than the task's
- * limit. Main thread.
+ * every second until the work returns. The main thread does the same when an answer takes longer
+ * than the task's limit. All functions are for the main thread, except task_note_answer and
+ * task_count_rows, which the work calls.
  */
 #ifndef LOAD_TASK_H
 #define LOAD_TASK_H

@@ -78,8 +78,8 @@ struct fleet {
     bool has_search_ended; /* search->end has the reason */
     /* calls that failed before this level, or because sessions were cut for this level */
     uint64_t failed_before;
-    struct recorder_snapshot snapshots[SNAPSHOTS]; /* of the current level: its start, and the start
-                                                      and end of its hold */
+    struct recorder_snapshot snapshots[SNAPSHOTS]; /* snapshots of the current level: at its start,
+                                                      and at the start and the end of its hold */
 };
 
 /* Resets the session of a place for its next use. The rows of the place go on where they

@@ -517,8 +517,8 @@ static bool do_can_roll_back(void *context)
     return !runner->has_changed;
 }
 
-/* Defines the functions that the script calls. Each marks that the thread has left the script's
- * code, calls do_NAME, and marks that the thread is in the script's code again. */
+/* Defines the functions that the script calls. Each function marks that the thread has left the
+ * script's code, calls do_NAME, and marks that the thread is in the script's code again. */
 #define FROM_SCRIPT(type, name, parameters, arguments)                                             \
     static type name parameters                                                                    \
     {                                                                                              \
@@ -830,7 +830,8 @@ static enum try_end commit(struct transactions *runner)
     if (status == STATUS_OK) {
         return TRY_COMMITTED;
     }
-    runner->is_in_doubt = status == STATUS_LOST; /* an answer that arrived late still counts */
+    /* an answer that arrived before the cut still counts */
+    runner->is_in_doubt = status == STATUS_LOST;
     return classify_failure(runner);
 }
 

@@ -24,7 +24,7 @@ struct head {
 };
 
 struct packed_cause {
-    struct cause cause; /* with times relative to the start of the run */
+    struct cause cause; /* its moments are relative to the start of the run */
     char name[CAUSE_NAME_BYTES];
 };
 

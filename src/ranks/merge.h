@@ -33,9 +33,8 @@ struct merge_part {
     const struct result *result;
     const struct rank_result *own;
     struct recorder *recorder; /* has the histograms of several hosts; may be NULL for one host */
-    const struct buffer *intervals,
-        /* filled by merge_keep_interval and merge_keep_sample */
-        *samples;
+    /* filled by merge_keep_interval and merge_keep_sample */
+    const struct buffer *intervals, *samples;
 };
 
 /* Packs the result of this rank. False: out of memory. */

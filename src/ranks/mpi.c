@@ -9,7 +9,7 @@
 enum {
     TAG_IN_ORDER,
     TAG_BULK,
-    PLACES = 64 /* messages received at the same time; limits their memory */
+    PLACES = 64 /* most messages that are received at the same time, to limit their memory */
 };
 
 /* A message that is being sent. */

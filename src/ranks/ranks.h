@@ -42,9 +42,9 @@ struct ranks;
  * with ranks_end. */
 enum exit_code ranks_begin(struct ranks **made, struct error *error);
 
-/* Begins like ranks_begin, for a process that starts a program for each run and passes on its
- * messages. For each run all ranks call ranks_open_run, ranks_carry until the program has ended,
- * and ranks_close_run. */
+/* Connects the ranks like ranks_begin, for a process that starts a program for each run and passes
+ * on the messages of the program. For each run all ranks call ranks_open_run, then ranks_carry
+ * until the program has ended, then ranks_close_run. */
 enum exit_code ranks_begin_runs(struct ranks **made, struct error *error);
 
 /* Begins a run. Rank 0 sends `path`, the run's folder, to the other ranks, where the folder
@@ -86,13 +86,12 @@ const char *ranks_machine(const struct ranks *ranks, unsigned rank);
 /* Returns whether this rank has the lowest number of the ranks on its machine. */
 bool ranks_is_first_here(const struct ranks *ranks);
 
-/* Divides the sessions of the plan among the ranks in proportion to its --weights: fills
- * facts->ranks, facts->share and facts->machine_sessions. USAGE: *error says what is wrong with the
- * options. */
+/* Divides the sessions of the plan among the ranks in proportion to --weights: fills facts->ranks,
+ * facts->share and facts->machine_sessions. USAGE: *error says what is wrong with the options. */
 enum exit_code ranks_divide_sessions(struct ranks *ranks, const struct plan *plan,
                                      struct facts *facts, struct error *error);
 struct plan_share ranks_share(const struct ranks *ranks,
-                              unsigned rank); /* after ranks_divide_sessions */
+                              unsigned rank); /* valid after ranks_divide_sessions */
 
 /* Returns how many of `sessions` belong to this rank, or, with `of_machine`, to all ranks on its
  * machine. Called after ranks_divide_sessions. More sessions never give a smaller part. Alone:
@@ -224,8 +223,8 @@ bool ranks_await_merge(struct ranks *ranks, int64_t limit_ns);
  * ranks that are not lost have arrived. */
 void *ranks_take_result(struct ranks *ranks, unsigned *rank, size_t *size);
 
-/* Notes at rank 0 that the result of a rank is damaged. The rank counts as lost. It still ends with
- * the other ranks, but keeps its files. */
+/* Notes at rank 0 that the result of a rank is damaged. The rank counts as lost. The rank still
+ * ends with the other ranks, but keeps its files. */
 void ranks_refuse_result(struct ranks *ranks, unsigned rank);
 
 /* ranks_offer_lines, called by a following rank before it sends its result, lets rank 0 read the

@@ -32,8 +32,8 @@ enum kind {
     KIND_TEXT,
     KIND_READY,  /* struct ready: the outcome of a rank so far */
     KIND_AGREED, /* enum exit_code, from rank 0 */
-    KIND_PING,   /* int64_t: when it was sent */
-    KIND_PONG,   /* two int64_t: the moment in the ping, and when it was answered */
+    KIND_PING,   /* int64_t: when the ping was sent */
+    KIND_PONG,   /* two int64_t: the moment in the ping, and the moment of the answer */
     KIND_START,  /* int64_t: when the run begins */
     KIND_STATE,  /* struct ranks_state */
     KIND_ORDERS, /* struct ranks_orders */
@@ -83,7 +83,7 @@ struct ranks {
     const struct ranks_module *module;
     unsigned number, count;
     struct peer *peers;            /* by rank */
-    struct message *first, **last; /* received messages that await a waiter */
+    struct message *first, **last; /* queue of received messages that a function waits for */
     bool has_ended;                /* rank 0 has ended the ranks, or is lost */
     bool is_merged;
     bool is_broken;     /* some rank cannot take part in the end */

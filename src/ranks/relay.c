@@ -252,7 +252,7 @@ static void write_queued(void)
         const ssize_t sent = send(program.fd, bytes + piece->done, piece->size - piece->done,
                                   MSG_DONTWAIT | MSG_NOSIGNAL);
         if (sent < 0 && errno != EINTR) {
-            return; /* no room; if the program has ended, take_from finds that */
+            return; /* the socket is full, or the program has ended, which take_from will find */
         }
         piece->done += sent > 0 ? (size_t)sent : 0;
         if (piece->done == piece->size) {
