@@ -675,7 +675,8 @@ static void fix_cgroup(struct limit *entry, const struct draft *draft, uint64_t 
 {
     const char *const file = entry->where;
     const bool is_memory = entry->id == LIMIT_CGROUP_MEMORY;
-    const bool is_podman = strstr(file, "libpod") != NULL; /* part of the names of its cgroups */
+    const bool is_podman =
+        strstr(file, "libpod") != NULL; /* part of the names of Podman's cgroups */
     const char *end = strrchr(file, '/');
     const char *unit = end != NULL ? end : file;
     while (unit > file && unit[-1] != '/') {

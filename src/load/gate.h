@@ -64,7 +64,7 @@ struct gate_numbers gate_wait_change(struct gate *gate, int64_t deadline_ns);
 void gate_begin_start(struct gate *gate);
 void gate_cancel_start(struct gate *gate);
 
-/* Main thread: READY -> GO. Does nothing after STOP. */
+/* Main thread: opens the gate (READY -> GO). Does nothing after STOP. */
 void gate_open(struct gate *gate, int64_t now_ns);
 
 /* Main thread, after GO: while `rests` is true, sessions begin no further batches. */

@@ -107,7 +107,8 @@ struct fill_rows {
     uint64_t step;
     size_t count;
     uint64_t session;
-    uint64_t sessions; /* sessions in the run; row r of session s has the number r × sessions + s */
+    /* sessions of the run; row r of session s has the serial number r × sessions + s */
+    uint64_t sessions;
     uint64_t run_hash;
     int16_t run_tag;
 };

@@ -276,7 +276,7 @@ static void retire(struct fleet *fleet, struct level *level)
 /* Waits until every rank has retired its surplus sessions. No rank adds a session before. */
 static void wait_for_others(struct fleet *fleet, struct level *level, bool has_retired)
 {
-    /* by gone_ns the retired sessions have also left the server */
+    /* at gone_ns the retired sessions have also left the server */
     const int64_t gone_ns = mono_now_ns() + (has_retired ? CALM_NS : 0);
     while ((mono_now_ns() < gone_ns || !reach_stage(fleet, STAGE_LEFT)) &&
            !check_failed(fleet, level) && !check_search_end(fleet)) {
@@ -565,7 +565,7 @@ static void try_level(struct fleet *fleet, struct level *level)
     level_fini(&part);
 }
 
-/* On a rank that follows: tries the levels that rank 0 orders, until rank 0 ends the search. */
+/* Tries, on a rank that follows, the levels that rank 0 orders, until rank 0 ends the search. */
 static void follow_all(struct fleet *fleet)
 {
     struct load *load = fleet->load;

@@ -95,7 +95,7 @@ static enum status check_drop(struct adapter_conn *conn, const struct plan *plan
     char remedy[ROW_NAME_BYTES];
     snprintf(remedy, sizeof remedy, "--recreate=%.80s drops it anyway", plan->table_name);
     if (is_counted && rows == 0 && (table->is_missing || connection->facts.has_no_columns)) {
-        return STATUS_OK; /* this database has no table without rows */
+        return STATUS_OK; /* in this database a table without rows does not exist */
     }
     return table_mark_refuse(&mark, table, plan->table_name, is_counted ? (int64_t)rows : -1,
                              remedy, error);

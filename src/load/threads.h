@@ -54,7 +54,7 @@ struct fleet {
     bool has_level_failed;
     enum search_end wish;   /* on a rank that follows: the reason to end the search that rank 0 has
                                yet to confirm */
-    struct level_room room; /* memory after the latest level */
+    struct level_room room; /* room in memory after the latest level */
     uint64_t up_everywhere; /* sessions of all ranks that were up at the end of the latest level */
 
     int64_t next_interrupt_ns; /* moment of the next cut of late sessions; 0: no cut is due yet */
@@ -112,14 +112,14 @@ void fleet_exchange(struct fleet *fleet, bool is_work_done);
  * end the search. */
 void fleet_end_search(struct fleet *fleet, enum search_end end);
 
-/* Runs a search with the sessions of the fleet, and returns when all have ended. FATAL: out of
- * memory, no session was started. In search.c. */
+/* Runs a search with the sessions of the fleet, and returns when all sessions have ended. FATAL:
+ * out of memory, no session was started. In search.c. */
 enum status search_run(struct fleet *fleet, struct error *error);
 
 /*
  * Returns the level that a search tries next; 0: the search is done. The levels double from `first`
- * until a level fails; then they close in between the highest level that held and the lowest that
- * failed.
+ * until a level fails; then each further level lies between the highest level that held and the
+ * lowest level that failed.
  *
  * The number of sessions that got in at a failed level is used as a hint: a server with room for
  * 297 sessions lets in 297 of 320, so 297 and 298 are tried next instead of 240. The search is done

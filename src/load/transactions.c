@@ -658,9 +658,9 @@ static void begin_part(struct transactions *runner, enum part part)
     error_clear(&runner->error);
 }
 
-/* Prepares the statements, so that the times of the first calls do not include it. A statement that
- * the server refuses now, for example because a temporary table does not exist yet, is prepared
- * when it is run. */
+/* Prepares the statements, so that the times of the first calls do not include the preparation. A
+ * statement that the server refuses now, for example because a temporary table does not exist yet,
+ * is prepared when it is run. */
 static enum status prepare_statements(struct transactions *runner, struct error *error)
 {
     struct session *session = runner->session;
@@ -886,8 +886,8 @@ static void account_changes(struct transactions *runner, enum try_end end)
     }
 }
 
-/* Waits before a retry, and counts it. Returns false when the transaction is not retried: no try is
- * left, its effects cannot be repeated, or the run has ended (*end becomes TRY_CUT). */
+/* Waits before a retry, and counts the retry. Returns false when the transaction is not retried: no
+ * try is left, its effects cannot be repeated, or the run has ended (*end becomes TRY_CUT). */
 static bool wait_for_retry(struct transactions *runner, enum try_end *end)
 {
     static const enum error_kind causes[OPERATION_COUNTS] = {

@@ -1113,7 +1113,7 @@ bool merge_finish(struct merge *merge)
     }
     for (size_t i = 0; i < result->host_count; i++) {
         struct host_result *host = &result->hosts[i];
-        const bool has_own = i < result->totals.hosts; /* false: there is only one host */
+        const bool has_own = i < result->totals.hosts; /* false if there is only one host */
         host->counters = has_own ? result->totals.hosts_counters[i] : result->totals.counters;
         host->elapsed_ns = result->elapsed_ns;
         host->measured_ns = result->measured_ns;

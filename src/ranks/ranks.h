@@ -204,8 +204,8 @@ void ranks_note_level(struct ranks *ranks, enum level_outcome outcome);
 void ranks_give_level(struct ranks *ranks, struct buffer *blob);
 void *ranks_take_level(struct ranks *ranks, unsigned *rank, size_t *size, bool *are_all);
 
-/* Adds the counters that the other ranks reported last to `total`, and their increase since the
- * latest call to `interval`. Only at rank 0; any thread. */
+/* Adds to `total` the counters that the other ranks reported last, and to `interval` their increase
+ * since the previous call. Only at rank 0; any thread. */
 void ranks_add_others(struct ranks *ranks, uint64_t total[RECORDER_COUNTERS],
                       uint64_t interval[RECORDER_COUNTERS]);
 

@@ -113,8 +113,8 @@ struct wait {
 void ranks_post(struct ranks *ranks, unsigned to, enum kind kind, const void *payload, size_t size);
 void ranks_post_all(struct ranks *ranks, enum kind kind, const void *payload, size_t size);
 
-/* Receives all messages that have arrived, handles the messages that need no waiter, and queues the
- * others. */
+/* Receives all messages that have arrived, handles the messages for which no function waits, and
+ * queues the others. */
 void ranks_poll(struct ranks *ranks);
 
 /* Takes the first message of a kind from the queue; the caller frees it. NULL: not in the queue. */
