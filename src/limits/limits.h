@@ -46,7 +46,7 @@ struct limits_question {
     const struct server_place *places; /* servers on this machine; only with several hosts */
     size_t place_count;
     pid_t server_pid;          /* given by the user; 0 = the process is found by the port */
-    const char *server_cgroup; /* given by the user; NULL = found by the process */
+    const char *server_cgroup; /* given by the user; NULL = the cgroup is found by the process */
     const struct server_limits *server; /* NULL: the database was not asked */
     unsigned other_files; /* files that this program opens in addition to the sessions' files */
     /* threads that this program starts in addition to the sessions' threads */

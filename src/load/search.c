@@ -41,7 +41,7 @@
 enum {
     HOLD_PARTS = 5, /* parts of a hold, for the spread of its rows/s */
     HOLD_SHARE = 8, /* a hold may write 1/8 of the rows that are left */
-    STEP_SHARE = 16 /* sessions may write 1/16 of the rows that are left until the next hold */
+    STEP_SHARE = 16 /* until the next hold, sessions may write 1/16 of the rows that are left */
 };
 
 unsigned ladder_next(const struct search *search, unsigned first)

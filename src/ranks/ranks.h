@@ -55,7 +55,7 @@ bool ranks_open_run(struct ranks *ranks, struct buffer *path, int *in);
 /* Passes messages on between the program and the other ranks. Waits for at most limit_ns. */
 void ranks_carry(struct ranks *ranks, int64_t limit_ns);
 
-/* Ends a run with its exit code at this rank. Returns the first code that is not OK, like
+/* Ends a run; `code` is its exit code at this rank. Returns the first code that is not OK, like
  * ranks_agree. At rank 0 a rank that does not report its code in time counts as lost. */
 enum exit_code ranks_close_run(struct ranks *ranks, enum exit_code code, struct error *error);
 
