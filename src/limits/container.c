@@ -122,7 +122,8 @@ static bool find_place(int proc, struct container *container)
     if (is_here) {
         return true;
     }
-    /* Podman, for one, can run containers without a cgroup of their own: check for its runtime */
+    /* Podman can run containers without a separate cgroup: check whether the process was started by
+     * a container runtime */
     return procfs_read_process(proc, container->pid, &process) &&
            procfs_read_process(proc, process.parent, &parent) &&
            (strcmp(parent.name, "conmon") == 0 || strncmp(parent.name, "containerd-shim", 15) == 0);

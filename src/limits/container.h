@@ -18,9 +18,9 @@ struct container {
     char id[80];
     char state[32]; /* "running", "exited", … */
     bool is_running;
-    pid_t pid;                      /* of its first process, as seen from this machine */
-    char cgroup[CGROUP_PATH_BYTES]; /* the folder with its memory.stat; "": unknown, measure its
-                                       processes */
+    pid_t pid; /* id of the container's first process, as seen from this machine */
+    char cgroup[CGROUP_PATH_BYTES]; /* the cgroup folder with the container's memory.stat; "":
+                                       unknown, so its processes are measured instead */
 };
 
 /* Parses the output of `docker inspect` and `podman inspect` for one container: a JSON array of one

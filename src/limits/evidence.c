@@ -16,10 +16,10 @@
 #define END_LIMIT_NS (500 * MONO_NS_PER_MS)
 #define END_PAUSE_NS (20 * MONO_NS_PER_MS)
 
-/* What sessions were short of. */
+/* A resource that sessions were short of. */
 enum shortage {
     SHORTAGE_NONE,
-    SHORTAGE_THREAD,         /* no thread in this program */
+    SHORTAGE_THREAD,         /* this program could not start a thread */
     SHORTAGE_FILES,          /* EMFILE */
     SHORTAGE_MACHINE_FILES,  /* ENFILE */
     SHORTAGE_PORTS,          /* EADDRNOTAVAIL */
@@ -31,7 +31,7 @@ enum shortage {
     SHORTAGES,
 };
 
-/* Returns what an errno of this program says about limits. */
+/* Returns the shortage that an errno of this program shows. */
 static enum shortage classify_errno(int number, bool is_connect)
 {
     switch (number) {
@@ -93,7 +93,7 @@ static const struct limit *find_limit(const struct limit_list *list, enum limit_
     return NULL;
 }
 
-/* Returns whether some process listens on the port, even a process that may not be seen. */
+/* Returns whether some process listens on the port, even if this user may not see the process. */
 static bool is_port_open(int proc, uint16_t port)
 {
     struct procfs_inodes listeners = {.count = 0};
@@ -101,14 +101,15 @@ static bool is_port_open(int proc, uint16_t port)
     return listeners.count > 0;
 }
 
-/* Reads the counters. Those of listeners come from the server's network namespace, or from our own
- * if the server's process is unknown. Those of a cgroup are in a file next to its limit. */
+/* Reads the counters. The counters of listeners come from the server's network namespace, or from
+ * our own if the server's process is unknown. The counters of a cgroup are in a file next to the
+ * cgroup's limit. */
 static void read_counters(const struct evidence *evidence, int64_t counters[EVIDENCE_COUNTERS])
 {
     static const struct {
         enum evidence_counter counter;
         enum limit_side side;
-        enum limit_id id; /* of the cgroup's limit; LIMIT_IDS: no cgroup */
+        enum limit_id id; /* the limit of the cgroup that has the file; LIMIT_IDS: no cgroup */
         const char *file;
         const char *name;
     } wanted[] = {
@@ -117,7 +118,7 @@ static void read_counters(const struct evidence *evidence, int64_t counters[EVID
         {EVIDENCE_OOM_KILLS, LIMIT_CLIENT, LIMIT_IDS, "vmstat", "oom_kill"},
         {EVIDENCE_CLIENT_FORKS, LIMIT_CLIENT, LIMIT_CGROUP_TASKS, "pids.events", "max"},
         {EVIDENCE_SERVER_FORKS, LIMIT_SERVER, LIMIT_CGROUP_TASKS, "pids.events", "max"},
-        /* version 2, and version 1 */
+        /* cgroup version 2, and version 1 */
         {EVIDENCE_SERVER_OOM_KILLS, LIMIT_SERVER, LIMIT_CGROUP_MEMORY, "memory.events", "oom_kill"},
         {EVIDENCE_SERVER_OOM_KILLS, LIMIT_SERVER, LIMIT_CGROUP_MEMORY, "memory.oom_control",
          "oom_kill"},
@@ -202,8 +203,8 @@ void evidence_capture(struct evidence *evidence)
     limits_read(evidence->question, &evidence->shortage);
 }
 
-/* Returns whether sessions failed for `shortage`; with `is_later_only`, sessions that reconnected.
- */
+/* Returns whether sessions failed for `shortage`. With `is_later_only`, only failures to reconnect
+ * count. */
 static bool has_shortage(const struct result *result, enum shortage shortage, bool is_later_only)
 {
     for (size_t i = 0; i < result->causes.count; i++) {
@@ -274,7 +275,7 @@ struct attribution {
     const struct evidence *evidence;
     const struct result *result;
     struct findings *findings;
-    const struct cause *first; /* NULL: no cause */
+    const struct cause *first; /* the earliest cause; NULL: no cause */
     uint64_t sessions;
     uint64_t tries; /* failed tries of sessions that reconnected */
 };
@@ -308,8 +309,8 @@ static bool is_full(const struct limit *limit)
            room_of(limit) <= limit->allowed / 1000 + 2 + limit->each;
 }
 
-/* Returns a limit as it was while sessions were short. A limit on the tasks of a whole machine is
- * listed once, as the client's. */
+/* Returns a limit as it was read while sessions failed; NULL: not read. A limit of the whole
+ * machine is listed only once, as the client's limit. */
 static const struct limit *find_short(const struct attribution *attribution, enum limit_id id,
                                       enum limit_side side)
 {
@@ -335,8 +336,8 @@ static struct finding *add_finding(const struct attribution *attribution, enum l
     return finding;
 }
 
-/* Adds the limit's name, and how to raise it: preferably as advised before the run, for all of its
- * sessions. */
+/* Adds to the finding the limit's name and the way to raise it: the advice from before the run if
+ * there is any, because it allows for all sessions. */
 static void add_limit(const struct attribution *attribution, struct finding *finding,
                       const struct limit *limit, bool says_use)
 {
@@ -353,7 +354,8 @@ static void add_limit(const struct attribution *attribution, struct finding *fin
     }
 }
 
-/* Names the limit for tasks that could not be created: the one that leaves the least room. */
+/* Names the limit that prevented the creation of tasks: the cgroup's limit if its counter of
+ * refusals grew, else the full limit with the least room. */
 static void name_tasks(const struct attribution *attribution, enum limit_side side)
 {
     const struct error *error = &attribution->first->error;
@@ -392,7 +394,7 @@ static void name_tasks(const struct attribution *attribution, enum limit_side si
         }
         return;
     }
-    /* the limit is uncertain: list all that it may be, with the room that they left */
+    /* the limit is uncertain: list all candidates, with the room that was left */
     const char *separator = "; no limit that can be read here was reached; room left: ";
     for (size_t i = 0; i < COUNT_OF(task_limits); i++) {
         const struct limit *one = find_short(attribution, task_limits[i], side);
@@ -406,7 +408,8 @@ static void name_tasks(const struct attribution *attribution, enum limit_side si
     }
 }
 
-/* Names a limit for an errno with one meaning; what was in use confirms it. */
+/* Names the limit for an errno with one meaning. Adds how much of the limit was in use, as a
+ * confirmation. */
 static void name_own(const struct attribution *attribution, enum shortage shortage)
 {
     const bool is_ports = shortage == SHORTAGE_PORTS;
@@ -442,7 +445,7 @@ static void name_setting(const struct attribution *attribution, const struct cau
     const struct session_limit *limit = NULL;
     for (size_t i = 0; server != NULL && i < server->count; i++) {
         const struct session_limit *one = &server->sessions[i];
-        /* a setting that is not named: the one with the least room is reached first */
+        /* if the server did not name the setting, it is the setting with the least room */
         if (said[0] != '\0' ? strcmp(one->name, said) == 0
                             : limit == NULL || limits_room(one->allowed, one->used) <
                                                    limits_room(limit->allowed, limit->used)) {
@@ -488,8 +491,8 @@ static void name_setting(const struct attribution *attribution, const struct cau
     }
 }
 
-/* Adds the finding of a full listen backlog. Its length is a setting of the server, which the
- * kernel limits to its own. */
+/* Adds the finding of a full listen backlog. The length of the backlog is a setting of the server,
+ * and the kernel has an upper limit for it. */
 static struct finding *add_backlog(const struct attribution *attribution)
 {
     struct finding *finding =
@@ -518,7 +521,7 @@ static void name_silence(const struct attribution *attribution)
     }
 }
 
-/* Says which servers have ended, and with several servers on which port each listened. */
+/* Says which servers have ended and, with several servers, on which port each of them listened. */
 static void say_gone(struct finding *finding, const struct evidence *evidence)
 {
     const char *separator = "";
@@ -539,7 +542,7 @@ static void say_gone(struct finding *finding, const struct evidence *evidence)
 }
 
 /* Names the end of a server's process, or of its process for a session. Without a counter of the
- * cgroup, the kernel may have killed another process of the machine; the text claims no more. */
+ * cgroup, the kernel may have killed any process of the machine, and the text says only that. */
 static void name_lost(const struct attribution *attribution)
 {
     const struct evidence *evidence = attribution->evidence;
@@ -635,7 +638,8 @@ void evidence_name_limits(const struct evidence *evidence, const struct result *
         }
     }
     for (size_t i = 0; i < findings->count; i++) {
-        /* a session that reconnects may be lost more than once; some that tried were dropped */
+        /* a session that reconnects may be lost more than once; some of the sessions that tried
+         * were dropped */
         struct finding moved = findings->entries[i];
         moved.sessions += moved.tries < sessions->dropped ? moved.tries : sessions->dropped;
         if (moved.sessions > sessions->requested) {

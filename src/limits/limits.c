@@ -88,10 +88,11 @@ enum {
     MAPS_PER_THREAD = 2, /* stack and guard */
     GUARD_BYTES = 4096,  /* below each stack */
 
-    /* Resident memory of a session: estimates, because a session's real use is unknown. Measured:
-     * 37 KiB of this program, the rest is the kernel's for a thread and a socket; the page cache of
-     * SQLite in each connection; a script's Lua state; a backend of PostgreSQL, a thread of
-     * MariaDB. */
+    /* Resident memory for each session. These are estimates from measurements, because the real use
+     * is unknown. CLIENT_BYTES: 37 KiB of this program; the rest is the kernel's, for a thread and
+     * a socket. EMBEDDED_BYTES: this program with SQLite's page cache for each connection.
+     * SCRIPT_BYTES: the script's Lua state. SERVER_PROCESS_BYTES: a backend of PostgreSQL.
+     * SERVER_THREAD_BYTES: a thread of MariaDB. */
     CLIENT_BYTES = 72 * 1024,
     EMBEDDED_BYTES = 192 * 1024,
     SCRIPT_BYTES = 32 * 1024,
@@ -99,8 +100,9 @@ enum {
     SERVER_THREAD_BYTES = 512 * 1024,
 };
 
-/* The address space that an arena of the C library's allocator reserves; a thread's default stack;
- * memory of a run apart from its sessions. */
+/* ARENA_BYTES is the address space that an arena of the C library's allocator reserves,
+ * USUAL_STACK_BYTES the default stack of a thread, and RUN_BYTES the memory of a run apart from its
+ * sessions. */
 #define ARENA_BYTES (UINT64_C(64) << 20)
 #define USUAL_STACK_BYTES (UINT64_C(8) << 20)
 #define RUN_BYTES (UINT64_C(2) << 20)
@@ -113,9 +115,9 @@ struct limited_process {
     struct procfs_rlimits rlimits;
     bool is_task_exempt; /* RLIMIT_NPROC does not apply */
     uint64_t user_tasks; /* current tasks of its user */
-    bool is_contained;   /* in docker, podman or kubernetes, which set its limits */
-    char unit[80];       /* of systemd, which sets its limits; "": a login, or unknown */
-    char user[40];       /* who owns the process */
+    bool is_contained;   /* in docker, podman or kubernetes, which then set its limits */
+    char unit[80];       /* the systemd unit that sets its limits; "": a login, or unknown */
+    char user[40];       /* name of the user who owns the process */
 };
 
 /* One reading of all limits. */
@@ -123,26 +125,27 @@ struct survey {
     const struct limits_question *question;
     struct limit_list *list;
     int proc;           /* /proc, open */
-    struct buffer text; /* of the file read last */
+    struct buffer text; /* text of the file that was read last */
     struct limited_process client;
     struct limited_process server;
     uint64_t low_tasks; /* tasks with a pid that is not reused */
 
-    /* What a session needs on this machine, in this program and in a server that runs here. */
+    /* The needs of a session on this machine, in this program and in a server that runs here. */
     uint64_t client_bytes;
     uint64_t server_bytes;
     uint64_t server_tasks;
-    uint64_t arenas; /* still to be added by the threads: eight per CPU, less the first */
+    uint64_t arenas; /* arenas of the allocator that threads may still add: eight per CPU, less the
+                        first */
 };
 
 /* A limit while it is being read. */
 struct draft {
     const struct limited_process *process;
     struct limit limit; /* all members except needed, sessions, grade and fix */
-    uint64_t fixed;     /* needed in addition to what the sessions need */
-    uint64_t spare;     /* added to `needed` when the limit is raised */
+    uint64_t fixed;     /* amount needed in addition to the needs of the sessions */
+    uint64_t spare;     /* added to the value to which the limit is to be raised */
     uint64_t own_up;    /* the highest value that the user may set without privilege */
-    const char *fix;    /* how to raise it; NULL: the row's fix function says how */
+    const char *fix;    /* how to raise the limit; NULL: the row's fix function says how */
 };
 
 /* Returns the most sessions that fit into the limit. */
@@ -169,7 +172,7 @@ static uint64_t elsewhere(const struct limits_question *question, const struct l
     return limits_is_of_process(limit) ? question->in_other_processes : question->on_other_machines;
 }
 
-/* Adds a limit to the list and grades it. The caller adds the fix if it is not a PASS. */
+/* Adds a limit to the list and grades it. The caller adds the fix if the grade is not PASS. */
 static struct limit *add_limit(struct survey *survey, const struct draft *draft)
 {
     struct limit_list *list = survey->list;
@@ -188,7 +191,7 @@ static struct limit *add_limit(struct survey *survey, const struct draft *draft)
     if (entry->sessions < asked) {
         entry->grade = entry->is_estimate ? LIMIT_WARN : LIMIT_FAIL;
     }
-    entry->sessions += entry->sessions < LIMIT_NONE ? others : 0; /* of the whole run */
+    entry->sessions += entry->sessions < LIMIT_NONE ? others : 0; /* sessions of the whole run */
     return entry;
 }
 
@@ -217,7 +220,8 @@ static bool read_number(struct survey *survey, const char *name, uint64_t *value
     return PARSE(survey, 0, name, procfs_parse_number, value);
 }
 
-/* Finds out from the text of /proc/PID/cgroup what started a process. */
+/* Finds out from the text of /proc/PID/cgroup whether a systemd unit or a container runtime started
+ * a process. */
 static void find_place(struct limited_process *process, const char *cgroups)
 {
     static const char *const marks[] = {"docker", "libpod", "kubepods", "containerd"};
@@ -240,7 +244,7 @@ static void find_place(struct limited_process *process, const char *cgroups)
     }
 }
 
-/* Reads the limits of a process. Returns false with errno if they may not be read. */
+/* Reads the limits of a process. Returns false and sets errno if they may not be read. */
 static bool read_process(struct survey *survey, struct limited_process *process, pid_t pid)
 {
     enum {
@@ -379,8 +383,9 @@ static bool read_tasks(struct survey *survey, struct draft *draft)
     return is_client || theirs > 0;
 }
 
-/* Finds the folder of a process's cgroup. The folder that the user named is used only without a
- * process, because a folder of version 1 belongs to one controller, a process to all of them. */
+/* Finds the folder of a process's cgroup. The folder that the user named is used only if the
+ * process is unknown: a folder of version 1 belongs to one controller, but a process has a folder
+ * for every controller. */
 static bool find_folder(const struct survey *survey, const struct limited_process *process,
                         const char *hierarchy, struct cgroup_folder *folder)
 {
@@ -425,8 +430,8 @@ static bool read_cgroup(struct survey *survey, struct draft *draft)
         if ((is_shared && !is_client) || !cgroup_read_number(&folder, name, &limit->allowed) ||
             limit->allowed >= UINT64_C(1) << 62 ||
             !cgroup_read_number(&folder, current, &limit->used)) {
-            /* a cgroup that contains both is listed for the client; version 1 says "no limit" with
-             * the largest whole number of pages */
+            /* a cgroup that contains both processes is listed for the client; version 1 says "no
+             * limit" with the largest whole number of pages */
             continue;
         }
         limit->used = limits_room(limit->used, is_memory ? cgroup_read_cache(&folder) : 0);
@@ -625,9 +630,9 @@ static bool read_memory(struct survey *survey, struct draft *draft)
 static void fix_rlimit(struct limit *entry, const struct draft *draft, uint64_t value)
 {
     static const struct {
-        const char *item;   /* in limits.conf, docker and prlimit */
-        const char *unit;   /* in units of systemd */
-        const char *option; /* of ulimit */
+        const char *item;   /* name in limits.conf, docker and prlimit */
+        const char *unit;   /* name in units of systemd */
+        const char *option; /* letter of the option of ulimit */
         unsigned shift;     /* bits to shift bytes right for the unit of limits.conf and ulimit */
     } names[LIMIT_IDS] = {[LIMIT_OPEN_FILES] = {"nofile", "LimitNOFILE", "n", 0},
                           [LIMIT_USER_TASKS] = {"nproc", "LimitNPROC", "u", 0},
@@ -636,9 +641,9 @@ static void fix_rlimit(struct limit *entry, const struct draft *draft, uint64_t 
     const bool is_client = process->side == LIMIT_CLIENT;
     const char *item = names[entry->id].item;
     char *const fix = entry->fix;
-    char number[24];     /* for prlimit, docker and systemd */
-    char scaled[24];     /* for limits.conf and ulimit */
-    char pid[16] = "$$"; /* the shell that starts this program */
+    char number[24];     /* the value for prlimit, docker and systemd */
+    char scaled[24];     /* the value for limits.conf and ulimit */
+    char pid[16] = "$$"; /* $$ is the shell that starts this program */
     snprintf(number, sizeof number, "%" PRIu64, value);
     snprintf(scaled, sizeof scaled, "%" PRIu64, value >> names[entry->id].shift);
     if (!is_client) {
@@ -664,13 +669,14 @@ static void fix_rlimit(struct limit *entry, const struct draft *draft, uint64_t 
     }
 }
 
-/* Says how to raise a limit of a cgroup. Its file may belong to a systemd unit, such as the slice
+/* Says how to raise a limit of a cgroup. The cgroup may belong to a systemd unit, such as the slice
  * of a user. */
 static void fix_cgroup(struct limit *entry, const struct draft *draft, uint64_t value)
 {
     const char *const file = entry->where;
     const bool is_memory = entry->id == LIMIT_CGROUP_MEMORY;
-    const bool is_podman = strstr(file, "libpod") != NULL; /* part of the names of its cgroups */
+    const bool is_podman =
+        strstr(file, "libpod") != NULL; /* part of the names of Podman's cgroups */
     const char *end = strrchr(file, '/');
     const char *unit = end != NULL ? end : file;
     while (unit > file && unit[-1] != '/') {
@@ -741,13 +747,13 @@ static void fix_sessions(char fix[LIMIT_FIX_BYTES], const char *text, uint64_t s
     }
 }
 
-/* A limit: whose it is, its name, where it is set, how its numbers are read, and how it is raised.
- * `read` fills what is allowed and used, and what the sessions need; it returns false if there is
- * no such limit here. */
+/* A row of the table of limits: whose limit it is, its name, where it is set, how its numbers are
+ * read, and how it is raised. `read` fills the allowed and the used amount and the needs of the
+ * sessions; it returns false if the limit does not exist here. */
 enum {
-    CLIENT = 1,
-    PROCESS = 2, /* of the server */
-    CGROUP = 4,  /* of the server's process, or named by the user */
+    CLIENT = 1,  /* this program and its machine */
+    PROCESS = 2, /* the server's process */
+    CGROUP = 4,  /* the cgroup of the server's process, or named by the user */
 };
 
 static const struct row {
@@ -792,7 +798,8 @@ static void read_rows(struct survey *survey, const struct limited_process *proce
         snprintf(limit->where, sizeof limit->where, "%s", row->where);
         bool is_wanted = (row->of & of) != 0 && row->read(survey, &draft);
         for (size_t i = 0; i < list->count && limit->where[0] == '/'; i++) {
-            /* the rows of both versions find the same file in a folder that the user named */
+            /* the rows for both cgroup versions find the same file in a folder that the user
+             * named */
             is_wanted = is_wanted && strcmp(list->entries[i].where, limit->where) != 0;
         }
         struct limit *entry = is_wanted ? add_limit(survey, &draft) : NULL;
@@ -816,7 +823,7 @@ static void warn_unknown(struct survey *survey, enum limit_side side, const char
     warn(survey, &limit);
 }
 
-/* Finds the server's process into survey->server, or warns why it was not found. */
+/* Finds the server's process and fills survey->server, or warns why the process was not found. */
 static void find_server(struct survey *survey)
 {
     const struct limits_question *question = survey->question;
@@ -824,7 +831,7 @@ static void find_server(struct survey *survey)
     char note[200] = "";
     const char *path = question->host != NULL && question->host[0] == '/' ? question->host : NULL;
     if (found.pid == 0 && question->server_cgroup != NULL) {
-        return; /* the limits of the folder are used */
+        return; /* the limits of the cgroup folder are used */
     }
     if (found.pid == 0 &&
         !server_find(survey->proc, question->port, path, &found, note, sizeof note)) {

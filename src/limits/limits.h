@@ -1,7 +1,7 @@
 /*
- * Compares what a number of sessions needs with what this machine, the server's process and the
- * database allow. Reads /proc and /sys. Opens no session and changes nothing, except, on request,
- * the soft limit of open files.
+ * Compares the needs of a number of sessions with the limits of this machine, of the server's
+ * process and of the database. Reads /proc and /sys. Opens no session and changes nothing, except,
+ * on request, the soft limit of open files.
  */
 #ifndef LIMITS_LIMITS_H
 #define LIMITS_LIMITS_H
@@ -18,7 +18,7 @@
 #include "measure/result.h"
 #include "plan/plan.h"
 
-/* Files and threads of a run in addition to those of its sessions. */
+/* Files and threads of a run in addition to the files and threads of its sessions. */
 enum {
     LIMITS_RUN_FILES = 5,        /* folder, tables, reserved space; one more for each operation */
     LIMITS_USUAL_OPERATIONS = 3, /* connect, append, read */
@@ -28,14 +28,14 @@ enum {
     LIMITS_OTHER_THREADS = 1,  /* the sampler */
 };
 
-/* What the limits are compared with. Strings are borrowed. */
+/* The needs that are compared with the limits. Strings are borrowed. */
 struct limits_question {
-    uint64_t sessions;           /* of all ranks, with the idle sessions */
-    uint64_t in_other_processes; /* of `sessions`, those of other ranks */
-    uint64_t on_other_machines;  /* of `sessions`, those of ranks on other machines */
+    uint64_t sessions;           /* sessions of all ranks, including idle sessions */
+    uint64_t in_other_processes; /* part of `sessions`: sessions of other ranks */
+    uint64_t on_other_machines;  /* part of `sessions`: sessions of ranks on other machines */
     unsigned hosts;              /* number of hosts that share the sessions; 0 or 1: one host */
-    size_t stack_bytes;          /* of a session's thread */
-    unsigned files_per_session;  /* of this program */
+    size_t stack_bytes;          /* stack size of a session's thread */
+    unsigned files_per_session;  /* files that this program opens for each session */
     bool has_server;             /* false: compare with this machine only */
     bool is_embedded;            /* the database runs inside this program */
     bool is_remote;              /* the server is on another machine */
@@ -45,12 +45,12 @@ struct limits_question {
     uint16_t port;               /* 0 = unknown */
     const struct server_place *places; /* servers on this machine; only with several hosts */
     size_t place_count;
-    pid_t server_pid;                   /* given by the user; 0 = found by the port */
-    const char *server_cgroup;          /* given by the user; NULL = found by the process */
+    pid_t server_pid;          /* given by the user; 0 = the process is found by the port */
+    const char *server_cgroup; /* given by the user; NULL = the cgroup is found by the process */
     const struct server_limits *server; /* NULL: the database was not asked */
     unsigned other_files; /* files that this program opens in addition to the sessions' files */
-    unsigned
-        other_threads; /* threads that this program starts in addition to the sessions' threads */
+    /* threads that this program starts in addition to the sessions' threads */
+    unsigned other_threads;
 };
 
 /* Fills *question for a plan: the needs of its sessions, and the files and threads of this program.
@@ -61,12 +61,12 @@ void limits_question_init(struct limits_question *question, const struct plan *p
                           const struct connection_info *connection,
                           const struct server_limits *server);
 
-/* Raises this process's soft limit of open files to the hard limit if the files in the question
- * plus `spare` exceed it. limits_read reports whether the hard limit is high enough. */
+/* Raises this process's soft limit of open files to the hard limit if the files of the question
+ * plus `spare` exceed the soft limit. limits_read reports whether the hard limit is high enough. */
 void limits_allow_files(const struct limits_question *question, uint64_t spare);
 
-/* Fills *list, in the order client, server, database. A limit that cannot be read is left out if
- * this machine does not have it; otherwise it is a WARN with a note. */
+/* Fills *list, in the order client, server, database. A limit that this machine does not have is
+ * left out. A limit that cannot be read is a WARN with a note. */
 void limits_read(const struct limits_question *question, struct limit_list *list);
 
 /* Fills *list as limits_read does, from another /proc: `proc` is an open folder in which `self` is
@@ -75,7 +75,8 @@ void limits_read_at(int proc, pid_t self, const struct limits_question *question
                     struct limit_list *list);
 
 /* Returns the most sessions that all limits together allow, and in *first the limit that is reached
- * first; LIMIT_NONE and NULL without a limit. Estimates count only `with_estimates`. */
+ * first; without a limit, returns LIMIT_NONE and sets *first to NULL. Estimates count only if
+ * `with_estimates` is true. */
 uint64_t limits_sessions(const struct limit_list *list, bool with_estimates,
                          const struct limit **first);
 
@@ -92,9 +93,9 @@ static inline uint64_t limits_room(uint64_t allowed, uint64_t used)
 bool limits_has_server_here(const struct limits_question *question);
 
 /*
- * Evidence that a limit was hit: limits, counters and the server's process as they were before the
- * sessions, when the first of them failed, and after. Main thread only. Reading never fails: what
- * cannot be read gives no evidence.
+ * Evidence that a limit was hit: limits, counters and the server's process before the sessions,
+ * when the first session failed, and after the sessions. Main thread only. Reading never fails: a
+ * value that cannot be read gives no evidence.
  *
  * A finding needs both a cause, for which sessions failed, and evidence of the limit. The server's
  * own error (SQLSTATE 53300) or an errno with one meaning (EMFILE) is proof of the kind of limit;
@@ -105,9 +106,10 @@ bool limits_has_server_here(const struct limits_question *question);
  * evidence. */
 enum evidence_counter {
     EVIDENCE_LISTEN_OVERFLOWS, /* TcpExt of the server's network namespace: accept queue was full */
-    EVIDENCE_LISTEN_DROPS,     /* likewise: connections to listeners that were dropped */
+    EVIDENCE_LISTEN_DROPS,     /* TcpExt of the server's network namespace: connections to listeners
+                                  that were dropped */
     EVIDENCE_OOM_KILLS,        /* processes of this machine that the kernel killed for memory */
-    EVIDENCE_SERVER_OOM_KILLS, /* of these, processes of the server's cgroup */
+    EVIDENCE_SERVER_OOM_KILLS, /* part of EVIDENCE_OOM_KILLS: processes of the server's cgroup */
     EVIDENCE_CLIENT_FORKS,     /* tasks refused by the client's cgroup: pids.events */
     EVIDENCE_SERVER_FORKS,     /* tasks refused by the server's cgroup */
     EVIDENCE_COUNTERS,
@@ -123,34 +125,36 @@ struct evidence_server {
 
 struct evidence {
     const struct limits_question *question;
-    struct limit_list before;   /* as read before the sessions */
-    struct limit_list shortage; /* as read while sessions failed; empty: not read */
+    struct limit_list before;   /* limits as read before the sessions */
+    struct limit_list shortage; /* limits as read while sessions failed; empty: not read */
     bool has_server_after;      /* the caller has filled server_after after the sessions */
     struct server_limits server_after;
     size_t server_count;
-    struct evidence_server servers[1 + URL_HOSTS_MAX]; /* the first is the question's own */
-    int64_t counters[EVIDENCE_COUNTERS];               /* before the sessions; negative: unknown */
-    uint64_t growth[EVIDENCE_COUNTERS]; /* growth since then; 0: no growth, or unknown */
+    struct evidence_server servers[1 + URL_HOSTS_MAX]; /* the first is the server of the question */
+    int64_t counters[EVIDENCE_COUNTERS]; /* values before the sessions; negative: unknown */
+    uint64_t growth[EVIDENCE_COUNTERS];  /* growth during the run; 0: no growth, or unknown */
 };
 
 /* Takes the readings before the first session. The question and its strings must outlive the
  * evidence, which the caller frees with free. Returns NULL when out of memory. */
 struct evidence *evidence_begin(const struct limits_question *question);
 
-/* Takes the readings while sessions fail for lack of something: see on_shortage in load/fleet.h. */
+/* Takes the readings while sessions are short of a resource: see on_shortage in load/session.h. */
 void evidence_capture(struct evidence *evidence);
 
-/* Returns whether sessions that reconnected were refused for a setting. The server may have been
- * restarted with another value then, so the caller should ask it again. */
+/* Returns whether sessions that reconnected were refused because a setting of the server was
+ * reached. The server may have been restarted with another value since, so the caller should ask
+ * for the settings again. */
 bool evidence_needs_settings(const struct result *result);
 
-/* Takes the readings after the sessions, then names the limits that causes and evidence show, the
- * one that cost the most sessions first. Uses the causes, the session ledger and the start of
- * *result. */
+/* Takes the readings after the sessions, then names the limits that causes and evidence show,
+ * beginning with the limit that cost the most sessions. Uses the causes, the session ledger and the
+ * start of *result. */
 void evidence_find_limits(struct evidence *evidence, const struct result *result,
                           struct findings *findings);
 
-/* Names the limits, the second half of evidence_find_limits; reads nothing. */
+/* Names the limits from the readings, without reading anything: the second half of
+ * evidence_find_limits. */
 void evidence_name_limits(const struct evidence *evidence, const struct result *result,
                           struct findings *findings);
 

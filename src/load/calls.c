@@ -11,9 +11,10 @@ void session_add(struct session *session, enum recorder_counter counter, uint64_
     recorder_add(session->load->recorder, session->place, counter, n);
 }
 
-/* Notes a session whose connection was cut and which may go on at the server. Without memory for
- * the entry the server is left to notice the closed connection itself. Main thread, the only thread
- * that cuts connections. */
+/* Adds a session whose connection was cut to the list of cut sessions: the server may still be at
+ * work on its call. Does nothing if the server's name of the session is unknown. Without memory for
+ * the entry, the server has to notice the closed connection itself. Main thread: no other thread
+ * cuts the connections of sessions. */
 static void note_cut(const struct session *session, const struct session_name *name)
 {
     struct cut_list *list = session->load->cut;
@@ -119,7 +120,7 @@ void session_note_count(struct session *session, uint64_t rows, uint64_t own, ui
     *last = rows;
 }
 
-/* Takes the size of the table's rows from the first batch of the session. */
+/* Measures the mean size of a row when the session begins to append to another table. */
 static void note_row_bytes(struct session *session, const struct append *append,
                            const struct batch *batch)
 {
@@ -129,7 +130,7 @@ static void note_row_bytes(struct session *session, const struct append *append,
     }
 }
 
-/* Hands over the next rows of the batch, as many as fit into memory. */
+/* Hands the next rows of the batch to the adapter, at most as many as fit into memory at once. */
 static enum status hand_over(struct session *session, struct append *append, struct error *error)
 {
     const struct adapter *adapter = session->load->plan->adapter;
@@ -142,13 +143,13 @@ static enum status hand_over(struct session *session, struct append *append, str
             return STATUS_FATAL;
         }
         struct batch batch = *filled;
-        batch.table = append->table; /* as the database describes it */
+        batch.table = append->table; /* the table as the database describes it */
         append->handed += count;
         note_row_bytes(session, append, &batch);
         return adapter->append_rows(session->conn, &batch, &append->accepted, error);
     }
-    /* borrowed only while the rows are handed over: sessions that wait for an answer of the server
-     * hold no memory for rows */
+    /* Borrows a buffer only while rows are handed over, so sessions that wait for an answer of the
+     * server hold no memory for rows. */
     struct row_buffer *buffer = generator_borrow(generator);
     if (buffer == NULL) {
         error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for a batch of rows");
@@ -207,7 +208,8 @@ enum status session_send(struct session *session, struct append *append, bool *i
         if (status == STATUS_LOST) {
             session_lose(session, append);
         } else if (status == STATUS_REJECTED && append->accepted > 0) {
-            put_off_rest(append); /* parts of the append are kept or refused independently */
+            /* the server keeps or refuses each part of the append independently */
+            put_off_rest(append);
         }
         if (!busy_retry_may_go_on(&retry, status, error) || append->accepted > 0 ||
             session->is_overdue) {
@@ -224,9 +226,9 @@ enum status session_send(struct session *session, struct append *append, bool *i
     }
 }
 
-/* Adds rows that were begun and not all acknowledged to the list of exceptions, which is sorted.
- * Two adjacent exceptions without any acknowledged row become one, because a run in which nothing
- * succeeds has many. Only --verify rows needs the list. */
+/* Adds a range of rows that were begun, and not all acknowledged, to the list of exceptions, which
+ * is sorted by row. Merges two adjacent ranges without any acknowledged row, because a run in which
+ * nothing succeeds has many. Only --verify rows needs the list. */
 static void note_exception(struct session *session, const struct row_exception *exception)
 {
     struct session_summary *sum = &session->sum;
@@ -262,7 +264,8 @@ void session_account(struct session *session, const struct append *append, enum 
     session_add(session, RECORDER_ROWS_ACKNOWLEDGED, append->accepted);
     session_add(session, RECORDER_ROW_BYTES,
                 (uint64_t)((double)append->accepted * session->row_bytes));
-    session_note_gap(session, end_ns); /* also without progress: this may be the last batch */
+    /* also for a batch without acknowledged rows, which may be the last batch */
+    session_note_gap(session, end_ns);
     if (append->accepted > 0) {
         session_note_progress(session, end_ns);
     }
@@ -278,8 +281,8 @@ void session_account(struct session *session, const struct append *append, enum 
         session_add(session, RECORDER_APPENDS_FAILED, 1);
         struct row_exception rest = {append->first_row, append->rows, append->accepted,
                                      in_doubt > 0};
-        if (rejected > 0 &&
-            in_doubt > 0) { /* the rows in doubt are the last ones: see append_loss */
+        if (rejected > 0 && in_doubt > 0) {
+            /* the rows in doubt are the last rows of the batch: see struct append_loss */
             const struct row_exception decided = {append->first_row, append->rows - in_doubt,
                                                   append->accepted, false};
             note_exception(session, &decided);

@@ -80,8 +80,8 @@ static const char *find_unsupported(const struct connection_info *connection, co
     return why;
 }
 
-/* Returns the class of values that a type holds; databases do not distinguish types of one
- * class. */
+/* Returns the class of values that a type holds. A database may report a type that differs from the
+ * declared type, but is of the same class. */
 static int type_class(enum column_type type)
 {
     const int is = (int)column_kinds[type].is;
@@ -95,7 +95,8 @@ static const char *short_name(const struct script *script)
     return slash == NULL ? script->name : slash + 1;
 }
 
-/* Returns the place of the mark of a script's table. `what` receives the text of the mark. */
+/* Returns the place of the mark of a script's table. The place borrows `what`, which receives the
+ * part of the mark for people: the script's name and parameters. */
 static struct table_mark_place mark_place(const struct plan *plan, const struct setup *setup,
                                           struct adapter_conn *conn, const char *table_name,
                                           struct buffer *what)
@@ -141,7 +142,8 @@ enum status table_load_write_mark(const struct plan *plan, const struct setup *s
     return status;
 }
 
-/* Returns what a user can do about a table that differs from the script's declaration. */
+/* Returns advice for the user on a table that differs from the script's declaration. `text` is
+ * memory that the advice may use. */
 static const char *remedy_for(const struct table_mark *mark, const char *table_name, char *text,
                               size_t size)
 {
@@ -195,7 +197,7 @@ static enum status check_columns(const struct datasets_place *place,
     return STATUS_OK;
 }
 
-/* Fills *table with the columns that appends write, in the script's order. The script gives the
+/* Fills *table with the columns that an append writes, in the script's order. The script gives the
  * types. The database gives the other properties, if `described` is not NULL. */
 static enum status init_written_table(const struct script *script, size_t number,
                                       const struct table *described, struct table *table,
@@ -217,7 +219,8 @@ static enum status init_written_table(const struct script *script, size_t number
     return status;
 }
 
-/* Fills in what a run needs of an existing table. */
+/* Fills the set-up's entry for a table: its columns, and the query that counts its rows.
+ * `described` is the table as the database describes it, or NULL. */
 static enum status fill_setup_table(const struct datasets_place *place, size_t number,
                                     const struct table *described, struct error *error)
 {
@@ -333,7 +336,7 @@ uint64_t table_load_chunk_rows(const struct table_load *work, uint64_t chunk)
     return left < CHUNK_ROWS ? left : CHUNK_ROWS;
 }
 
-/* Finds the column of the primary key that is the number of the row. */
+/* Finds the primary-key column that holds the row number. */
 static void find_key(struct table_load *work)
 {
     const struct script_dataset *dataset = work->dataset;
@@ -353,10 +356,10 @@ static void find_key(struct table_load *work)
     }
 }
 
-/* Result of the query for the chunks. */
+/* The answer to the query for the rows of each chunk. */
 struct survey {
     struct table_load *work;
-    uint64_t rows; /* found by the query */
+    uint64_t rows; /* rows that the query found */
     bool is_odd;   /* a chunk has more rows than declared, or a key is out of range */
 };
 
@@ -378,7 +381,7 @@ static bool take_chunk(void *context, const int64_t *values)
     return true;
 }
 
-/* Finds the chunks that an interrupted load has left. */
+/* Finds the chunks that an interrupted load has left in the table, whole or in part. */
 static enum status survey_chunks(const struct datasets_place *place, struct table_load *work,
                                  uint64_t rows, struct error *error)
 {
@@ -412,9 +415,9 @@ static enum status survey_chunks(const struct datasets_place *place, struct tabl
     return status;
 }
 
-/* Checks the number of rows of an existing table. The table must have all of its rows, or get the
- * missing rows from append prepare. append prepare can load them if append created the table and
- * its load was interrupted or never began. */
+/* Checks that an existing table has as many rows as the script declares. append prepare also
+ * accepts a table with fewer rows if it can load the missing rows: append created the table, and
+ * the load never began or can be resumed. */
 static enum status check_rows(const struct datasets_place *place, struct table_load *work,
                               const struct table *table, struct error *error)
 {
@@ -500,7 +503,7 @@ static int64_t count_there(const struct datasets_place *place, const char *table
     return is_counted ? (int64_t)rows : -1;
 }
 
-/* Returns whether --recreate may drop the existing table. */
+/* Checks that --recreate may drop the existing table. */
 static enum status check_drop(const struct datasets_place *place, const struct table_load *work,
                               const struct table *table, struct error *error)
 {
@@ -555,7 +558,7 @@ static enum status examine_table(const struct datasets_place *place, struct tabl
     return status;
 }
 
-/* Checks the script as far as possible without its tables. */
+/* Resolves the script's statements, and checks that the database supports them. Needs no table. */
 static enum status check_script(const struct datasets_place *place, struct datasets *datasets,
                                 struct error *error)
 {
@@ -691,7 +694,7 @@ static enum status make_table(const struct datasets_place *place, struct table_l
     }
     if (status != STATUS_OK) {
         error_prefix(error, "cannot create table '%.80s'", work->dataset->name);
-        /* the server does not accept the script's own CREATE TABLE */
+        /* if the server refuses the script's own CREATE TABLE, the script is wrong */
         const bool is_own =
             script_text_for(&work->dataset->create, place->setup->connection.dialect) != NULL;
         const bool is_wrong = is_own && !work->is_made && status == STATUS_REJECTED &&
@@ -713,7 +716,8 @@ static enum status make_table(const struct datasets_place *place, struct table_l
     return status;
 }
 
-/* Prepares all statements: finds out before the first session whether the server supports them. */
+/* Prepares all statements, to find out before the first session whether the server supports
+ * them. */
 static enum status prepare_statements(const struct datasets_place *place,
                                       const struct datasets *datasets, struct error *error)
 {
@@ -783,7 +787,8 @@ struct doomed {
     int64_t rows; /* -1: they could not be counted */
 };
 
-/* Finds the tables to drop. One that append did not make ends it: then none is dropped. */
+/* Finds the tables to drop. Fails at the first table that may not be dropped, so that no table is
+ * dropped. */
 static enum status find_doomed(const struct datasets_place *place, struct doomed *doomed,
                                size_t *count, struct error *error)
 {

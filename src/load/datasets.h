@@ -1,5 +1,6 @@
 /*
- * The tables that a script declares: checked, created, loaded by several sessions at once, dropped.
+ * Checks, creates, loads and drops the tables that a script declares. Several sessions load at
+ * once.
  *
  * A table is loaded in chunks of rows. A chunk is one append, and chunks are loaded in parallel.
  * The last chunk is loaded after all others and after the indexes, so a table that has all of its
@@ -23,12 +24,12 @@
 
 struct datasets;
 
-/* The set-up's connection and its context. */
+/* The connection on which the tables are set up, with its plan and set-up. */
 struct datasets_place {
-    const struct plan *plan; /* has a script */
+    const struct plan *plan; /* a plan with a script */
     struct setup *setup;     /* receives the tables */
     struct adapter_conn *conn;
-    void (*on_answer)(void *context); /* an answer of the server has arrived */
+    void (*on_answer)(void *context); /* called after each answer of the server */
     void *context;
 };
 
@@ -38,8 +39,8 @@ struct datasets_place {
 enum status datasets_examine(const struct datasets_place *place, struct datasets **out,
                              struct error *error);
 
-/* Creates the missing tables, with --recreate all tables, and prepares every statement once. On
- * failure the tables that it created are dropped again. */
+/* Creates the missing tables (with --recreate, all tables), and prepares every statement once. On
+ * failure it drops the tables that it created, unless the connection is lost. */
 enum status datasets_make(const struct datasets_place *place, struct datasets *datasets,
                           struct error *error);
 
@@ -59,8 +60,8 @@ void datasets_undo(const struct datasets_place *place, const struct datasets *da
 
 void datasets_destroy(struct datasets *datasets); /* `datasets` may be NULL */
 
-/* Drops the existing tables that the script declares, and appends their names to *dropped: "a,
- * b". */
+/* Drops the existing tables that the script declares, and appends their names to *dropped: "a, b".
+ * *count becomes their number. */
 enum status datasets_drop(const struct datasets_place *place, struct buffer *dropped, size_t *count,
                           struct error *error);
 

@@ -11,8 +11,8 @@
 #include "load/gate.h"
 #include "load/threads.h"
 
-/* Counts the transactions of a session that were due and never begun, because the session was
- * blocked, dropped or not connected; and takes over the script's changes of tables. */
+/* Counts the transactions of a session that were due but never begun, because the session was
+ * blocked, dropped or not connected. Adds the session's changes of tables to the result. */
 static void add_transactions(struct fleet *fleet, struct session *session, int64_t end_ns)
 {
     const struct load *load = fleet->load;
@@ -44,7 +44,7 @@ static void sum_up(struct fleet *fleet)
     result->sessions = fleet->total;
     result->sessions.requested += unused;
     result->sessions.not_started += unused;
-    /* counted apart from the outcomes, so that the balance of the ledger proves something */
+    /* from a separate counter, not from the outcomes: so a balanced ledger proves something */
     result->sessions.connected = recorder_read(load->recorder, RECORDER_SESSIONS_CONNECTED);
     result->sessions_cut = fleet->cut;
     result->stop_reason = gate_reason(&load->gate);
@@ -57,7 +57,8 @@ static void sum_up(struct fleet *fleet)
         struct session *session = &fleet->sessions[i];
         struct session_summary *sum = &session->sum;
         struct row_ledger *rows = &sum->rows;
-        /* batches after the end of the run were not due */
+        /* without a quota, or when --duration ended the run, only rows that were begun were
+         * planned */
         const bool is_timed = session->quota == UINT64_MAX || result->stop_reason == STOP_DURATION;
         rows->planned = is_timed ? sum->begun : session->quota;
         rows->not_sent = rows->planned - (rows->acknowledged + rows->rejected + rows->in_doubt);
@@ -75,8 +76,8 @@ static void sum_up(struct fleet *fleet)
         sum->worked_ns = gate->go_ns > 0 && work_end_ns > 0 ? work_end_ns - gate->go_ns : 0;
         result->session_list[i] = *sum;
         if (plan->rate_rows_per_s > 0 && gate->go_ns > 0 && plan->script == NULL) {
-            /* batches that were due: those sent, and those never begun because the session was
-             * blocked, dropped or not connected */
+            /* Due batches are the batches that were sent, and the batches that were never begun
+             * because the session was blocked, dropped or not connected. */
             result->batches.sent += sum->batches;
             result->batches.not_sent += session_count_unsent(
                 session, 0, end_ns, work_end_ns > end_ns ? work_end_ns : end_ns);
@@ -139,7 +140,7 @@ static void check_stop_conditions(struct fleet *fleet)
     }
     bool is_work_done = gate->go_ns > 0 && fleet->numbers.working + fleet->numbers.waiting == 0;
     if (load->ranks != NULL) {
-        /* a run that was stopped before the gate opened has no work */
+        /* when the run was stopped before the gate opened, there is no work to wait for */
         fleet_exchange(fleet, is_work_done || (fleet->is_up && gate_is_stopped(gate) &&
                                                fleet->numbers.running == 0));
         is_work_done = is_work_done && fleet->orders.is_done;
@@ -147,7 +148,7 @@ static void check_stop_conditions(struct fleet *fleet)
     if (is_work_done && !fleet->is_end_reported) {
         fleet->is_end_reported = true;
         if (load->on_done != NULL) {
-            /* another rank does not report the moment of its last answer */
+            /* other ranks do not report when their last answer arrived */
             load->on_done(load->context,
                           load->ranks == NULL ? atomic_load(&load->last_work_ns) : now_ns);
         }
@@ -178,7 +179,8 @@ static void wait_tick(struct fleet *fleet)
     check_stop_conditions(fleet);
 }
 
-/* Waits until the gates of all ranks open; returns that moment. */
+/* Waits for the moment at which all ranks open their gates, and returns it. Returns earlier when
+ * the run is stopped. */
 static int64_t await_go(struct fleet *fleet)
 {
     struct gate *gate = &fleet->load->gate;
@@ -202,8 +204,8 @@ static void run_sessions(struct fleet *fleet)
     const unsigned concurrency = load->plan->connect_concurrency;
     while (fleet->live < fleet->capacity) {
         check_stop_conditions(fleet);
-        /* When no connect was answered for two rounds, the server is gone: do not wait for the
-         * time-out of every session. */
+        /* After two rounds of connects without an answer the server is considered gone: do not wait
+         * for the time-out of every session. */
         if (gate_is_stopped(&load->gate) ||
             atomic_load(&load->timeouts_in_a_row) >= 2 * concurrency) {
             break;
@@ -226,9 +228,9 @@ static void run_sessions(struct fleet *fleet)
     fleet->is_up = true;
     check_stop_conditions(fleet);
     const int64_t go_ns = load->ranks == NULL ? mono_now_ns() : await_go(fleet);
-    sampler_wake(load->sampler, SAMPLER_WORK_BEGUN); /* the readings begin before the work */
-    /* before gate_open: a thousand sessions that wake up may keep this thread from a CPU for
-     * long */
+    sampler_wake(load->sampler, SAMPLER_WORK_BEGUN); /* readings begin before the work */
+    /* called before gate_open, because a thousand sessions that wake up may keep this thread off
+     * the CPU for long */
     if (load->on_gate != NULL && !gate_is_stopped(&load->gate)) {
         load->on_gate(load->context, go_ns);
     }

@@ -41,8 +41,8 @@ struct gate {
     pthread_cond_t opened;  /* wakes sessions: the state has changed */
     pthread_cond_t changed; /* wakes the main thread: one of the numbers has changed */
     atomic_int state;       /* enum gate_state; written under lock */
-    atomic_bool rests;      /* sessions begin no batch; written under lock */
-    bool is_held;           /* sessions of other ranks may still work */
+    atomic_bool rests;      /* while true, sessions begin no batch; written under lock */
+    bool is_held; /* finished sessions stay connected, because other ranks may still work */
     enum stop_reason reason;
     int64_t go_ns;    /* moment at which the gate was opened; 0 before */
     int64_t stop_ns;  /* moment at which the state became STOP; 0 before */
@@ -51,35 +51,37 @@ struct gate {
     pthread_cond_t freed; /* wakes sessions: a slot was given back, or the state is STOP */
 };
 
-/* With `is_held` sessions that have finished also stay connected until gate_release. */
+/* If `is_held` is true, sessions that have finished their work stay connected at least until
+ * gate_release. */
 void gate_init(struct gate *gate, bool is_held);
 void gate_fini(struct gate *gate);
 
 /* Main thread: sleeps until a number has changed since the last call, or until deadline_ns. */
 struct gate_numbers gate_wait_change(struct gate *gate, int64_t deadline_ns);
 
-/* Main thread: counts a session before its thread is started; uncounts it when the thread could not
- * be started. */
+/* Main thread: gate_begin_start counts a session before its thread is started. gate_cancel_start
+ * takes the session out of the count again when the thread could not be started. */
 void gate_begin_start(struct gate *gate);
 void gate_cancel_start(struct gate *gate);
 
-/* Main thread: READY -> GO. Does nothing after STOP. */
+/* Main thread: opens the gate (READY -> GO). Does nothing after STOP. */
 void gate_open(struct gate *gate, int64_t now_ns);
 
 /* Main thread, after GO: while `rests` is true, sessions begin no further batches. */
 void gate_rest(struct gate *gate, bool rests);
 
-/* Main thread: the sessions of other ranks have finished their work. */
+/* Main thread: lets sessions leave that stay connected because of `is_held`. Called when the
+ * sessions of all ranks have finished their work. */
 void gate_release(struct gate *gate);
 
-/* Any thread: the state becomes STOP. A later reason does not replace the first. */
+/* Any thread: sets the state to STOP. A later reason does not replace the first. */
 void gate_stop(struct gate *gate, enum stop_reason reason);
 bool gate_is_stopped(struct gate *gate);
 enum stop_reason gate_reason(struct gate *gate);
 
 /* The functions below are for sessions. gate_take_slot waits until fewer than `most` sessions
- * connect, and takes a slot; a session calls it to reconnect after GO. False: the state is STOP,
- * and no slot was taken. */
+ * connect, and takes a slot. A session calls it to reconnect after GO. False: the state is STOP,
+ * and no slot was taken. gate_release_slot gives the slot back. */
 bool gate_take_slot(struct gate *gate, unsigned most);
 void gate_release_slot(struct gate *gate);
 
@@ -95,11 +97,11 @@ bool gate_wait_turn(struct gate *gate);
 void gate_finish_work(struct gate *gate, bool stays);
 
 /* Sleeps until moment_ns. Returns false as soon as the state is STOP or *is_leaving is true.
- * `is_leaving` may be NULL; the thread that sets it calls gate_wake. */
+ * `is_leaving` may be NULL; the thread that sets *is_leaving then calls gate_wake. */
 bool gate_sleep_until(struct gate *gate, int64_t moment_ns, const atomic_bool *is_leaving);
 void gate_wake(struct gate *gate);
 
-/* The session's last call. */
+/* Counts the session's thread as ended: the session's last call to the gate. */
 void gate_session_ends(struct gate *gate);
 
 #endif

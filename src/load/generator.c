@@ -37,12 +37,12 @@ enum {
     MESSAGE_ROOM = 64, /* a column of text with less room gets a host name instead of a message */
 };
 
-/* A message and the places of its pairs of digits. */
+/* A message and the places of its pairs of digits, which differ in every row. */
 struct text_template {
     char bytes[TEXT_MESSAGE_BYTES];
     uint32_t length;
     uint32_t pair_count;
-    uint8_t pairs[TEXT_PAIRS_MAX]; /* offsets */
+    uint8_t pairs[TEXT_PAIRS_MAX]; /* offset of each pair */
 };
 
 struct text_source {
@@ -51,7 +51,7 @@ struct text_source {
     uint8_t host_lengths[TEXT_HOSTS];
 };
 
-/* Each ## is replaced by two digits; a single # is not. */
+/* Each ## is replaced by two digits in every row. A single # is always the digit 4. */
 static const char *const patterns[TEXT_TEMPLATES] = {
     "sshd[##1##]: Accepted publickey for deploy from 10.2##.1##.2## port 5##2# ssh2: RSA "
     "SHA256:##ab##e7",
@@ -99,15 +99,16 @@ static void text_source_init(struct text_source *source)
     }
 }
 
-/* The rows of one batch, for which each column is filled in turn. With constant data `step` is 0:
- * every row is like the first. */
+/* The rows of one batch, for which each column is filled in turn. With constant data `step` is 0,
+ * so every row is like the first. */
 struct fill_rows {
     const struct text_source *text;
     uint64_t first_row;
     uint64_t step;
     size_t count;
     uint64_t session;
-    uint64_t sessions; /* in the run: row r of session s has the serial number r × sessions + s */
+    /* sessions of the run; row r of session s has the serial number r × sessions + s */
+    uint64_t sessions;
     uint64_t run_hash;
     int16_t run_tag;
 };
@@ -117,10 +118,10 @@ struct fill_column {
                  char *text);
     uint64_t key;         /* differs between columns and seeds */
     uint64_t limit;       /* decimals: every value is below the limit; text: longest value */
-    bool is_identity;     /* identifies rows: differs between rows even with constant data */
+    bool is_identity;     /* the values identify rows: they differ even with constant data */
     size_t value_bytes;   /* size of an entry of the value array */
     size_t text_bytes;    /* memory for the text of one row; 0 = no text */
-    size_t values_offset; /* in a row buffer */
+    size_t values_offset; /* place of the value array in a row buffer */
     size_t text_offset;
 
     /* with --values: */
@@ -128,7 +129,7 @@ struct fill_column {
     uint64_t choice_count; /* number of values; 0 = 2^64 */
     int64_t from;          /* lowest number of a range */
     int64_t unit;          /* a decimal column's representation of 1 */
-    void *choices;         /* the listed values, as in the value array; owned */
+    void *choices;         /* the listed values, encoded as in the value array; owned */
 };
 
 /* 2024-01-01 00:00:00 UTC. Values depend on the seed and not on today's date. */
@@ -209,7 +210,7 @@ static struct bytes16 make_uuid(uint64_t high, uint64_t serial)
 }
 FILL_WITH(fill_uuid, struct bytes16, make_uuid(h ^ rows->run_hash, serial))
 
-/* Returns a text, shortened to the longest value of the column. */
+/* Returns the text, cut off at the longest length that the column holds. */
 static struct text_value cut(const struct fill_column *column, const char *text, uint32_t length)
 {
     const bool is_long = column->limit != 0 && length > column->limit;
@@ -370,8 +371,8 @@ static enum status choose_kind(struct fill_column *fill, const struct table *tab
                       : ": list values with --values");
         return STATUS_REJECTED;
     }
-    /* A text column holds host names if it is called so or is too short for messages, and tokens if
-     * it is even shorter. */
+    /* A text column holds host names if it is named "host" or is too short for messages, and tokens
+     * if it is even shorter. */
     const bool is_host = strcmp(column->name, "host") == 0 || strcmp(column->name, "HOST") == 0;
     if (column->type != COLUMN_TEXT) {
         return STATUS_OK;
@@ -449,12 +450,12 @@ static enum status choose_values(struct fill_column *fill, const struct column *
 enum {
     ALIGNMENT = 16,
     BUFFERS_SOFT_LIMIT = 64,
-    SESSIONS_PER_BUFFER = 64, /* if this allows more buffers */
+    SESSIONS_PER_BUFFER = 64, /* used if this allows more than BUFFERS_SOFT_LIMIT buffers */
 };
 
-/* How long a session waits for a buffer before another one is allocated: while buffers are being
- * returned, and while none is returned. Otherwise thousands of sessions that begin at once would
- * allocate a buffer each, and need it for microseconds. */
+/* A session waits at most BORROW_PATIENCE_NS for a returned buffer, and only STALL_PATIENCE_NS
+ * while no buffer is returned. Then another buffer is allocated. Without the wait, thousands of
+ * sessions that begin at once would each allocate a buffer, and need it for microseconds. */
 #define BORROW_PATIENCE_NS MONO_NS_PER_S
 #define STALL_PATIENCE_NS (10 * MONO_NS_PER_MS)
 
@@ -478,8 +479,8 @@ struct generator {
     struct fill_column columns[]; /* table->column_count entries */
 };
 
-/* Returns the function that fills a column that identifies rows; NULL: another column, or --values
- * has values for it. */
+/* Returns the function that fills a column that identifies rows. NULL: the column does not identify
+ * rows, or --values has values for it. */
 static fill_function *identity_of(const struct plan *plan, const struct table *table,
                                   const struct column *column)
 {

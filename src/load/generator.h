@@ -24,8 +24,8 @@ struct generator;
 
 /* A batch and the memory of its values. */
 struct row_buffer {
-    struct row_buffer *next; /* in the pool */
-    struct batch batch;      /* for the adapter */
+    struct row_buffer *next; /* the next free buffer in the pool */
+    struct batch batch;      /* the rows, as the adapter takes them */
     struct column_data columns[];
 };
 
@@ -46,8 +46,8 @@ size_t generator_buffer_rows(const struct generator *generator);
 struct row_buffer *generator_borrow(struct generator *generator);
 void generator_give_back(struct generator *generator, struct row_buffer *buffer);
 
-/* Fills buffer->batch with `count` rows of a session, beginning with its row `first_row`; `count`
- * is 1 … generator_buffer_rows. */
+/* Fills buffer->batch with `count` rows of a session, beginning with row `first_row` of the
+ * session; `count` is 1 … generator_buffer_rows. */
 void generator_fill(const struct generator *generator, struct row_buffer *buffer, unsigned session,
                     uint64_t first_row, size_t count);
 

@@ -70,7 +70,8 @@ static bool cut(struct line *line, struct session_name *name, atomic_bool *was_c
         }
     }
     if (was_cut != NULL) {
-        atomic_store(was_cut, true); /* the owner reads it as soon as its call returns */
+        /* set before the cut, because the owner reads it as soon as the call returns */
+        atomic_store(was_cut, true);
     }
     line->adapter->interrupt(line->conn);
     return true;
@@ -84,9 +85,9 @@ bool line_cut(struct line *line, struct session_name *name, atomic_bool *was_cut
     return is_cut;
 }
 
-/* Cuts the call with an exchange, which decides whether the call ended first or was cut first. The
- * exchange is done under the lock, so an owner that knows of the cut cannot have opened another
- * connection before the cut. */
+/* Marks the call as cut with an atomic exchange, which fails if the call has ended first. The lock
+ * is held from the exchange to the cut, so the owner cannot close the connection and open another
+ * one in between. */
 bool line_cut_overdue(struct line *line, int64_t now_ns, struct session_name *name)
 {
     int64_t call_ns = atomic_load_explicit(&line->call_ns, memory_order_relaxed);

@@ -1,11 +1,11 @@
 /*
  * A line: the connection of one thread, which other threads can cut.
  *
- * The owner of a line opens and closes the connection, and marks the begin and the end of each call
- * that waits for the server. Another thread may restart the time of the call under way when a part
- * of a long answer has arrived. Any other thread may cut the line: the call under way then returns
- * LOST, unless it was answered at that moment. A cut affects only the connection that is open at
- * the time of the cut, never a connection that is opened later.
+ * The owner of a line opens and closes the connection, and marks the beginning and the end of each
+ * call that waits for the server. Another thread may restart the time of the call under way when a
+ * part of a long answer has arrived. Any other thread may cut the line: the call under way then
+ * returns LOST, unless it was answered at that moment. A cut affects only the connection that is
+ * open at the time of the cut, never a connection that is opened later.
  */
 #ifndef LOAD_LINE_H
 #define LOAD_LINE_H
@@ -26,7 +26,7 @@
 /* Retries of a call that a busy database refused: for up to a minute, with pauses from a
  * millisecond to a quarter of a second, each twice as long as the one before. */
 struct busy_retry {
-    int64_t limit_ns; /* the end of the retries */
+    int64_t limit_ns; /* no retry begins after this moment */
     int64_t pause_ns; /* the next pause */
 };
 
@@ -36,23 +36,23 @@ void busy_retry_init(struct busy_retry *retry);
 bool busy_retry_may_go_on(const struct busy_retry *retry, enum status status,
                           const struct error *error);
 
-/* Returns the pause before the next try, and doubles the pause after it. */
+/* Returns the pause before the next try. Every call doubles the pause for the following call. */
 int64_t busy_retry_pause_ns(struct busy_retry *retry);
 
 struct line {
     const struct adapter *adapter; /* borrowed */
     int64_t limit_ns;              /* longest time of a call; 0: unlimited */
     pthread_mutex_t lock;
-    struct adapter_conn *conn; /* the connection to cut; under lock; NULL: not open */
-    _Atomic int64_t call_ns;   /* begin of the call under way; negative: minus the moment of its
-                                  latest cut; 0: no call with a limit is under way */
+    struct adapter_conn *conn; /* the connection to cut; guarded by `lock`; NULL: not open */
+    _Atomic int64_t call_ns; /* moment at which the call under way began; negative: minus the moment
+                                of its latest cut; 0: no call with a limit is under way */
 };
 
 void line_init(struct line *line, const struct adapter *adapter, int64_t limit_ns);
 void line_fini(struct line *line);
 
-/* line_open opens a connection; line_show takes over a connection that the owner has opened. From
- * then on other threads can cut it. */
+/* line_open opens a connection. line_show registers a connection that the owner has opened. From
+ * then on other threads can cut the connection. */
 enum status line_open(struct line *line, const struct target *target, struct adapter_conn **conn,
                       struct error *error);
 void line_show(struct line *line, struct adapter_conn *conn);
@@ -61,9 +61,9 @@ void line_show(struct line *line, struct adapter_conn *conn);
  * *conn is NULL. */
 void line_close(struct line *line, struct adapter_conn **conn);
 
-/* The owner calls these two before and after each call that waits for the server. A second
- * line_begin_call restarts the limit. line_end_call returns true when the call was cut because it
- * took too long; the connection is then unusable, whatever the call returned. */
+/* The owner calls line_begin_call before each call that waits for the server, and line_end_call
+ * after it. A second line_begin_call restarts the limit. line_end_call returns true when the call
+ * was cut because it took too long; the connection is then unusable, whatever the call returned. */
 void line_begin_call(struct line *line);
 bool line_end_call(struct line *line);
 
@@ -73,8 +73,8 @@ bool line_end_call(struct line *line);
  * true before the call can return. */
 bool line_cut(struct line *line, struct session_name *name, atomic_bool *was_cut);
 
-/* Cuts a call that has taken longer than the limit; for other threads. Cuts it again every second
- * until it returns. */
+/* Cuts a call that has taken longer than the limit; for other threads. Cuts the call again every
+ * second until the call returns. */
 bool line_cut_overdue(struct line *line, int64_t now_ns, struct session_name *name);
 
 #endif

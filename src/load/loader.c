@@ -47,22 +47,21 @@ struct loading {
     const struct plan *plan;
     struct setup *setup;
     struct datasets *datasets;
-    unsigned count; /* loaders */
-    pthread_mutex_t
-        lock; /* guards the members below, the table_loads, and the loaders' connections */
-    pthread_cond_t
-        changed; /* wakes loaders: a step may have become possible, or the load has ended */
-    pthread_cond_t ended; /* wakes the main thread */
+    unsigned count;       /* number of loaders */
+    pthread_mutex_t lock; /* guards the members below, except `loaders` */
+    /* wakes loaders: a step may have become possible, or the load has ended */
+    pthread_cond_t changed;
+    pthread_cond_t ended; /* wakes the main thread: a loader has ended */
     bool is_stopped;
     unsigned running;
-    enum status status; /* of the first step that failed */
+    enum status status; /* status of the first step that failed */
     struct error error;
-    struct error open_error;         /* of the first loader that could not connect */
+    struct error open_error; /* error of the first loader that failed; shown if no step failed */
     const struct table_load *latest; /* the table of the latest step */
     enum phase latest_phase;
-    uint64_t rows; /* loaded rows */
+    uint64_t rows; /* rows that this load has loaded */
     int64_t start_ns;
-    int64_t cut_ns; /* the next cut of connections */
+    int64_t cut_ns; /* moment of the next cut of connections; INT64_MAX: none is due */
     struct loader loaders[LOADERS_MAX];
 };
 
@@ -170,7 +169,8 @@ static void end_step(struct loader *loader, const struct step *step, enum status
     pthread_mutex_unlock(&loading->lock);
 }
 
-/* Deletes the rows of a chunk that an interrupted load left; no row of another table. */
+/* Deletes the rows of a chunk that an interrupted load left. Statements before and after keep
+ * foreign keys from deleting rows of other tables. */
 static enum status delete_chunk(struct loader *loader, const struct table_load *work,
                                 uint64_t chunk, struct error *error)
 {
@@ -348,7 +348,8 @@ static enum status make_indexes(struct loader *loader, const struct table_load *
     return status;
 }
 
-/* Updates the planner's statistics, which still describe an empty table. A server may refuse. */
+/* Updates the planner's statistics, which still describe an empty table. A refusal of the server is
+ * ignored. */
 static enum status analyze(struct loader *loader, const struct table_load *work,
                            struct error *error)
 {
@@ -381,8 +382,8 @@ static enum status analyze(struct loader *loader, const struct table_load *work,
     return status == STATUS_REJECTED ? STATUS_OK : status;
 }
 
-/* Finishes a loaded table: continues the database's own numbers after the numbers of the loaded
- * rows, updates the statistics, counts the rows, and marks the table as loaded. */
+/* Finishes a loaded table: makes the database's own numbering continue after the loaded rows,
+ * updates the statistics, counts the rows, and marks the table as loaded. */
 static enum status finish_table(struct loader *loader, const struct table_load *work,
                                 struct error *error)
 {
@@ -475,7 +476,7 @@ static void *loader_run(void *argument)
     return NULL;
 }
 
-/* Adds up the rows of all tables, and the rows that are present. */
+/* Sets *all to the rows that all tables will have, and *there to the rows that are present. */
 static void add_up(const struct datasets *datasets, uint64_t *all, uint64_t *there)
 {
     *all = *there = 0;
@@ -533,7 +534,8 @@ bool datasets_wait(struct datasets *datasets, struct load_counts *counts)
     return goes_on;
 }
 
-/* Sets the error of a load that did not finish; it also says how many rows are loaded. */
+/* Sets *error for a load that did not finish. The text also says how many rows are loaded, and how
+ * to load the rest. */
 static void describe_failure(const struct loading *loading, struct error *error)
 {
     uint64_t all, there;

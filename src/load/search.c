@@ -14,21 +14,22 @@
 #include "measure/procfs.h"
 #include "ranks/merge.h"
 
-/* Interval at which the memory is checked. */
+/* Interval at which the memory is checked, and the shortest time between two sums of written rows:
+ * each sum reads every session. */
 #define MEMORY_NS (250 * MONO_NS_PER_MS)
-#define ROWS_NS (10 * MONO_NS_PER_MS) /* a sum takes time for each session */
+#define ROWS_NS (10 * MONO_NS_PER_MS)
 
-/* How much longer a hold may last to include a sample. */
+/* Longest time by which a hold is extended so that it includes a sample. */
 #define SAMPLE_LIMIT_NS (5 * MONO_NS_PER_S)
 
-/* Time that sessions get to leave; in the last part of it their connections are cut. */
+/* Time that sessions get to leave. After SESSION_GRACE_NS their connections are cut. */
 #define LEAVE_LIMIT_NS (3 * SESSION_GRACE_NS)
 
-/* Shortest hold when the hold would take too large a share of the rows that may be written. */
+/* Shortest hold, even if it writes more than its share of the rows that are left. */
 #define HOLD_LEAST_NS MONO_NS_PER_S
 
-/* Sessions that were lost together are noticed one after the other: the time without a further loss
- * that ends the wait for them, and the longest wait. */
+/* Sessions that were lost together are noticed one after the other. The wait for further losses
+ * ends after CALM_NS without a loss, and at the latest after CALM_LIMIT_NS. */
 #define CALM_NS (300 * MONO_NS_PER_MS)
 #define CALM_LIMIT_NS (5 * MONO_NS_PER_S)
 
@@ -39,8 +40,8 @@
 
 enum {
     HOLD_PARTS = 5, /* parts of a hold, for the spread of its rows/s */
-    HOLD_SHARE = 8, /* a hold takes 1/8 of the rows that are left */
-    STEP_SHARE = 16 /* the time until the next hold takes 1/16 */
+    HOLD_SHARE = 8, /* a hold may write 1/8 of the rows that are left */
+    STEP_SHARE = 16 /* until the next hold, sessions may write 1/16 of the rows that are left */
 };
 
 unsigned ladder_next(const struct search *search, unsigned first)
@@ -68,8 +69,8 @@ unsigned ladder_next(const struct search *search, unsigned first)
     return let_in == held && held > 0 ? held + 1 : held + (failed - held) / 2;
 }
 
-/* Returns the bytes of this machine in use, without memory that the kernel can take back at once; 0
- * = unknown. /proc is not kept open, because a session may be short of a descriptor. */
+/* Returns the bytes of memory in use on this machine, without memory that the kernel can take back
+ * at once; 0 = unknown. /proc is not kept open, because a session may be short of a descriptor. */
 static uint64_t memory_used(uint64_t *total_bytes)
 {
     char text[4096];
@@ -126,7 +127,8 @@ static bool has_mistake(const struct fleet *fleet)
     return gate_reason(&fleet->load->gate) == STOP_SCRIPT;
 }
 
-/* Checks signals, the script, time and memory. Returns true when the search has ended. */
+/* Checks signals, the script, time, rows and memory, and ends the search if necessary. Returns
+ * whether the search has ended. */
 static bool check_search_end(struct fleet *fleet)
 {
     const int64_t now_ns = mono_now_ns();
@@ -150,7 +152,8 @@ static bool check_search_end(struct fleet *fleet)
     return fleet->has_search_ended;
 }
 
-/* Returns the total of written rows at which 1/`share` of the rows that are left is used up. */
+/* Returns the number of written rows at which 1/`share` of the rows that are left now will have
+ * been written; UINT64_MAX: unlimited. */
 static uint64_t rows_at_share(struct fleet *fleet, unsigned share)
 {
     const uint64_t most = fleet->max_rows, written = rows_written(fleet);
@@ -180,8 +183,8 @@ static unsigned tick(struct fleet *fleet, struct session_ledger *ledger)
     return fleet->numbers.working;
 }
 
-/* Notes why the level failed; a later reason does not replace the first. Evidence is taken now,
- * while the shortage lasts. */
+/* Notes why the level failed; a later reason does not replace the first. Reports the shortage now,
+ * so that evidence is taken while it lasts. */
 static void note_failure(struct fleet *fleet, struct level *level, enum level_reason reason)
 {
     if (level->reason == LEVEL_NO_REASON) {
@@ -199,7 +202,8 @@ static bool has_failed_anywhere(const struct fleet *fleet, const struct level *l
            (fleet->orders.level == fleet->level && fleet->orders.has_failed);
 }
 
-/* Fails the level when sessions of it have ended. Returns whether the level failed anywhere. */
+/* Fails the level if one of its sessions was refused, timed out or was dropped. Returns whether the
+ * level failed anywhere. */
 static bool check_failed(struct fleet *fleet, struct level *level)
 {
     const struct session_ledger *ledger = &level->ledger;
@@ -213,7 +217,7 @@ static bool check_failed(struct fleet *fleet, struct level *level)
     return has_failed_anywhere(fleet, level);
 }
 
-/* Notes the stage that this rank has reached. Returns whether all other ranks have reached it. */
+/* Notes the stage that this rank has reached. Returns whether all ranks have reached the stage. */
 static bool reach_stage(struct fleet *fleet, enum ranks_stage stage)
 {
     fleet->stage = stage;
@@ -262,16 +266,17 @@ static void retire(struct fleet *fleet, struct level *level)
         fleet_interrupt(fleet, true);
     }
     if (fleet->cut > cut_before || fleet->load->plan->script != NULL) {
-        /* the cut call or transaction has failed, but must not count against the next level */
+        /* a call or transaction that was cut has failed, but must not count against the next
+         * level */
         fleet->failed_before = calls_failed(fleet);
         forget_causes(fleet);
     }
 }
 
-/* Waits until every rank has retired its surplus sessions: no session is added before. */
+/* Waits until every rank has retired its surplus sessions. No rank adds a session before. */
 static void wait_for_others(struct fleet *fleet, struct level *level, bool has_retired)
 {
-    /* by gone_ns the retired sessions have also left the server */
+    /* at gone_ns the retired sessions have also left the server */
     const int64_t gone_ns = mono_now_ns() + (has_retired ? CALM_NS : 0);
     while ((mono_now_ns() < gone_ns || !reach_stage(fleet, STAGE_LEFT)) &&
            !check_failed(fleet, level) && !check_search_end(fleet)) {
@@ -297,7 +302,7 @@ static void add_sessions(struct fleet *fleet, struct level *level)
     } while (level->up < fleet->live && !check_search_end(fleet));
 }
 
-/* After sessions were lost: waits for further losses, which belong to the same level. */
+/* Waits, after sessions were lost, for further losses, which belong to the same level. */
 static void wait_for_drops(struct fleet *fleet, struct level *level)
 {
     const int64_t limit_ns = mono_now_ns() + CALM_LIMIT_NS;
@@ -326,7 +331,7 @@ static void hold(struct fleet *fleet, struct level *level)
         level->up = tick(fleet, &level->ledger);
         if (calls_failed(fleet) > fleet->failed_before && !check_failed(fleet, level) &&
             !check_search_end(fleet)) {
-            /* a session that was lost with the call is about to end */
+            /* if the call failed because its session was lost, that session is about to end */
             wait_for_drops(fleet, level);
             if (!check_failed(fleet, level) && !has_mistake(fleet)) {
                 note_failure(fleet, level, LEVEL_APPEND_FAILED);
@@ -368,8 +373,8 @@ static void hold(struct fleet *fleet, struct level *level)
     sampler_end_hold(sampler, level);
 }
 
-/* Sets the level's figures and outcome. Completes its ledger, so that it balances. Moves the causes
- * into a level that failed. */
+/* Sets the level's figures and outcome. Completes the ledger of the level, so that the ledger
+ * balances. Moves the error causes into the level if it failed, and drops them otherwise. */
 static void finish_level(struct fleet *fleet, struct level *level)
 {
     const struct recorder_snapshot *start = &fleet->snapshots[AT_START];
@@ -389,7 +394,7 @@ static void finish_level(struct fleet *fleet, struct level *level)
     ledger->stopped = 0;
     ledger->connected = ledger->finished + ledger->dropped;
     const uint64_t known = ledger->connected + ledger->refused + ledger->timed_out;
-    /* sessions that did not leave may make more than were requested */
+    /* sessions that did not leave may raise the number above level->sessions */
     ledger->requested = known > level->sessions ? known : level->sessions;
     ledger->not_started = ledger->requested - known;
     if (has_failed_anywhere(fleet, level)) {
@@ -408,7 +413,7 @@ static void finish_level(struct fleet *fleet, struct level *level)
     forget_causes(fleet);
 }
 
-/* Brings level->sessions up, holds them, and fills *level. */
+/* Brings the number of sessions to level->sessions, holds the sessions, and fills *level. */
 static void climb(struct fleet *fleet, struct level *level)
 {
     struct recorder *recorder = fleet->load->recorder;
@@ -440,7 +445,8 @@ static void climb(struct fleet *fleet, struct level *level)
     finish_level(fleet, level);
 }
 
-/* Returns how many sessions the memory of this machine has room for. */
+/* Returns how much memory of this machine is in use, and how many times the live sessions fit into
+ * it. */
 static struct level_room find_room(const struct fleet *fleet)
 {
     uint64_t total;
@@ -470,7 +476,7 @@ static bool pack_level(const struct fleet *fleet, const struct level *part, stru
     return merge_pack_level(bytes, part, &connect, &append, fleet->load->start_ns);
 }
 
-/* Tries this rank's part of a level. */
+/* Tries this rank's part of a level, and packs the result into *bytes. False: out of memory. */
 static bool climb_rank_part(struct fleet *fleet, struct level *part, struct buffer *bytes)
 {
     part->sessions = ranks_sessions_here(fleet->load->ranks, part->sessions, false);
@@ -478,12 +484,13 @@ static bool climb_rank_part(struct fleet *fleet, struct level *part, struct buff
     fleet->has_level_failed = false;
     fleet->level = fleet->orders.level;
     climb(fleet, part);
-    fleet_exchange(fleet, false); /* others may wait for this stage */
+    fleet_exchange(fleet, false); /* other ranks may wait for this stage */
     part->room = find_room(fleet);
     return pack_level(fleet, part, bytes);
 }
 
-/* Waits between two levels. Sessions that end now are counted at the next level. */
+/* Waits a moment for new orders of rank 0, between two levels. Sessions that end now are counted at
+ * the next level. */
 static void wait_for_orders(struct fleet *fleet)
 {
     mono_sleep(WAIT_NS);
@@ -502,7 +509,7 @@ static void gather(struct fleet *fleet, struct level *level, struct buffer *byte
     bool is_whole = true;
     *bytes = (struct buffer){.bytes = NULL};
     level->outcome = LEVEL_HELD;
-    gate_rest(&load->gate, true); /* a lost rank may be noticed late */
+    gate_rest(&load->gate, true); /* sessions rest, because a lost rank may be noticed late */
     for (bool are_all = false; taken != NULL || !are_all;) {
         if (taken == NULL) {
             wait_for_orders(fleet);
@@ -558,7 +565,7 @@ static void try_level(struct fleet *fleet, struct level *level)
     level_fini(&part);
 }
 
-/* On a rank that follows: tries the levels that rank 0 orders, until rank 0 ends the search. */
+/* Tries, on a rank that follows, the levels that rank 0 orders, until rank 0 ends the search. */
 static void follow_all(struct fleet *fleet)
 {
     struct load *load = fleet->load;
@@ -606,9 +613,9 @@ static void follow_all(struct fleet *fleet)
     }
 }
 
-/* After a level that lost every session: waits until the server accepts a connection again. Tries
- * with one session at a time, or with a connection of its own where this rank has no sessions.
- * These connects belong to no level. */
+/* Waits, after a level that lost every session, until the server accepts a connection again. Starts
+ * one session at a time; a rank without sessions opens a separate connection instead. These
+ * connects belong to no level. */
 static void await_server(struct fleet *fleet)
 {
     const struct plan *plan = fleet->load->plan;
@@ -625,7 +632,7 @@ static void await_server(struct fleet *fleet)
             struct error error = {.kind = ERROR_NONE};
             next_ns = now_ns + RETURN_PAUSE_NS;
             if (fleet->capacity > 0) {
-                fleet_start(fleet); /* no thread: again after the pause */
+                fleet_start(fleet); /* without a thread, tries again after the pause */
             } else {
                 is_back = setup_query_limits(&asked, plan, NULL, &error) == EXIT_CODE_OK;
             }
@@ -642,7 +649,7 @@ static unsigned fit_memory(struct fleet *fleet, unsigned next)
     const struct level_room room = has_ranks ? fleet->room : find_room(fleet);
     const unsigned held = search->held;
     const unsigned live = has_ranks ? (unsigned)fleet->up_everywhere : fleet->live;
-    const double most = room.times * live + 0.5; /* NaN while nothing is known */
+    const double most = room.times * live + 0.5; /* NaN: nothing is known yet */
     if (next <= live || !(most < next)) {
         return next;
     }
@@ -651,7 +658,7 @@ static unsigned fit_memory(struct fleet *fleet, unsigned next)
              "%s of %s%.60s in use with %s sessions; %s sessions would exceed %s",
              UNITS_BYTES(room.used_bytes), has_ranks ? "machine " : "this machine", room.machine,
              UNITS_COUNT(live), UNITS_COUNT(next), UNITS_BYTES(room.limit_bytes));
-    /* smaller steps would only creep up to a bound that is an estimate */
+    /* with smaller steps the search would creep up to a bound that is only an estimate */
     return fits > held + held / 20 ? fits : 0;
 }
 
@@ -682,7 +689,7 @@ static void climb_all(struct fleet *fleet)
         }
     }
     if (search->end == SEARCH_MEMORY && search->end_note[0] == '\0') {
-        /* with several machines fleet->room is the memory of the fullest one */
+        /* with several machines, fleet->room is the memory of the fullest machine */
         const bool is_known = fleet->room.machine[0] != '\0';
         const struct level_room room = is_known ? fleet->room : find_room(fleet);
         snprintf(search->end_note, sizeof search->end_note, "%s of %s%.60s in use, %s may be",
@@ -721,7 +728,7 @@ enum status search_run(struct fleet *fleet, struct error *error)
         } else {
             climb_all(fleet);
         }
-        /* all sessions end; late ones lose their connection */
+        /* all sessions end; the connections of late sessions are cut */
         gate_stop(&load->gate,
                   fleet->search->end == SEARCH_INTERRUPTED ? STOP_INTERRUPTED : STOP_DURATION);
         fleet->next_interrupt_ns = mono_now_ns() + SESSION_GRACE_NS;

@@ -7,7 +7,7 @@
 #include "base/mono.h"
 #include "base/text.h"
 
-/* Pause between two readings of the I/O counters, and the most readings. */
+/* Pause between two readings of the I/O counters, and the highest number of readings. */
 #define IO_COUNT_PAUSE_NS (250 * MONO_NS_PER_MS)
 
 enum {
@@ -125,7 +125,8 @@ static bool take_counter(void *context, const struct cell *cells, size_t count)
 }
 
 /* Reads the I/O counters until two readings are equal, because processes of a server report their
- * I/O with a delay. On a server with other clients no two readings may be equal. */
+ * I/O with a delay. On a server with other clients two readings may never be equal: then the last
+ * reading counts. */
 static enum status count_io(struct task *task, struct adapter_conn *conn, struct error *error)
 {
     struct trace_counters *counters = task->context;

@@ -1,7 +1,7 @@
 /*
  * Facts that the server reports before and after the sessions: its settings, the size of the run's
- * tables, its I/O counters. The run does not need them: a server may report none. Main thread,
- * except for server_ask_settings, which runs as part of a task.
+ * tables, its I/O counters. The run works without them: a server may report none of them. Main
+ * thread, except for server_ask_settings, which runs as part of a task.
  */
 #ifndef LOAD_SERVER_H
 #define LOAD_SERVER_H
@@ -12,12 +12,13 @@
 #include "plan/plan.h"
 #include "trace/trace.h"
 
-/* Reads the settings of this session, and of the run's tables, as part of a task. */
+/* Reads, as part of a task, the server's settings as they apply to `conn`, and the settings of the
+ * run's tables. */
 void server_ask_settings(struct task *task, struct adapter_conn *conn,
                          struct server_settings *settings);
 
-/* Reads the settings of a server, or of one of several hosts, on a connection of its own. Leaves
- * *settings unchanged if the server does not answer. `is_hasty`: as for task_run_again. */
+/* Reads the settings of a server, or of host number `host` of several, on a separate connection.
+ * Leaves *settings unchanged if the server does not answer. `is_hasty`: as for task_run_again. */
 void server_read_settings(const struct setup *setup, const struct plan *plan, bool is_hasty,
                           unsigned host, struct server_settings *settings);
 
@@ -25,7 +26,7 @@ void server_read_settings(const struct setup *setup, const struct plan *plan, bo
 int64_t server_measure_tables(const struct setup *setup, const struct plan *plan, bool is_hasty);
 
 /* For --io-trace: reads the server's counters of writes and syncs, once they include all finished
- * work. Reads nothing from a server that does not report them, or with several hosts. */
+ * work. *counters stays empty if the server does not report counters, or with several hosts. */
 void server_count_io(const struct setup *setup, const struct plan *plan,
                      struct trace_counters *counters);
 

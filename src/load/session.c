@@ -10,8 +10,6 @@
 #include "measure/procfs.h"
 #include "plan/facts.h"
 
-/* A batch is late when it begins so long after its intended start. */
-
 /* Closes the connection, if one is open. */
 static void close_connection(struct session *session)
 {
@@ -41,7 +39,7 @@ static enum status open_connection(struct session *session, enum cause_phase pha
     const struct adapter *adapter = load->plan->adapter;
     struct target target = target_at(load->plan, session->host);
     target.facts = &load->setup->connection.facts;
-    session->is_overdue = false; /* left over from the connection before */
+    session->is_overdue = false; /* still set from the previous connection */
     const int64_t start_ns = mono_now_ns();
     const enum status status = line_open(&session->line, &target, &session->conn, error);
     session->prepared = (struct prepared_set){.adapter = adapter, .conn = session->conn};
@@ -106,7 +104,7 @@ static enum status connect_first(struct session *session, struct error *error)
     return status;
 }
 
-/* Returns the session's share of the work: rows, which are sent in batches, or with a script
+/* Returns the session's share of the work: rows, which are sent in batches, or, with a script,
  * transactions. */
 static uint64_t share_of(const struct session *session)
 {
@@ -158,8 +156,9 @@ uint64_t session_count_unsent(struct session *session, int64_t from_ns, int64_t 
             begun++;
             continue;
         }
-        /* as many full batches as certainly fall into the same bucket of the histogram and are due
-         * before the end; the exact moment of the last batch decides */
+        /* Counts at once as many full batches as certainly fall into the same bucket of the
+         * histogram and are due before the end. The next round checks the batch after them
+         * exactly. */
         const int64_t waited_ns = waited_until_ns - due_ns;
         const int64_t lowest_ns = waited_ns < HISTOGRAM_LIMIT_NS
                                       ? histogram_bucket_low_ns(histogram_bucket(waited_ns))
@@ -174,7 +173,7 @@ uint64_t session_count_unsent(struct session *session, int64_t from_ns, int64_t 
         }
         recorder_record(recorder, session->place, OPERATION_RESPONSE, waited_ns);
         if (count > 1) {
-            /* due step_ns apart: the sum stays exact */
+            /* the batches are due step_ns apart: their mean wait keeps the sum exact */
             recorder_record_times(recorder, session->place, OPERATION_RESPONSE,
                                   waited_ns - (int64_t)(step_ns * (double)count / 2), count - 1);
         }
@@ -201,8 +200,9 @@ static void record_times(struct session *session, int64_t intended_ns, int64_t s
     }
 }
 
-/* Maps a call's status after the main thread may have cut its connection. An overdue call fails
- * even when its answer arrived, but a session without work left does not reconnect. */
+/* Maps a call's status after the main thread may have cut its connection. An overdue call counts as
+ * lost even when its answer arrived, unless the session has no work left and so needs no
+ * connection. */
 static enum status status_after_cut(struct session *session, enum cause_phase phase,
                                     enum status status, const struct error *error)
 {
@@ -282,7 +282,8 @@ static enum status read_table(struct session *session)
         session_add(session, RECORDER_READS_FAILED, 1);
         session_blame(session, CAUSE_READ, NULL, status, &error);
     }
-    /* not with a database that keeps the rows of a connection only, after a reconnect */
+    /* Freshness is not checked after a reconnect of --churn if the database keeps rows only as long
+     * as the connection. */
     uint64_t before;
     if (status == STATUS_OK && is_count &&
         ((adapter->flags & ADAPTER_DISCARDS) == 0 || session->sum.churns == 0) &&
@@ -442,7 +443,7 @@ static enum session_outcome take_turns(struct session *session)
     const uint64_t churn = load->plan->churn_batches;
     while (has_work(session)) {
         if (!gate_wait_turn(&load->gate)) {
-            /* a session whose call had to be cut was not done at the end of the run */
+            /* a session whose call had to be cut had not finished when the run ended */
             const bool is_done =
                 gate_reason(&load->gate) == STOP_DURATION && !atomic_load(&session->was_cut);
             return is_done ? SESSION_FINISHED : SESSION_STOPPED;
@@ -619,7 +620,7 @@ void session_leave(struct session *session)
         pthread_getcpuclockid(session->thread, &clock) != 0) {
         return;
     }
-    /* a thread that only waits for a CPU is also late */
+    /* a late thread may only be waiting for a CPU, so its CPU time decides */
     const int64_t cpu_ns = mono_clock_ns(clock);
     session->script_cpu_ns = session->script_cpu_ns == 0 ? cpu_ns : session->script_cpu_ns;
     if (cpu_ns - session->script_cpu_ns < SESSION_LATE_CPU_NS ||

@@ -1,7 +1,7 @@
 /*
  * A session: one thread, one connection, and a share of the work. It connects, waits at the gate,
  * takes turns until its share is done or the gate stops, and disconnects. A turn is a batch and a
- * read, or with a script a transaction.
+ * read or, with a script, a transaction.
  *
  * Rows are counted twice on purpose. The accounts in struct session are the truth: only the
  * session's thread writes them, they are read after the join, and the ledgers are their sums. The
@@ -49,15 +49,17 @@ struct load {
     void (*on_done)(void *context, int64_t done_ns);
     void *context;
 
-    struct cut_list *cut; /* of the caller; filled by the main thread */
+    struct cut_list *cut; /* sessions whose connections were cut; owned by the caller; filled by the
+                             main thread */
 
-    struct ranks *ranks; /* shares the run between processes; NULL: this process is alone */
+    struct ranks *ranks; /* the ranks that share the run; NULL: this process is alone */
 
     /* A search for the largest number of sessions; NULL: a run. The caller has set the bounds and
      * hold_ns. */
     struct search *search;
-    int64_t
-        patience_ns; /* how much longer a hold may last for the slowest session to show an append */
+    /* longest time by which a hold is extended until every session has had an append
+     * acknowledged */
+    int64_t patience_ns;
     /* Main thread: on_begin before the first session of a level is added, on_level when the
      * level has held or failed, while its sessions are still up. `own`: this process's part of
      * the level. */
@@ -66,18 +68,18 @@ struct load {
 
     /* Set by the fleet. Members that change are atomic or have their own lock. */
     struct statement read;   /* the statement of reads: count(*), or the user's query */
-    struct causes *causes;   /* in a search: the causes of the current level */
+    struct causes *causes;   /* errors of the run; in a search, errors of the current level */
     struct causes *mistakes; /* errors in the script, during all of the run; in a run the pointer
                                 equals `causes` */
     struct gate gate;
     atomic_bool has_finished_one;
-    /* numbers of sessions that the counters also have: kept in one place, because the main thread
-     * reads them often */
+    /* sums of counts that the recorder keeps for each session: the main thread reads these sums
+     * often */
     atomic_uint sessions_connected, sessions_failed, sessions_dropped;
-    atomic_uint
-        timeouts_in_a_row; /* connects that timed out since the last connect with another result */
-    _Atomic int64_t last_work_ns; /* moment of the latest last answer of a session */
-    _Atomic int64_t last_end_ns;  /* moment of the latest end of a session */
+    /* connects that timed out since the last connect with another result */
+    atomic_uint timeouts_in_a_row;
+    _Atomic int64_t last_work_ns; /* latest moment at which a session finished its work */
+    _Atomic int64_t last_end_ns;  /* latest moment at which a session ended */
 };
 
 struct session {
@@ -92,28 +94,28 @@ struct session {
     struct session_summary sum;
     const struct table *measured_table; /* the table that row_bytes is about */
     double row_bytes;
-    unsigned host;                /* with several hosts: the current host */
-    bool is_settled;              /* the place of the session has been connected to a host ... */
-    bool has_moved;               /* ... and then to another: its rows may be at both */
+    unsigned host;   /* with several hosts: the current host */
+    bool is_settled; /* the place has been connected to a host */
+    bool has_moved;  /* the place has moved to another host: its rows may be at several hosts */
     struct adapter_conn *conn;    /* owned; NULL = not connected */
     struct line line;             /* the same connection, for the main thread to cut */
-    struct prepared_set prepared; /* of `conn` */
-    atomic_bool was_cut; /* by append, because the session did not end in time after STOP */
+    struct prepared_set prepared; /* statements that are prepared on `conn` */
+    atomic_bool was_cut; /* append cut the connection, because the session did not end in time */
     bool is_overdue;     /* the connection was cut because a call took too long */
     bool is_refused;     /* a read-only server refused the latest batch: the session reconnects and
                             sends it again */
-    uint64_t quota;      /* rows; the next batch starts at sum.begun */
-    uint64_t turn_quota; /* transactions, with a script */
+    uint64_t quota;      /* rows to append; the next batch starts at row sum.begun */
+    uint64_t turn_quota; /* with a script: transactions to run */
     uint64_t turn;       /* number of the next transaction */
-    struct transactions
-        *transactions;    /* owned; see transactions.c; NULL: no script, or not begun */
-    uint64_t last_count;  /* the latest count of rows; 0 before */
+    /* state of the script: see transactions.c; owned; NULL: no script, or not begun */
+    struct transactions *transactions;
+    uint64_t last_count;  /* the latest count of rows; 0 before the first count */
     uint64_t worst_lag;   /* most rows that were missing in a count */
-    unsigned tries;       /* connects after a loss, since the last answered batch */
-    uint64_t tries_total; /* connects after a loss, during the whole run */
-    int64_t work_end_ns;  /* monotonic; the last answer; 0 for idle sessions */
+    unsigned tries;       /* number of connects after a loss since the last answered batch */
+    uint64_t tries_total; /* number of connects after a loss during the whole run */
+    int64_t work_end_ns;  /* monotonic moment at which the work ended; 0 for idle sessions */
 
-    atomic_bool is_leaving; /* set by the main thread: leave before the share is done */
+    atomic_bool is_leaving; /* set by the main thread: the session must leave early */
     atomic_bool has_ended;  /* set by the session's thread after all other members */
     bool is_live;           /* main thread: the thread was started and is not joined */
     bool is_left;           /* main thread: the thread was abandoned, and is never joined */
@@ -126,8 +128,9 @@ struct session {
 /* Adds `n` to a counter of the run. */
 void session_add(struct session *session, enum recorder_counter counter, uint64_t n);
 
-/* With --timeout, called before and after each call that waits for the server. When the call was
- * cut, is_overdue becomes true and the connection is unusable, whatever the call returned. */
+/* Mark the beginning and the end of each call that waits for the server, for --timeout. When the
+ * call was cut, is_overdue becomes true and the connection is unusable, whatever the call
+ * returned. */
 void session_begin_call(struct session *session);
 void session_end_call(struct session *session);
 
@@ -152,8 +155,8 @@ void session_note_progress(struct session *session, int64_t now_ns);
  * the number is unknown, or the session's rows may be at another host. */
 bool session_knows_before(const struct session *session, size_t table, uint64_t *before);
 
-/* Checks the freshness of a count, `rows`: it must not be lower than `own`, the rows that must be
- * there, nor lower than *last, the count before. */
+/* Checks the freshness of a count: `rows` must be at least `own`, the rows that must be in the
+ * table, and at least *last, the previous count. Then *last becomes `rows`. */
 void session_note_count(struct session *session, uint64_t rows, uint64_t own, uint64_t *last);
 
 /* A batch that is being sent. */
@@ -163,20 +166,20 @@ struct append {
      * *error. NULL: the generator makes the rows. */
     const struct batch *(*make)(void *context, uint64_t from, size_t rows, struct error *error);
     void *context;
-    size_t most_rows;   /* per call of `make` */
+    size_t most_rows;   /* most rows that one call of `make` makes */
     uint64_t first_row; /* number of the first row among the session's rows */
     uint64_t rows;
     uint64_t handed;   /* rows that the adapter got in the latest try; after a loss, only those that
                           were sent */
     uint64_t accepted; /* rows that the server acknowledged */
-    uint64_t in_doubt; /* part of `handed` */
+    uint64_t in_doubt; /* rows in doubt; part of `handed` */
 };
 
-/* Sends the batch. Retries while the database is busy and has accepted no row. After a failure
- * append->rows counts only the decided rows: when the connection was lost, or other rows of the
- * batch were kept, rows that were not handed over belong to a later batch. All rows of the failed
- * part are decided, whether the adapter had sent them or not. *is_begun becomes false when STOP
- * came while the database was busy: then no row of the batch was ever in flight. */
+/* Sends the batch. Retries while the database is busy and has accepted no row. When the connection
+ * is lost, append->rows shrinks to the rows that were sent; when the server keeps some rows and
+ * refuses others, to the rows that were handed over. The remaining rows belong to a later batch.
+ * *is_begun becomes false if the session had to stop or leave while the database was busy: then the
+ * database kept no row, and the batch counts as not begun. */
 enum status session_send(struct session *session, struct append *append, bool *is_begun,
                          struct error *error);
 
@@ -190,9 +193,9 @@ void session_account(struct session *session, const struct append *append, enum 
 
 /* The script's side of a session: transactions.c */
 
-/* On the session's thread: transactions_begin, before the session connects, runs the top level of
- * the script; FATAL: the session cannot begin. transactions_end is called after the session has
- * disconnected. */
+/* Both run on the session's thread. transactions_begin runs the top level of the script before the
+ * session connects; FATAL: the session cannot begin. transactions_end frees the state of the script
+ * after the session has disconnected. */
 enum status transactions_begin(struct session *session, struct error *error);
 void transactions_end(struct session *session);
 
@@ -200,13 +203,15 @@ void transactions_end(struct session *session);
  * connection is unusable, and the reason is among the causes. */
 enum status transactions_connected(struct session *session, struct error *error);
 
-/* Runs one transaction with all its tries. It is due at intended_ns; 0: there is no rate. */
+/* Runs one transaction with all its tries. The transaction is due at intended_ns; 0: there is no
+ * rate. */
 enum status transactions_turn(struct session *session, int64_t intended_ns);
 
-/* Main thread, after STOP. Returns true when the session's thread is in the script's own code and
- * is abandoned there. If *is_at_work, the transaction under way counts as failed, with the script
- * as the cause. The thread still reads some data, such as the plan's script: the caller must not
- * free it any more. *since_ns: the moment at which the thread entered the script's code. */
+/* Main thread, after STOP: abandons the session's thread if the thread is in the script's own code,
+ * and then returns true. If *is_at_work, the transaction under way counts as failed, with the
+ * script as the cause. The abandoned thread still reads some data, such as the plan's script, which
+ * the caller must never free. *since_ns: the moment at which the thread entered the script's
+ * code. */
 bool transactions_leave(struct session *session, bool *is_at_work, int64_t *since_ns);
 
 /* Main thread, after the join: adds the session's changes of tables to result->datasets, and frees
@@ -216,27 +221,28 @@ void transactions_destroy(struct session *session, struct result *result);
 /* A batch or transaction is late when it begins longer than this after its intended start. */
 #define SESSION_LATE_NS (100 * MONO_NS_PER_MS)
 
-/* Time that a session gets to finish its call after STOP before its connection is cut. */
+/* Time that a session gets to finish its call after STOP before its connection is cut. A thread
+ * that is late and then uses SESSION_LATE_CPU_NS of CPU time in the script's code is abandoned. */
 #define SESSION_GRACE_NS (INT64_C(10) * 1000000000)
 #define SESSION_LATE_CPU_NS INT64_C(1000000000)
 
 /* The thread's function; `argument` is a struct session. Returns NULL. */
 void *session_run(void *argument);
 
-/* Main thread: makes a call return that is blocked in the session's connection. */
+/* Main thread: cuts the session's connection, so that a call that is blocked in it returns. */
 void session_interrupt(struct session *session);
 
 /* Main thread, repeatedly while sessions are late: ends a session on behalf of its thread when the
  * thread is in a function of the script that never returns. */
 void session_leave(struct session *session);
 
-/* Main thread: makes a call return that has taken longer than --timeout; again every second until
- * the call returns. */
+/* Main thread: cuts the session's connection when a call has taken longer than --timeout, and again
+ * every second until the call returns. */
 void session_cut_overdue(struct session *session, int64_t now_ns);
 
-/* Counts the batches, or transactions, of an ended session that were due from from_ns on and before
- * end_ns and never begun. Adds each to the response times with its wait until waited_until_ns, a
- * lower bound. Only with a rate. */
+/* Counts the batches (or transactions) of an ended session that were due from from_ns on and before
+ * end_ns, but never begun. Adds each to the response times, with its wait until waited_until_ns as
+ * a lower bound. Only with a rate. */
 uint64_t session_count_unsent(struct session *session, int64_t from_ns, int64_t end_ns,
                               int64_t waited_until_ns);
 

@@ -63,7 +63,8 @@ static enum status create_table(struct adapter_conn *conn, const struct plan *pl
     return ask_execute(plan->adapter, conn, &sql, error);
 }
 
-/* Returns the place of the mark of the run's own table, whose rows are not loaded. */
+/* Returns the place of the mark of the run's own table, which is filled by runs and not by a
+ * load. */
 static struct table_mark_place mark_place(struct adapter_conn *conn, const struct plan *plan,
                                           const struct connection_info *connection)
 {
@@ -75,7 +76,7 @@ static struct table_mark_place mark_place(struct adapter_conn *conn, const struc
                                      .rows = ""};
 }
 
-/* Returns whether the existing table, described by `table`, may be dropped: append made it, or
+/* Checks that the existing table, described by `table`, may be dropped: append made it, or
  * --recreate names it. */
 static enum status check_drop(struct adapter_conn *conn, const struct plan *plan,
                               const struct connection_info *connection, const struct table *table,
@@ -94,7 +95,7 @@ static enum status check_drop(struct adapter_conn *conn, const struct plan *plan
     char remedy[ROW_NAME_BYTES];
     snprintf(remedy, sizeof remedy, "--recreate=%.80s drops it anyway", plan->table_name);
     if (is_counted && rows == 0 && (table->is_missing || connection->facts.has_no_columns)) {
-        return STATUS_OK; /* this database has no table without rows */
+        return STATUS_OK; /* in this database a table without rows does not exist */
     }
     return table_mark_refuse(&mark, table, plan->table_name, is_counted ? (int64_t)rows : -1,
                              remedy, error);
@@ -180,8 +181,8 @@ static enum status find_or_create(struct adapter_conn *conn, const struct plan *
     return status;
 }
 
-/* Checks the columns that --skip-columns and --values name: each must exist, and it must be
- * possible to leave it out, or to write it. */
+/* Checks the columns that --skip-columns and --values name. Every column must exist. It must be
+ * possible to leave out the columns of --skip-columns, and to write the columns of --values. */
 static enum status check_columns(const struct plan *plan, const struct table *table,
                                  struct error *error)
 {
@@ -329,7 +330,7 @@ static enum status prepare_table(struct task *task, struct setup *setup, struct 
         error_prefix(error, "%s:%d: dataset '%.40s' has no columns",
                      plan_script_shown(plan->script), named->line, named->name);
     }
-    inspect(setup, conn, plan); /* by now more is known about the server */
+    inspect(setup, conn, plan); /* more is known about the server now */
     if (status == STATUS_OK && plan->engine != NULL && !is_engine(plan->engine, table->engine)) {
         /* the table was there before, or the server chose another engine */
         error_set(error, ERROR_USAGE, 0, NULL,
@@ -344,7 +345,7 @@ static enum status prepare_table(struct task *task, struct setup *setup, struct 
         ask_write(&sql, ask_templates(&setup->connection)->count, &setup->connection, table->name,
                   NULL, 0);
         setup->own->count_sql = sql.bytes;
-        /* through a pooler another session may have prepared it */
+        /* through a pooler the statement may reach a server session that has not prepared it */
         setup->own->count =
             (struct statement){.sql = sql.bytes, .is_prepared = !setup->connection.facts.is_pooled};
     }
@@ -454,8 +455,8 @@ static enum status count_tables_at(struct task *task, struct adapter_conn *conn,
     return status;
 }
 
-/* Checks another host: it shows the same database, or one of its own, in which the table may be
- * missing. */
+/* Checks another host. The host shows the same database, or is a database of its own, in which the
+ * table may be missing and is then created. */
 static enum status prepare_host(struct task *task, struct adapter_conn *conn, struct error *error)
 {
     const struct plan *plan = task->plan;
@@ -485,7 +486,7 @@ static enum status prepare_host(struct task *task, struct adapter_conn *conn, st
     return status;
 }
 
-/* Checks all hosts but the one that is set up. A host that does not answer is left out. */
+/* Checks all hosts except the host that is set up. A host that does not answer is left out. */
 static enum exit_code prepare_hosts(struct setup *setup, const struct plan *plan,
                                     struct error *error)
 {
@@ -558,9 +559,8 @@ enum exit_code setup_complete(struct setup *setup, const struct plan *plan, stru
     setup->datasets = NULL;
     if (code == EXIT_CODE_OK && setup->made.load_ns > 0) {
         setup->storage.bytes_before = server_measure_tables(setup, plan, false);
-        server_read_settings(
-            setup, plan, false, setup->host,
-            &setup->hosts[setup->host].settings); /* including those of the new indexes */
+        /* including the settings of the new indexes */
+        server_read_settings(setup, plan, false, setup->host, &setup->hosts[setup->host].settings);
     }
     if (code == EXIT_CODE_OK && !plan->is_follower &&
         (plan->adapter->flags & ADAPTER_DISCARDS) == 0) {
@@ -597,8 +597,8 @@ void setup_unpack(struct setup *setup, struct facts *facts, const char *text)
         }
     }
     for (size_t i = 0; i < setup->server.count && *at == ' '; i++) {
-        setup->server.sessions[i].used =
-            strtoull(at, &at, 10); /* this rank's own count includes sessions of other ranks */
+        /* this rank's own count includes sessions of other ranks */
+        setup->server.sessions[i].used = strtoull(at, &at, 10);
     }
 }
 

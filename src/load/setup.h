@@ -1,7 +1,7 @@
 /*
- * The work before the sessions: asks the server about itself, gets the run's tables ready and
- * counts their rows. After the sessions: counts the rows again, or reads them back. Each step has
- * its own connection: see load/task.h. Main thread.
+ * The work before and after the sessions. Before the sessions, append asks the server about itself,
+ * gets the run's tables ready and counts their rows. After the sessions, append counts the rows
+ * again, or reads them back. Each step has its own connection: see load/task.h. Main thread.
  */
 #ifndef LOAD_SETUP_H
 #define LOAD_SETUP_H
@@ -18,7 +18,7 @@
 #include "plan/plan.h"
 #include "ranks/ranks.h"
 
-/* A table of the run: the plan's table, or one that its script declares. */
+/* A table of the run: the table of the plan, or a table that the plan's script declares. */
 struct setup_table {
     const char *name;       /* borrowed */
     struct table table;     /* the columns that are written; owned */
@@ -36,7 +36,7 @@ struct setup_made {
 
 /* Progress of the load of a script's tables. */
 struct load_counts {
-    uint64_t rows, all; /* rows of all tables: present, and when all are loaded */
+    uint64_t rows, all; /* rows of all tables: at present, and when all are loaded */
     uint64_t loaded;    /* rows loaded by this load */
     int64_t elapsed_ns;
     const char *table; /* the table that was begun last; NULL: no table was begun yet */
@@ -47,14 +47,14 @@ struct load_counts {
     } step;
 };
 
-/* Sessions whose connections append cut: the server may still be at work on their calls. */
+/* Sessions whose connections append has cut: the server may still be at work on their calls. */
 struct cut_list {
     struct cut_session {
         struct session_name name;
         unsigned host; /* number of the host, with several hosts */
     } * entries;       /* owned */
     size_t count, room;
-    uint64_t ended; /* sessions that append has ended at the server */
+    uint64_t ended; /* number of sessions that append has ended at the server */
 };
 
 /* A host of the run. There is at least one. */
@@ -65,17 +65,18 @@ struct setup_host {
 };
 
 struct setup {
-    struct ranks *ranks;        /* borrowed; the other ranks get beats while this rank waits;
-                                   NULL: this rank is alone */
-    size_t table_count;         /* 1, or with a script the number of its tables, which may be 0 */
-    struct setup_table *tables; /* by number, followed by an empty one; owned */
-    struct setup_table *own; /* the table whose columns are read from the database; the empty one if
-                                the script declares the columns of every table */
-    bool has_made_table;     /* `own` was missing, or --recreate was given */
-    struct statement nothing;          /* a statement without effect; checks a connection */
-    int64_t count_ns;                  /* duration of the count of `own` */
+    struct ranks *ranks; /* borrowed; this rank shows the other ranks that it lives while it waits;
+                            NULL: this rank is alone */
+    size_t table_count;  /* 1, or with a script the number of its tables, which may be 0 */
+    struct setup_table *tables; /* by number, followed by an empty entry; owned */
+    struct setup_table *own;  /* the table whose columns are read from the database; the empty entry
+                                 if the script declares the columns of every table */
+    bool has_made_table;      /* `own` was missing, or --recreate was given */
+    struct statement nothing; /* a statement without effect; checks a connection */
+    int64_t count_ns;         /* duration of the count of `own` */
     struct server_limits server;       /* version "" when the server does not report it */
-    struct connection_info connection; /* of the set-up's connection; the sessions' are alike */
+    struct connection_info connection; /* facts about the set-up's connection, which also hold for
+                                          the sessions' connections */
     bool is_remote;                    /* the server is on another machine */
     struct datasets *datasets;         /* with a script, until its tables are loaded; owned */
     struct setup_made made;
@@ -88,7 +89,7 @@ struct setup {
 
 /* Asks a server, perhaps before any other connection, about its limits; creates nothing. Fills only
  * `server`, `connection` and `is_remote`, which own nothing. On failure, *error is the line to
- * print, and `connection` and `is_remote` hold what is known without a connection. */
+ * print, and `connection` and `is_remote` hold the facts that are known without a connection. */
 enum exit_code setup_query_limits(struct setup *setup, const struct plan *plan, struct ranks *ranks,
                                   struct error *error);
 
@@ -118,7 +119,8 @@ enum exit_code setup_allocate(struct setup *setup, const struct plan *plan, stru
  *
  * With several hosts, the first host that answers is set up. Afterwards each other host that
  * answers is checked: if the table is missing there, or has rows after --recreate, the host is a
- * database of its own, and the table is created there too. A script's tables are not. */
+ * database of its own, and the table is created there, too. A script's tables are created only at
+ * the first host. */
 enum exit_code setup_prepare(struct setup *setup, const struct plan *plan, struct ranks *ranks,
                              struct error *error);
 bool setup_wait(struct setup *setup, struct load_counts *counts);
@@ -145,8 +147,8 @@ void setup_unpack(struct setup *setup, struct facts *facts, const char *text);
 void setup_describe_made(const struct setup *setup, const struct plan *plan, char *line,
                          size_t size);
 
-/* Writes the commands that remove what the run leaves on the server: rows, table, database. "" when
- * nothing stays. */
+/* Writes the commands that remove the rows, the table and the database that the run leaves on the
+ * server. "" when nothing stays. */
 void setup_describe_removal(const struct setup *setup, const struct plan *plan, char *text,
                             size_t size);
 
@@ -164,7 +166,7 @@ void setup_stop_library(const struct plan *plan);
 
 /* Prepares --verify rows, between the set-up and the generator. Rows that already carry this run's
  * tag would be taken for this run's rows: then the run gets another seed, or is refused if the user
- * gave the seed. A table whose rows cannot be distinguished is also refused. */
+ * gave the seed. A table whose rows have no identity is also refused. */
 enum exit_code verify_prepare(const struct setup *setup, const struct plan *plan,
                               struct facts *facts, struct error *error);
 
@@ -174,8 +176,9 @@ enum exit_code verify_prepare(const struct setup *setup, const struct plan *plan
  * the script changes, and compares them with the rows added and taken, in result->datasets. Also
  * measures the tables into result->table_bytes_after.
  *
- * With several hosts all are counted; result_join_hosts puts their counts together. */
-void verify_skip(struct result *result, const char *reason); /* there is no time to verify */
+ * With several hosts, the rows are counted at every host; result_join_hosts puts their counts
+ * together. verify_skip notes that the run was not verified, and why. */
+void verify_skip(struct result *result, const char *reason);
 void verify_result(const struct setup *setup, const struct plan *plan, struct result *result);
 
 #endif

@@ -20,14 +20,14 @@ enum {
 struct storage_watch {
     const struct storage *storage;
     const struct plan *plan;
-    unsigned host; /* number, with several hosts */
+    unsigned host; /* number of the host to measure, with several hosts */
     pthread_t thread;
     bool has_thread;
     pthread_mutex_t lock;    /* guards the members below */
-    pthread_cond_t changed;  /* for the thread */
-    pthread_cond_t answered; /* for the other threads */
-    bool is_wanted;          /* requested, and not yet begun */
-    bool is_pending;         /* requested, and not yet answered */
+    pthread_cond_t changed;  /* wakes the thread of the watch */
+    pthread_cond_t answered; /* wakes threads that wait for an answer */
+    bool is_wanted;          /* a measurement is requested and not yet begun */
+    bool is_pending;         /* a measurement is requested and not yet finished */
     bool is_stopping;
     bool has_ended;
     int64_t bytes;
@@ -59,8 +59,9 @@ static bool take_directory(void *context, const struct cell *cells, size_t count
     return false;
 }
 
-/* Returns the first statement with which the server reports the size of a table; NULL: no
- * statement works. The caller frees it. */
+/* Returns the first statement with which the server reports the size of a table; NULL: no statement
+ * works. The caller frees it. *is_refused becomes true if the user lacks a privilege for a
+ * statement. */
 static char *find_statement(const struct plan *plan, const struct connection_info *connection,
                             struct adapter_conn *conn, const char *table_name, bool *is_refused)
 {

@@ -1,8 +1,8 @@
 /*
  * Disk space of the run's tables, including their indexes, as the server reports it; for an
- * embedded database the size of its file and journal. Part of the set-up, and measured once for
- * each sample while the sessions work. That happens on a separate connection, which is opened after
- * the gate, so that it takes no place from a session.
+ * embedded database the size of its file and journal. The space is measured at the set-up, and once
+ * for each sample while the sessions work. The samples use a separate connection, which is opened
+ * after the gate has opened, so that it takes no place from a session.
  */
 #ifndef LOAD_STORAGE_H
 #define LOAD_STORAGE_H
@@ -12,16 +12,15 @@
 
 struct storage {
     char directory[256]; /* folder of the server's files, as the server reports it; "" = unknown */
-    bool is_where_it_works; /* otherwise `directory` is relative to the server process's working
-                               directory */
+    bool is_where_it_works; /* the files are in the working directory of the server's process */
     char note[160];         /* why the sizes are unknown; "" = they are known */
-    size_t count;           /* tables whose size the server reports */
+    size_t count;           /* number of tables whose size the server reports */
     char **statements;      /* queries of the size, one for each table; owned */
     int64_t bytes_before;
 };
 
-/* Asks for the folder of the server's files, and for a way to measure the tables. Leaves out what
- * the server refuses to report. */
+/* Asks for the folder of the server's files, and for a way to measure the tables. Leaves out facts
+ * that the server refuses to report. */
 void storage_find(struct storage *storage, const struct plan *plan,
                   const struct connection_info *connection, struct adapter_conn *conn);
 void storage_fini(struct storage *storage);
@@ -46,7 +45,7 @@ void storage_watch_ask(struct storage_watch *watch);
  * `watch` may be NULL. */
 int64_t storage_watch_take(struct storage_watch *watch);
 
-/* `watch` may be NULL. */
+/* Ends the thread and frees `watch`, which may be NULL. */
 void storage_watch_stop(struct storage_watch *watch);
 
 #endif

@@ -19,11 +19,11 @@ enum {
 
 enum chunk_state {
     CHUNK_MISSING,
-    CHUNK_CUT, /* some of its rows are present */
+    CHUNK_CUT, /* some rows of the chunk are present */
     CHUNK_THERE,
 };
 
-/* The next work to do on a table. */
+/* The work that a table needs next. */
 enum phase {
     PHASE_CHUNKS, /* all chunks but the last, by any number of loaders */
     PHASE_INDEXES,
@@ -36,26 +36,26 @@ enum phase {
 struct table_load {
     const struct script_dataset *dataset;
     size_t number;
-    struct buffer create; /* the statement that creates it */
+    struct buffer create; /* the statement that creates the table */
     size_t index_count;   /* indexes to create; 0: none, or `create` already creates them */
     bool is_missing;
     bool is_made;           /* datasets_make created it */
-    struct table_mark mark; /* of the existing table */
-    uint64_t rows;          /* rows in chunks that are present */
+    struct table_mark mark; /* append's mark on the existing table */
+    uint64_t rows;          /* rows that were in whole chunks before the load */
     uint64_t chunks;        /* number of chunks */
     uint8_t *states;        /* enum chunk_state of each chunk; NULL: all are missing */
-    const char *key;  /* the column of the primary key that is the number of the row, or NULL */
-    int64_t key_from; /* the key of row 0 */
+    const char *key;        /* the primary-key column that holds the row number, or NULL */
+    int64_t key_from;       /* the key of row 0 */
 
-    /* Guarded by the lock of struct loading. */
+    /* The members below are guarded by the lock of struct loading. */
     enum phase phase;
-    uint64_t next;    /* the next chunk */
+    uint64_t next;    /* number of the next chunk to load */
     unsigned running; /* steps in progress */
     uint64_t loaded;  /* rows loaded by this load */
 };
 
 struct datasets {
-    size_t count; /* declared tables */
+    size_t count; /* number of declared tables */
     struct table_load *works;
     size_t statement_count;
     struct statement *statements;
@@ -77,7 +77,8 @@ enum status table_load_write_mark(const struct plan *plan, const struct setup *s
 enum status table_load_execute(const struct plan *plan, struct adapter_conn *conn,
                                struct buffer *sql, struct error *error);
 
-/* Copies the first column of an index "a, b" to `name`; returns the rest of the list. */
+/* Copies the first column of "a, b", the columns of an index, to `name`. Returns the rest of the
+ * list. */
 const char *table_load_take_column(const char *columns, char *name, size_t size);
 
 /* Sets *error to "out of memory"; returns STATUS_FATAL. */

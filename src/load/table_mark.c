@@ -29,8 +29,8 @@ static uint64_t hash_text(const char *text)
     return random_mix(hash);
 }
 
-/* Writes the two hashes of a mark. `where` is the answer to words->place; `other` is the comment
- * before the mark. */
+/* Writes the two hashes of a mark. `where` is the answer to words->place; `other` is the text
+ * before the mark in the comment. */
 static void write_hashes(const struct table_mark_place *place, const char *where, const char *other,
                          char *text, size_t size)
 {

@@ -10,8 +10,8 @@
  * written, or whose comment a user has changed, counts as somebody else's.
  *
  * The text: "made by append: STATE, WHAT, PLACE-ROWS". STATE is "loading" or "loaded"; WHAT says
- * for people what the table was created for; PLACE is a hash of the table's place and of the
- * comment before the mark; ROWS is a hash of everything that decides the table's rows.
+ * for people what the table was created for; PLACE is a hash of the table's place and of the text
+ * before the mark in the comment; ROWS is a hash of everything that decides the table's rows.
  */
 #ifndef LOAD_TABLE_MARK_H
 #define LOAD_TABLE_MARK_H
@@ -36,7 +36,7 @@ struct table_mark {
                                        to it" */
     bool is_loading;                /* the load has begun and has not ended */
     bool has_same_rows; /* the mark was written with the same `rows` (see table_mark_place) */
-    char other[TABLE_MARK_BYTES]; /* the comment before the mark */
+    char other[TABLE_MARK_BYTES]; /* the text before the mark in the comment */
     char text[TABLE_MARK_BYTES];  /* the mark; "" if there is no mark */
 };
 
@@ -68,7 +68,7 @@ bool table_mark_allows_drop(const struct table_mark *mark, const struct plan *pl
 
 /* Sets *error: the table is left unchanged because append did not create it, or because objects of
  * others depend on it. The text has the table's rows and columns, and the remedy for the user.
- * `rows` < 0: not counted. Returns FATAL with ERROR_USAGE. */
+ * `rows` < 0: the rows were not counted. Returns FATAL with ERROR_USAGE. */
 enum status table_mark_refuse(const struct table_mark *mark, const struct table *table,
                               const char *name, int64_t rows, const char *remedy,
                               struct error *error);

@@ -27,8 +27,8 @@ void task_note_answer(void *task)
     atomic_store_explicit(&((struct task *)task)->has_answered, true, memory_order_relaxed);
 }
 
-/* Looks for another database that answers at the target. Done once in a program: a server may block
- * clients that probe it. */
+/* Looks for another database that answers at the target, once in the life of this process: a server
+ * may block clients that probe it. */
 static bool find_other_database(void *context)
 {
     static atomic_flag was_asked = ATOMIC_FLAG_INIT;
@@ -39,7 +39,7 @@ static bool find_other_database(void *context)
     return task->other != NULL;
 }
 
-/* Connects to the task's host, or, where any host may be used, to the first that answers. */
+/* Connects to the task's host or, where any host may be used, to the first host that answers. */
 static enum status open_any(struct task *task, struct target *target,
                             struct adapter_conn **connection, struct error *error)
 {
@@ -77,7 +77,7 @@ static enum status open_connection(struct task *task, struct adapter_conn **conn
     const bool is_first = task->open == TASK_FIRST || task->open == TASK_PATIENTLY;
     const int64_t room_ns = mono_now_ns() + ROOM_LIMIT_NS;
     const bool may_restart = task->open == TASK_AGAIN && task->plan->drop_policy == DROP_RECONNECT;
-    uint64_t tries = 0; /* as for sessions: the server may be restarting */
+    uint64_t tries = 0; /* connects after a loss, as sessions do: the server may be restarting */
     const int64_t timeout_s =
         (task->plan->timeout_ns + MONO_NS_PER_S - 1) / MONO_NS_PER_S; /* 0: no --timeout */
     struct target target = target_at(task->plan, task->host);
@@ -203,7 +203,7 @@ enum status task_run(struct task *task, struct error *error)
     int64_t interrupt_ns = INT64_MAX; /* the next interruption */
     bool is_noticed = task->plan->is_quiet;
     bool was_interrupted = false; /* append interrupted the work, which therefore failed */
-    bool was_overdue = false;     /* by the limit */
+    bool was_overdue = false;     /* a call took longer than the limit */
     line_init(&task->line, task->plan->adapter, task->limit_ns);
     pthread_mutex_init(&task->lock, NULL);
     thread_cond_init(&task->ended);

@@ -3,8 +3,9 @@
  *
  * The connection takes no place from a session. The work runs on a thread of its own, so that the
  * main thread can react to a signal: it interrupts the connection after a grace period, and again
- * every second until the work returns. It does the same when an answer takes longer than the task's
- * limit. Main thread.
+ * every second until the work returns. The main thread does the same when an answer takes longer
+ * than the task's limit. All functions are for the main thread, except task_note_answer and
+ * task_count_rows, which the work calls.
  */
 #ifndef LOAD_TASK_H
 #define LOAD_TASK_H
@@ -20,17 +21,17 @@
 #include "load/setup.h"
 #include "plan/plan.h"
 
-/* Limit for each answer of a server that did not let sessions finish. */
+/* Limit for each answer, after sessions had to be cut because the server did not answer them. */
 #define TASK_HASTY_NS (10 * MONO_NS_PER_S)
 
 enum task_open {
     TASK_FIRST, /* first connect: if another database than the target's answers, the error names it
                  */
     TASK_PATIENTLY, /* like TASK_FIRST, but waits for the server as --wait allows */
-    TASK_AGAIN,     /* after the sessions: a full server may need a moment; after a signal a short
-                       connect time-out */
-    TASK_ONCE, /* like TASK_AGAIN, but without reconnecting even with --on-drop reconnect: the host
-                  may be down */
+    TASK_AGAIN, /* after the sessions: tries again for a moment while the server is full; after a
+                   signal the connect time-out is short */
+    TASK_ONCE,  /* like TASK_AGAIN, but does not reconnect, even with --on-drop reconnect: the host
+                   may be down */
 };
 
 /* Work on a separate connection. */
@@ -38,8 +39,9 @@ struct task {
     const struct plan *plan;
     enum task_open open;
     bool creates_nothing; /* a missing database is not created */
-    unsigned host;        /* with several hosts: the first to try; then the one that answered */
-    bool is_of_host;      /* no other host may be used */
+    unsigned host; /* with several hosts: number of the host to try first, and then of the host that
+                      answered */
+    bool is_of_host; /* no other host may be used */
 
     /* Does the work on the task's thread; `connection` is open. */
     enum status (*work)(struct task *task, struct adapter_conn *connection, struct error *error);
@@ -48,11 +50,11 @@ struct task {
 
     const char *what;   /* noun for the error: "append gave up waiting for the count" */
     const char *notice; /* printed on stderr after 2 s, unless --quiet */
-    int64_t limit_ns;   /* for each answer; 0 = unlimited */
-    bool is_hasty;      /* the limit is not --timeout */
+    int64_t limit_ns;   /* limit for each answer; 0 = unlimited */
+    bool is_hasty;      /* limit_ns is TASK_HASTY_NS, not --timeout */
 
     /* Set by task_run. */
-    atomic_bool has_answered;    /* since the last check of the main thread */
+    atomic_bool has_answered;    /* an answer has arrived since the main thread last looked */
     const struct adapter *other; /* the database that the server seems to be; NULL: unknown */
     enum status status;
     struct error error;

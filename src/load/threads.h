@@ -1,7 +1,7 @@
 /*
- * The threads of the sessions, which are started, cut and joined one by one; and the state of a run
- * or a search. Used by fleet.c, which runs all sessions at once, and search.c, which adds and
- * retires sessions level by level. Main thread.
+ * Starts, cuts and joins the threads of the sessions, one by one, and holds the state of a run or a
+ * search. Used by fleet.c, which runs all sessions at once, and search.c, which adds and retires
+ * sessions level by level. Main thread.
  */
 #ifndef LOAD_THREADS_H
 #define LOAD_THREADS_H
@@ -12,7 +12,7 @@
 #include "base/mono.h"
 #include "load/session.h"
 
-/* Interval at which a rank that waits for other ranks asks them. */
+/* Interval at which a rank that waits for other ranks exchanges messages with them. */
 #define WAIT_NS (2 * MONO_NS_PER_MS)
 
 /* Memory of this machine, while a search adds sessions. */
@@ -38,14 +38,14 @@ struct fleet {
     unsigned used;       /* places that ever had a session: places 0 to used - 1 */
     unsigned first_free; /* the first place that may be free */
     unsigned live;       /* sessions whose thread was started and is not joined */
-    unsigned leaving;    /* part of `live`: were asked to leave */
+    unsigned leaving;    /* part of `live`: sessions that were asked to leave */
     bool is_shortage_reported;
     bool is_up;           /* the sessions of a run are connected, or have failed */
     bool is_end_reported; /* the sampler knows that the work has ended */
 
     /* State that is exchanged with other ranks. */
     struct ranks_state state;
-    struct ranks_orders orders; /* rank 0's latest */
+    struct ranks_orders orders; /* the latest orders of rank 0 */
     int64_t next_exchange_ns, next_count_ns;
     bool have_ended; /* the sessions have ended */
     /* A search only: */
@@ -54,12 +54,13 @@ struct fleet {
     bool has_level_failed;
     enum search_end wish;   /* on a rank that follows: the reason to end the search that rank 0 has
                                yet to confirm */
-    struct level_room room; /* memory after the latest level */
+    struct level_room room; /* room in memory after the latest level */
     uint64_t up_everywhere; /* sessions of all ranks that were up at the end of the latest level */
 
-    int64_t next_interrupt_ns;   /* from STOP, or the end of all work, on; 0 before */
-    int64_t next_overdue_ns;     /* with --timeout: the next check of the calls */
-    struct gate_numbers numbers; /* of the last wait; sessions that were started since are added */
+    int64_t next_interrupt_ns; /* moment of the next cut of late sessions; 0: no cut is due yet */
+    int64_t next_overdue_ns;   /* with --timeout: the next check of the calls */
+    /* numbers at the last wait, plus sessions that were started since */
+    struct gate_numbers numbers;
     struct session_ledger total; /* all sessions that were joined */
     uint64_t cut;                /* part of `total`: sessions whose connection was cut */
 
@@ -71,13 +72,14 @@ struct fleet {
     int64_t next_memory_ns; /* the next check of the memory */
     int64_t next_rows_ns;   /* the next sum of rows_written */
     uint64_t rows_written;
-    uint64_t rest_at_rows; /* sessions rest after so many rows; UINT64_MAX = never */
+    /* sessions rest when rows_written reaches this number; UINT64_MAX = never */
+    uint64_t rest_at_rows;
     uint64_t max_rows;     /* this process's share of search->max_rows; 0 = unlimited */
     bool has_search_ended; /* search->end has the reason */
     /* calls that failed before this level, or because sessions were cut for this level */
     uint64_t failed_before;
-    struct recorder_snapshot snapshots[SNAPSHOTS]; /* of the current level: its start, and the start
-                                                      and end of its hold */
+    struct recorder_snapshot snapshots[SNAPSHOTS]; /* snapshots of the current level: at its start,
+                                                      and at the start and the end of its hold */
 };
 
 /* Resets the session of a place for its next use. The rows of the place go on where they
@@ -89,14 +91,14 @@ void fleet_reset_session(struct fleet *fleet, unsigned place);
 bool fleet_start(struct fleet *fleet);
 
 /* Joins a session that has ended or is about to end, and counts its outcome: in the total, and in
- * *ledger unless it was asked to leave. */
+ * *ledger unless the session was asked to leave. */
 void fleet_join(struct fleet *fleet, struct session *session, struct session_ledger *ledger);
 
 /* Joins all sessions that have ended and counts their outcomes like fleet_join. */
 void fleet_join_ended(struct fleet *fleet, struct session_ledger *ledger);
 
-/* Makes blocked calls of sessions return once next_interrupt_ns has come, and moves
- * next_interrupt_ns by a second. With only_leaving: only calls of sessions that were asked to
+/* Cuts the connections of sessions once next_interrupt_ns is reached, so that blocked calls return,
+ * and moves next_interrupt_ns by a second. With only_leaving, cuts only sessions that were asked to
  * leave. */
 void fleet_interrupt(struct fleet *fleet, bool only_leaving);
 
@@ -110,14 +112,14 @@ void fleet_exchange(struct fleet *fleet, bool is_work_done);
  * end the search. */
 void fleet_end_search(struct fleet *fleet, enum search_end end);
 
-/* Runs a search with the sessions of the fleet, and returns when all have ended. FATAL: out of
- * memory, no session was started. In search.c. */
+/* Runs a search with the sessions of the fleet, and returns when all sessions have ended. FATAL:
+ * out of memory, no session was started. In search.c. */
 enum status search_run(struct fleet *fleet, struct error *error);
 
 /*
  * Returns the level that a search tries next; 0: the search is done. The levels double from `first`
- * until a level fails; then they close in between the highest level that held and the lowest that
- * failed.
+ * until a level fails; then each further level lies between the highest level that held and the
+ * lowest level that failed.
  *
  * The number of sessions that got in at a failed level is used as a hint: a server with room for
  * 297 sessions lets in 297 of 320, so 297 and 298 are tried next instead of 240. The search is done
@@ -128,7 +130,7 @@ unsigned ladder_next(const struct search *search, unsigned first);
 
 /* Returns the most sessions that fit into memory, if each further session costs as much as the `up`
  * sessions did on average, including the server's side if the server runs on this machine. At least
- * `up`, unless the limit is passed already. UINT32_MAX: unknown, for example with 0 bytes used. */
+ * `up`; 0 if the limit is already exceeded. UINT32_MAX: unknown, for example with 0 bytes used. */
 unsigned ladder_memory_fits(const struct ladder_memory *memory, unsigned up, uint64_t used_bytes);
 
 #endif

@@ -1,12 +1,12 @@
 /*
  * The script of a session: the calls that its functions make, and the transactions around them.
  *
- * Whatever was tried, a transaction ends in one of five ways: committed, rolled back on purpose,
- * failed, in doubt, or unfinished at the end of the run. It is retried with the same draws when the
- * database reports that another transaction was in its way; without BEGIN and COMMIT only if no
- * write of the try was acknowledged. Transactions that begin during the warm-up are counted apart
- * and excluded from all figures; the rows that they add to tables and take from them count like all
- * others.
+ * However often it is tried, a transaction ends in one of five ways: committed, rolled back on
+ * purpose, failed, in doubt, or unfinished at the end of the run. It is retried with the same draws
+ * when the database reports that another transaction was in its way. Without BEGIN and COMMIT it is
+ * retried only if no write of the try was acknowledged. Transactions that begin during the warm-up
+ * are counted apart and excluded from all figures; the rows that they add to tables and take from
+ * them count like all others.
  */
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@
 #include "plan/facts.h"
 
 /* The pause before a retry is drawn between 0 and a bound. The bound is RETRY_FIRST_NS before the
- * first retry and doubles with each, up to RETRY_MOST_NS ("full jitter"). */
+ * first retry and doubles with each retry, up to RETRY_MOST_NS ("full jitter"). */
 #define RETRY_FIRST_NS MONO_NS_PER_MS
 #define RETRY_MOST_NS (250 * MONO_NS_PER_MS)
 
@@ -35,8 +35,9 @@ enum {
 struct table_account {
     uint64_t added, taken; /* committed rows */
     uint64_t added_in_doubt, taken_in_doubt;
-    uint64_t try_added, try_taken;   /* in the open transaction */
-    uint64_t most_added, most_taken; /* by one statement: bounds the rows of a statement in doubt */
+    uint64_t try_added, try_taken;   /* rows added and taken in the open transaction */
+    uint64_t most_added, most_taken; /* most rows that one statement added or took: bounds the rows
+                                        of a statement in doubt */
     uint64_t appended;               /* rows that were begun: the number of the next row */
     uint64_t last_count;
     struct script_rows *rows; /* for :append; NULL: not created yet */
@@ -82,12 +83,13 @@ struct transactions {
     int64_t think_ns;  /* think time of this try */
     int64_t script_ns; /* time in the script's own code in this try */
     int64_t since_ns;  /* the moment at which the script's code was last entered */
-    int64_t latest_ns; /* end of the last call, or of the script's function: the next call begins */
+    int64_t latest_ns; /* end of the previous call, or of the script's function; a BEGIN, COMMIT or
+                          ROLLBACK is timed from this moment */
     bool has_written;  /* a write of this try was acknowledged */
     bool has_changed;  /* a write of this try stays even after a ROLLBACK */
     bool has_ended;    /* a statement may have ended the open transaction */
-    bool is_in_doubt;  /* a write outside of BEGIN and COMMIT got no answer */
-    bool has_failed;   /* a call has failed, with: */
+    bool is_in_doubt;  /* a COMMIT, or a write outside of BEGIN and COMMIT, got no answer */
+    bool has_failed;   /* a call has failed; the next members describe the failure */
     enum status status;
     enum cause_phase phase;
     const char *name; /* the statement's name, for the causes */
@@ -140,7 +142,8 @@ static void stop_if_abandoned(const struct transactions *runner)
 }
 
 /* Marks that the session's thread has left the script's code. Between mark_in_script and
- * mark_outside the thread touches nothing but the script. A thread is abandoned only after STOP. */
+ * mark_outside the thread touches nothing but the script. Does not return if the thread was
+ * abandoned, which happens only after STOP. */
 static void mark_outside(struct transactions *runner)
 {
     int where = IN_SCRIPT;
@@ -157,8 +160,8 @@ static void mark_in_script(struct transactions *runner)
     atomic_store_explicit(&runner->where, IN_SCRIPT, memory_order_release);
 }
 
-/* Returns whether the run was stopped. Functions that make rows also ask this, in the middle of a
- * call. */
+/* Returns whether the run was stopped. Functions that make rows also call this function, in the
+ * middle of an append. */
 static bool is_stopped(void *context)
 {
     struct transactions *runner = context;
@@ -173,8 +176,8 @@ static bool is_stopped(void *context)
     return is;
 }
 
-/* Stops the clock of the script's own code, at the begin of a call; start_script_clock resumes it
- * when the call has ended. Both return the moment. */
+/* Stops the clock of the script's own code, at the beginning of a call. start_script_clock resumes
+ * the clock when the call has ended. Both return the current time. */
 static int64_t stop_script_clock(struct transactions *runner)
 {
     runner->latest_ns = mono_now_ns();
@@ -193,8 +196,8 @@ static int64_t start_script_clock(struct transactions *runner)
     return start_script_clock_at(runner, mono_now_ns());
 }
 
-/* Notes a failed call; runner->error has the reason. Returns its status, LOST when the connection
- * was cut during the call. */
+/* Notes a failed call; runner->error has the reason. Returns the call's status, or LOST if the
+ * connection was cut during the call. */
 static enum status note_failure(struct transactions *runner, enum cause_phase phase,
                                 const char *name, enum status status)
 {
@@ -220,9 +223,9 @@ static void note_rows(const struct transactions *runner, int dataset, uint64_t r
     }
 }
 
-/* Notes a write outside of BEGIN and COMMIT that got no answer. The number of rows that it matched
- * is unknown: as many rows are in doubt as any earlier statement added or took at most, but at
- * least 1. */
+/* Notes a write outside of BEGIN and COMMIT that got no answer. The number of rows that the write
+ * matched is unknown. The highest number of rows that an earlier statement added or took, but at
+ * least 1, counts as in doubt. */
 static void note_doubt(struct transactions *runner, const struct script_statement *statement)
 {
     runner->is_in_doubt = true;
@@ -302,7 +305,8 @@ static enum status do_run(void *context, size_t number, const struct batch *para
     return note_failure(runner, CAUSE_STATEMENT, declared->name, status);
 }
 
-/* Forgives a duplicate key. Between BEGIN and COMMIT only ROLLBACK is valid after a failure. */
+/* Forgives a duplicate key, except between BEGIN and COMMIT, where only ROLLBACK is valid after a
+ * failure. */
 static bool do_forgive(void *context)
 {
     struct transactions *runner = context;
@@ -333,7 +337,7 @@ static const struct batch *make_rows(void *context, uint64_t from, size_t rows, 
     return made;
 }
 
-/* Adds rows that were begun to their accounts. */
+/* Adds the rows of an append to the accounts of the session and of the table. */
 static void account_rows(struct transactions *runner, size_t dataset, struct append *append,
                          enum status status, int64_t end_ns)
 {
@@ -440,7 +444,7 @@ static enum status do_count_rows(void *context, size_t dataset, uint64_t *rows)
     }
     record(runner, OPERATION_READ, end_ns - start_ns);
     runner->calls[SCRIPT_READ]++;
-    /* only if no statement takes rows from the table */
+    /* freshness is checked only if no statement takes rows from the table */
     uint64_t before;
     if ((adapter->flags & ADAPTER_DISCARDS) == 0 && !is_taken_from(runner->script, dataset) &&
         session_knows_before(session, dataset, &before)) {
@@ -486,8 +490,8 @@ static void do_found(void *context, bool is_found)
     }
 }
 
-/* Counts the checks of a try, unless the try is undone and retried: it may have read data that
- * never became valid. */
+/* Counts the checks of a try, unless the try is undone and retried: such a try may have read data
+ * that was never committed. */
 static void count_claims(struct transactions *runner, bool is_again)
 {
     const struct claims *claims = &runner->claims;
@@ -513,8 +517,8 @@ static bool do_can_roll_back(void *context)
     return !runner->has_changed;
 }
 
-/* Defines the functions that the script calls. Each marks that the thread has left the script's
- * code, calls do_NAME, and marks that the thread is in the script's code again. */
+/* Defines the functions that the script calls. Each function marks that the thread has left the
+ * script's code, calls do_NAME, and marks that the thread is in the script's code again. */
 #define FROM_SCRIPT(type, name, parameters, arguments)                                             \
     static type name parameters                                                                    \
     {                                                                                              \
@@ -654,9 +658,9 @@ static void begin_part(struct transactions *runner, enum part part)
     error_clear(&runner->error);
 }
 
-/* Prepares the statements, so that the first calls are not timed with it. A statement that the
- * server refuses now, for example because a temporary table is missing yet, is prepared when it is
- * run. */
+/* Prepares the statements, so that the times of the first calls do not include the preparation. A
+ * statement that the server refuses now, for example because a temporary table does not exist yet,
+ * is prepared when it is run. */
 static enum status prepare_statements(struct transactions *runner, struct error *error)
 {
     struct session *session = runner->session;
@@ -722,8 +726,8 @@ enum try_end {
     TRY_WRONG, /* a mistake in the script */
 };
 
-/* Counts and times a BEGIN, COMMIT or ROLLBACK that succeeded. It began at the end of the call
- * before. */
+/* Counts and times a BEGIN, COMMIT or ROLLBACK that succeeded. It began when the previous call
+ * ended. */
 static void note_call(struct transactions *runner, enum operation_id operation, enum status status)
 {
     const int64_t start_ns = runner->latest_ns;
@@ -826,7 +830,8 @@ static enum try_end commit(struct transactions *runner)
     if (status == STATUS_OK) {
         return TRY_COMMITTED;
     }
-    runner->is_in_doubt = status == STATUS_LOST; /* a late answer still counts */
+    /* an answer that arrived before the cut still counts */
+    runner->is_in_doubt = status == STATUS_LOST;
     return classify_failure(runner);
 }
 
@@ -881,8 +886,8 @@ static void account_changes(struct transactions *runner, enum try_end end)
     }
 }
 
-/* Waits before a retry, and counts it. Returns false when the transaction is not retried: no try is
- * left, its effects cannot be repeated, or the run has ended (*end becomes TRY_CUT). */
+/* Waits before a retry, and counts the retry. Returns false when the transaction is not retried: no
+ * try is left, its effects cannot be repeated, or the run has ended (*end becomes TRY_CUT). */
 static bool wait_for_retry(struct transactions *runner, enum try_end *end)
 {
     static const enum error_kind causes[OPERATION_COUNTS] = {
@@ -1038,7 +1043,7 @@ bool transactions_leave(struct session *session, bool *is_at_work, int64_t *sinc
               "%s: this code was still running after the run had ended",
               runner->state == NULL ? runner->script->name : script_place_of(runner->state));
     if (runner->append != NULL) {
-        /* its rows were in flight, and the connection is about to be closed */
+        /* the rows of the append were in flight, and the connection is about to be closed */
         session_lose(session, runner->append);
         account_rows(runner, runner->append_dataset, runner->append, STATUS_LOST, mono_now_ns());
     }

@@ -72,7 +72,7 @@ enum exit_code verify_prepare(const struct setup *setup, const struct plan *plan
                               struct facts *facts, struct error *error)
 {
     enum {
-        TRIES = 50 * TAGS /* misses a single free tag once in e^50 times */
+        TRIES = 50 * TAGS /* misses a single free tag once in e^50 runs */
     };
     if (plan->verify_mode != VERIFY_ROWS) {
         return EXIT_CODE_OK;
@@ -145,7 +145,7 @@ static enum status read_rows(const struct setup *setup, const struct plan *plan,
     return status;
 }
 
-/* After the loss of a rank it is unknown which rows are the rank's. */
+/* After the loss of a rank it is unknown which rows that rank has written. */
 static const char unreported[] = "a rank was lost before it reported all rows that it wrote";
 
 static void verify_rows(const struct setup *setup, const struct plan *plan, struct result *result)
@@ -168,7 +168,8 @@ static void verify_rows(const struct setup *setup, const struct plan *plan, stru
     }
     struct scan scan = {.setup = setup, .result = result};
     scan.map = row_map_create(result->session_list, result->session_count);
-    /* rows whose session or number is NULL have another writer; no session has the number -1 */
+    /* a NULL is read as -1, which is not the number of any session: such rows have another
+     * writer */
     ask_write(&scan.sql, ask_templates(&setup->connection)->rows, &setup->connection,
               setup->own->table.name, &setup->own->table, plan->facts->run_tag);
     if (scan.map == NULL || buffer_failed(&scan.sql) || lacks_exceptions) {
@@ -187,8 +188,8 @@ static void verify_rows(const struct setup *setup, const struct plan *plan, stru
  * thread. */
 #define END_CUT_NS (2 * MONO_NS_PER_S)
 
-/* Ends at the server the sessions whose connections were cut. Tries each session once; a session
- * that cannot be ended, or not in time, is left to end by itself. */
+/* Ends at the server the sessions whose connections were cut. Tries each session once. A session
+ * that cannot be ended in time is left to end by itself. */
 static void end_cut_sessions(struct task *task, struct adapter_conn *conn)
 {
     struct cut_list *list = task->setup->cut;
@@ -227,8 +228,8 @@ static bool is_changed(const struct script *script, size_t number,
     return is;
 }
 
-/* Counts the tables that the run may have changed at one host; with several hosts, counts all
- * tables. */
+/* Ends cut sessions at one host, and then counts the tables that the run may have changed there;
+ * with several hosts, counts all tables. */
 static enum status count_again(struct task *task, struct adapter_conn *conn, struct error *error)
 {
     const struct setup *setup = task->setup;

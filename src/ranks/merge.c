@@ -24,7 +24,7 @@ struct head {
 };
 
 struct packed_cause {
-    struct cause cause; /* with times relative to the start of the run */
+    struct cause cause; /* its moments are relative to the start of the run */
     char name[CAUSE_NAME_BYTES];
 };
 
@@ -101,8 +101,8 @@ static uint64_t seal_of(const unsigned char *bytes, size_t size)
     return seal;
 }
 
-/* Appends the checksum of the bytes, so that the receiver adds nothing of damaged bytes. False: out
- * of memory. */
+/* Appends the checksum of the bytes, so that the receiver can refuse damaged bytes before it adds
+ * anything. False: out of memory. */
 static bool put_seal(struct buffer *bytes)
 {
     if (!buffer_failed(bytes)) {
@@ -221,13 +221,14 @@ void merge_keep_sample(struct buffer *kept, const struct sample *sample)
     buffer_add(kept, sample, sizeof *sample);
 }
 
-/* One second of all ranks. */
+/* The sums over all ranks for one second. */
 struct slot {
     int64_t end_ns;
     uint64_t alive, working, without_progress, reading;
-    uint64_t rows_held; /* change in this second; after merge_finish: the rows held in total */
+    uint64_t rows_held; /* change of the held rows in this second; after merge_finish the rows held
+                           at its end */
     uint64_t counters[RECORDER_COUNTERS];
-    uint64_t (*hosts_counters)[RECORDER_COUNTERS]; /* owned; NULL: one host */
+    uint64_t (*hosts_counters)[RECORDER_COUNTERS]; /* for each host; owned; NULL: one host */
     struct buffer histograms[OPERATIONS];          /* packed, because most buckets are empty */
 };
 
@@ -290,13 +291,13 @@ static bool add_intervals(struct merge *merge, struct reader *reader)
             gauges[i] = get(reader);
         }
         const uint64_t held_now = get(reader);
-        /* rounds, because an interval begins a little after its second */
+        /* rounds, because an interval begins a little after the second begins */
         const size_t number = start_ns < 0 ? 0 : (size_t)((start_ns + SECOND_NS / 2) / SECOND_NS);
         if (reader->has_failed || !grow_slots(merge, number + 1)) {
             return reader->has_failed;
         }
         struct slot *slot = &merge->slots[number];
-        /* of two intervals in one second only the gauges of the later one count */
+        /* if a rank has two intervals in one second, only the gauges of the later interval count */
         const bool is_again = number == last;
         slot->end_ns = MAX(slot->end_ns, end_ns);
         slot->alive += gauges[0] - (is_again ? before[0] : 0);
@@ -401,7 +402,8 @@ static void put_causes(struct buffer *bytes, const struct causes *causes, int64_
     }
 }
 
-/* Returns the operation's name, which lives as long as `operations`, or NULL. */
+/* Returns the entry of `operations` with this name, as a string that lives as long as `operations`;
+ * NULL: not found. */
 static const char *find_name(const struct operation_list *operations, const char *name)
 {
     for (size_t i = OPERATIONS; i < operations->count; i++) {
@@ -453,8 +455,8 @@ bool merge_pack_level(struct buffer *bytes, const struct level *level,
     return put_seal(bytes);
 }
 
-/* Merges the figures of a rank's level that are about its machine, and so cannot simply be added.
- */
+/* Merges the figures of a rank's level that describe the machine of the rank, and so cannot simply
+ * be added. */
 static void join_level(struct level_sum *sum, const char *machine, const struct level *from)
 {
     struct level *into = sum->level;
@@ -544,8 +546,9 @@ void merge_finish_level(struct level_sum *sum)
     level_compute_rates(level);
 }
 
-/* Moves the moments of a trace from the clock of its rank by `by_ns`, to the clock of rank 0. The
- * run began at the same moment on all ranks. */
+/* Adds `by_ns` to the moments of a trace, which moves them from the clock of the trace's rank to
+ * the clock of rank 0. The clocks differ by the difference of the start moments, because the run
+ * began at the same moment on all ranks. */
 static void move_trace(struct trace_sum *trace, int64_t by_ns)
 {
     int64_t *const moments_ns[] = {&trace->start_ns,        &trace->gate_ns,
@@ -839,8 +842,8 @@ enum status merge_add(struct merge *merge, unsigned rank, const void *bytes, siz
     return STATUS_OK;
 }
 
-/* Makes the transactions that a lost rank reported balance. Transactions without a reported end are
- * in doubt. The reasons for failed transactions are unknown. */
+/* Completes the transaction counters that a lost rank reported, so that they balance. Transactions
+ * without a reported end are in doubt. The reasons for failed transactions are unknown. */
 static void close_transactions(uint64_t counters[RECORDER_COUNTERS], bool has_rate)
 {
     uint64_t *begun = &counters[RECORDER_TRANSACTIONS_BEGUN];
@@ -947,11 +950,11 @@ static bool join_samples(struct merge *merge)
     return true;
 }
 
-/* How much a rank knows of the server's machine, from the least to the most. */
+/* How much a rank knows about the server's machine, from the least to the most. */
 enum {
     IS_LOST,
     IS_KNOWN,
-    HAS_LOOKED, /* a server is on its machine, but its process was not found */
+    HAS_LOOKED, /* a server is on the rank's machine, but its process was not found */
     HAS_SERVER,
 };
 
@@ -972,8 +975,8 @@ static void add_note(char *to, size_t size, const char *note)
     snprintf(to + used, size - used, "%s%s", used > 0 && note[0] != '\0' ? "; " : "", note);
 }
 
-/* Writes to the notes of `all` which machine its CPU, memory and I/O belong to, and which servers'
- * are unknown. */
+/* Writes to the notes of `all` to which machine the CPU, memory and I/O belong, and for how many
+ * servers they are unknown. */
 static void note_machines(const struct result *result, unsigned servers, unsigned hosts_here,
                           struct resource_summary *all)
 {
@@ -1020,9 +1023,9 @@ static void find_maxima(const struct merge *merge, struct resource_summary *all)
     cpu_shares_raise(&all->max_cpu, &all->cpu_at_max, &all->mean_cpu);
 }
 
-/* Merges the resources: CPU, memory and I/O of the server's machine, if a rank has found the
- * server, else of the busiest machine; and what this program used on all machines together. False:
- * out of memory. */
+/* Merges the resources: takes CPU, memory and I/O of the server's machine if a rank has found the
+ * server, else of the busiest machine. Adds up the CPU time and memory of this program over all
+ * machines. False: out of memory. */
 static bool join_resources(struct merge *merge)
 {
     struct result *result = merge->result;
@@ -1110,7 +1113,7 @@ bool merge_finish(struct merge *merge)
     }
     for (size_t i = 0; i < result->host_count; i++) {
         struct host_result *host = &result->hosts[i];
-        const bool has_own = i < result->totals.hosts; /* false: there is only one host */
+        const bool has_own = i < result->totals.hosts; /* false if there is only one host */
         host->counters = has_own ? result->totals.hosts_counters[i] : result->totals.counters;
         host->elapsed_ns = result->elapsed_ns;
         host->measured_ns = result->measured_ns;

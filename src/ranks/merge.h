@@ -2,9 +2,9 @@
  * Packs the result of a rank into bytes, and merges the results of all ranks into one.
  *
  * Ledgers, counters and histograms are added, so percentiles are those of all sessions. Intervals
- * are added by the second, because the clocks of the ranks were compared before (ranks/ranks.h).
- * Packed bytes can be read only by the same version on the same kind of machine: merge_layout must
- * be equal.
+ * are added second by second. This is possible because the clocks of the ranks were compared before
+ * the run (ranks/ranks.h). Packed bytes can be read only by the same version on the same kind of
+ * machine: merge_layout must be equal.
  */
 #ifndef RANKS_MERGE_H
 #define RANKS_MERGE_H
@@ -33,7 +33,8 @@ struct merge_part {
     const struct result *result;
     const struct rank_result *own;
     struct recorder *recorder; /* has the histograms of several hosts; may be NULL for one host */
-    const struct buffer *intervals, *samples; /* from merge_keep_interval, merge_keep_sample */
+    /* filled by merge_keep_interval and merge_keep_sample */
+    const struct buffer *intervals, *samples;
 };
 
 /* Packs the result of this rank. False: out of memory. */
@@ -52,12 +53,12 @@ struct rank_sample {
  */
 struct level_sum {
     struct level *level; /* borrowed; `sessions` and `start_ns` are not changed */
-    const char *machine; /* the machine that `cpu` is from; NULL: no rank added yet */
+    const char *machine; /* the machine that level->cpu is from; NULL: no rank was added yet */
     struct histogram connect, append;
 };
 
-/* Packs the level of this rank. `connect` and `append` are its histograms at this level. Moments of
- * the causes are written relative to start_mono_ns. False: out of memory. */
+/* Packs the level of this rank. `connect` and `append` are the histograms of this rank at this
+ * level. Moments of the causes are written relative to start_mono_ns. False: out of memory. */
 bool merge_pack_level(struct buffer *bytes, const struct level *level,
                       const struct histogram *connect, const struct histogram *append,
                       int64_t start_mono_ns);
@@ -79,14 +80,14 @@ struct merge *merge_create(struct result *result, const struct operation_list *o
 void merge_destroy(struct merge *merge); /* takes NULL */
 
 /* Adds the packed result of a rank; result->ranks[rank] must have its machine and clock. REJECTED:
- * the bytes are damaged or incomplete, and nothing was added. FATAL: out of memory, or the bytes
- * belong to another run, and a part of them was added. *error says which. */
+ * nothing was added, because the bytes are damaged or incomplete. FATAL: a part was added, but then
+ * memory ran out, or the bytes were found to belong to another run. *error has the reason. */
 enum status merge_add(struct merge *merge, unsigned rank, const void *bytes, size_t size,
                       struct error *error);
 
 /* Adds a lost rank, whose result did not arrive: its share of the sessions and rows, and the
  * counters that it reported last. Rows that it did not report are in doubt. In a search `sessions`
- * is NULL and `count` is the number of its sessions that had connected. */
+ * is NULL, and `count` is the number of the rank's sessions that had connected. */
 void merge_add_lost(struct merge *merge, unsigned rank, const struct session_summary *sessions,
                     size_t count, const uint64_t counters[RECORDER_COUNTERS]);
 

@@ -10,9 +10,10 @@
 #define ALERT_NS (100 * MONO_NS_PER_MS)
 
 #define BEAT_NS (100 * MONO_NS_PER_MS)
-#define BEATS_PER_S 5000 /* of all ranks together */
+#define BEATS_PER_S 5000 /* most beats of all ranks together */
 
-/* The same after a signal: mpirun kills the remaining processes soon after it. */
+/* Interval of beats, and silence after which a rank is lost, once a signal was seen: mpirun kills
+ * the remaining processes soon after the signal. */
 #define STOP_BEAT_NS (50 * MONO_NS_PER_MS)
 #define STOP_LOST_NS (400 * MONO_NS_PER_MS)
 
@@ -157,7 +158,7 @@ static void give_lines(struct ranks *ranks)
     free(lines);
 }
 
-/* Handles a message that needs no waiter. False: the message is for a waiter. */
+/* Handles a message for which no function waits. False: a function waits for the message. */
 static bool handle(struct ranks *ranks, const struct message *message)
 {
     struct end end;

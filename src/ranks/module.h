@@ -16,7 +16,7 @@
 #define RANKS_MODULE_SYMBOL "append_ranks_module"
 
 struct ranks_module {
-    const char *version; /* of the program that the module was built with */
+    const char *version; /* version of the program that the module was built with */
 
     /* Sets the number of this rank and the count of ranks. False: `why` has the reason. */
     bool (*start)(unsigned *number, unsigned *count, char *why, size_t size);
@@ -40,7 +40,7 @@ struct ranks_module {
 extern const struct ranks_module append_ranks_module;
 
 /* Returns the time to sleep before the next poll for messages. `before_ns` is the previous sleep;
- * 0: this is the first. */
+ * 0: there was no previous sleep. */
 static inline int64_t ranks_sleep_ns(int64_t before_ns)
 {
     return MIN(MAX(before_ns, INT64_C(100000)) * 5 / 4, INT64_C(5000000));
@@ -49,8 +49,8 @@ static inline int64_t ranks_sleep_ns(int64_t before_ns)
 /* Returns the transport through the parent if this process is the program of a run, else NULL. */
 const struct ranks_module *relay_of_program(void);
 
-/* Returns the transport for a process that starts the programs of runs, one at a time. It uses
- * `module`, and also passes on the messages of the program whenever `take` is called. */
+/* Returns the transport for a process that starts the programs of runs, one at a time. The
+ * transport uses `module`, and its `take` also passes on the messages of the program. */
 const struct ranks_module *relay_through(const struct ranks_module *module);
 
 /* Begins the next run. Returns the descriptor for its program's standard input, or -errno. */

@@ -9,7 +9,7 @@
 enum {
     TAG_IN_ORDER,
     TAG_BULK,
-    PLACES = 64 /* messages received at the same time; limits their memory */
+    PLACES = 64 /* most messages that are received at the same time, to limit their memory */
 };
 
 /* A message that is being sent. */
@@ -24,11 +24,12 @@ static struct sending *first_sending;
 /* A message that is being received. */
 struct receiving {
     MPI_Request request;
-    void *bytes; /* NULL: free place */
+    void *bytes; /* NULL: the place is free */
     int size, from;
 };
 
-/* The first place is for messages in order, one after the other; the others are for bulk. */
+/* The first place is for messages in order, one after the other; the others are for bulk
+ * messages. */
 static struct receiving receivings[PLACES];
 
 static bool start(unsigned *number, unsigned *count, char *why, size_t size)
@@ -107,7 +108,7 @@ static void give_up(const char *why)
     MPI_Abort(MPI_COMM_WORLD, 70);
 }
 
-/* Begins to receive the next message with `tag`. False: no message with it has arrived. */
+/* Begins to receive the next message with `tag`. False: no message with this tag has arrived. */
 static bool begin_to_receive(struct receiving *receiving, int tag)
 {
     int is_there = 0;

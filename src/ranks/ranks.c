@@ -147,9 +147,10 @@ void ranks_prefix_error(const struct ranks *ranks, struct error *error)
 
 /* The beginning. */
 
-/* Returns the number of this process from the environment of mpirun or srun; NULL: not started by
- * one of them. */
 static const char *const number_names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"};
+
+/* Returns the number of this process from the environment of mpirun or srun; NULL: neither has
+ * started this process. */
 static const char *number_of(void)
 {
     const char *number = NULL;
@@ -403,8 +404,8 @@ bool ranks_give_text(struct ranks *ranks, struct buffer *text)
     return message != NULL && !buffer_failed(text);
 }
 
-/* Reads the outcome of another rank at rank 0. Returns its exit code, with *error filled if that is
- * not OK, or USAGE if its client library differs. */
+/* Reads the outcome of another rank at rank 0. Returns the rank's exit code, or USAGE if its client
+ * library differs. Fills *error if the code is not OK. */
 static enum exit_code receive_ready(struct ranks *ranks, const struct message *message,
                                     const char *version, struct error *error)
 {
@@ -497,7 +498,7 @@ unsigned ranks_agree_most(struct ranks *ranks, unsigned most, struct limit *limi
     }
     *binding = least.rank;
     *limit = least.limit;
-    limit->unit = NULL; /* a pointer of another process */
+    limit->unit = NULL; /* the pointer is of another process */
     return least.sessions;
 }
 
@@ -713,8 +714,8 @@ bool ranks_await_merge(struct ranks *ranks, int64_t limit_ns)
     return ranks->is_merged;
 }
 
-/* Returns the payload of a received message of this kind, which the caller frees; NULL: no such
- * message. */
+/* Returns the payload of a received message of this kind, which the caller frees; NULL: no message
+ * of this kind was received. */
 static void *take_part(struct ranks *ranks, enum kind kind, unsigned *rank, size_t *size)
 {
     struct message *message = ranks_find_message(ranks, kind);
@@ -755,7 +756,7 @@ void *ranks_take_result(struct ranks *ranks, unsigned *rank, size_t *size)
             return bytes;
         }
         if (any_lacks_orders(ranks)) {
-            give_orders(ranks); /* without the last orders the rank would work on */
+            give_orders(ranks); /* without the last orders the rank would go on working */
         }
         bool is_complete = true;
         for (unsigned i = 1; i < ranks->count; i++) {

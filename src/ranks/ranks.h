@@ -35,35 +35,35 @@ enum {
 
 struct ranks;
 
-/* Begins if the environment says that this process is one of several: loads the MPI module,
- * connects the ranks, and compares their versions and command lines. OK with *made NULL: the
- * process is alone. Another code: *error has the reason at rank 0, or at each rank that found it
+/* Connects the ranks if the environment says that this process is one of several: loads the MPI
+ * module, and compares the versions and command lines of the ranks. OK with *made NULL: the process
+ * is alone. Another code: *error has the reason at rank 0, and at a rank that found the problem
  * itself; the text is empty at a rank where another rank prints the reason. The caller ends *made
  * with ranks_end. */
 enum exit_code ranks_begin(struct ranks **made, struct error *error);
 
-/* Begins like ranks_begin, for a process that starts a program for each run and passes on its
- * messages. For each run all ranks call ranks_open_run, ranks_carry until the program has ended,
- * and ranks_close_run. */
+/* Connects the ranks like ranks_begin, for a process that starts a program for each run and passes
+ * on the messages of the program. For each run all ranks call ranks_open_run, then ranks_carry
+ * until the program has ended, then ranks_close_run. */
 enum exit_code ranks_begin_runs(struct ranks **made, struct error *error);
 
-/* Begins a run. Rank 0 sends `path`, the run's folder, to the other ranks, where it is overwritten.
- * *in becomes the descriptor for the program's standard input; -1: alone; another negative number:
- * -errno. False: there are no more runs. */
+/* Begins a run. Rank 0 sends `path`, the run's folder, to the other ranks, where the folder
+ * replaces *path. *in becomes the descriptor for the program's standard input; -1: alone; another
+ * negative number: -errno. False: there are no more runs. */
 bool ranks_open_run(struct ranks *ranks, struct buffer *path, int *in);
 
-/* Passes messages on. Waits for at most limit_ns. */
+/* Passes messages on between the program and the other ranks. Waits for at most limit_ns. */
 void ranks_carry(struct ranks *ranks, int64_t limit_ns);
 
-/* Ends a run with its exit code at this rank. Returns the first code that is not OK, like
- * ranks_agree; at rank 0 also for a rank that does not report its code in time. */
+/* Ends a run; `code` is its exit code at this rank. Returns the first code that is not OK, like
+ * ranks_agree. At rank 0 a rank that does not report its code in time counts as lost. */
 enum exit_code ranks_close_run(struct ranks *ranks, enum exit_code code, struct error *error);
 
 /* Returns whether this process prints the messages of the run: it is alone, or it is rank 0. */
 bool ranks_speaks(void);
 
 /* Returns USAGE if this process is one of several; `what` is a command that works only with a
- * single process. The text of *error is empty at a rank where another rank prints it. */
+ * single process. The text of *error is empty at a rank where another rank prints the reason. */
 enum exit_code ranks_forbid(const char *what, struct error *error);
 
 /* Leaves together with the other ranks and frees `ranks`. The other ranks wait until rank 0 calls
@@ -86,22 +86,21 @@ const char *ranks_machine(const struct ranks *ranks, unsigned rank);
 /* Returns whether this rank has the lowest number of the ranks on its machine. */
 bool ranks_is_first_here(const struct ranks *ranks);
 
-/* Divides the sessions of the plan among the ranks in proportion to its --weights: fills
- * facts->ranks, facts->share and facts->machine_sessions. USAGE: *error says what is wrong with the
- * options. */
+/* Divides the sessions of the plan among the ranks in proportion to --weights: fills facts->ranks,
+ * facts->share and facts->machine_sessions. USAGE: *error says what is wrong with the options. */
 enum exit_code ranks_divide_sessions(struct ranks *ranks, const struct plan *plan,
                                      struct facts *facts, struct error *error);
 struct plan_share ranks_share(const struct ranks *ranks,
-                              unsigned rank); /* after ranks_divide_sessions */
+                              unsigned rank); /* valid after ranks_divide_sessions */
 
 /* Returns how many of `sessions` belong to this rank, or, with `of_machine`, to all ranks on its
  * machine. Called after ranks_divide_sessions. More sessions never give a smaller part. Alone:
  * returns `sessions`. */
 unsigned ranks_sessions_here(struct ranks *ranks, unsigned sessions, bool of_machine);
 
-/* Finds the most sessions that every rank can have, at most `most`, in a search. Called by all
- * ranks. If another rank can have fewer sessions than this rank, *binding is that rank and *limit
- * is its limit. 0: rank 0 has ended instead, or no session is possible. */
+/* Returns the most sessions that a search can try: the lowest `most` of all ranks. Called by all
+ * ranks. *binding becomes the rank with the lowest `most`, and *limit the limit of that rank. 0:
+ * rank 0 has ended instead, or no session is possible. */
 unsigned ranks_agree_most(struct ranks *ranks, unsigned most, struct limit *limit,
                           unsigned *binding);
 
@@ -114,13 +113,13 @@ bool ranks_give_text(struct ranks *ranks, struct buffer *text);
  * and while rank 0 waits for the results, a rank that is silent for 15 s. `ranks` may be NULL. */
 void ranks_beat(struct ranks *ranks);
 
-/* Fills *error after a wait before the run has failed: with the rank that was lost, or with the
- * interrupt. The text is empty at a rank where rank 0 prints it. Returns the exit code. */
+/* Fills *error when a wait before the run has failed, because a rank was lost or a signal arrived.
+ * The text is empty at a rank where rank 0 prints it. Returns the exit code. */
 enum exit_code ranks_report_loss(const struct ranks *ranks, struct error *error);
 
 /* Exchanges the exit codes so far. Called by all ranks. `version` is the version of the client
- * library, which must be the same at all ranks; NULL: unknown. Returns the first code that is not
- * OK, at all ranks; at rank 0 *error says which rank and why. */
+ * library, which must be the same at all ranks; NULL: unknown. At all ranks, returns the first code
+ * that is not OK, or OK; at rank 0 *error says which rank and why. */
 enum exit_code ranks_agree(struct ranks *ranks, enum exit_code code, const char *version,
                            struct error *error);
 
@@ -164,9 +163,9 @@ struct ranks_state {
     bool is_stopped;
     bool has_failed; /* a session of the level, or its work, has failed */
     enum stop_reason reason;
-    unsigned level; /* in a search: its number, from 1 */
+    unsigned level; /* in a search: number of the level, from 1 */
     enum ranks_stage stage;
-    enum search_end end; /* of the search; SEARCH_GOES_ON: not ended */
+    enum search_end end; /* why the rank ends the search; SEARCH_GOES_ON: it does not */
     uint64_t counters[RECORDER_COUNTERS];
 };
 
@@ -189,24 +188,25 @@ struct ranks_orders {
 /* Returns whether two states differ in more than their counters. */
 bool ranks_states_differ(const struct ranks_state *a, const struct ranks_state *b);
 
-/* Sends the state `own` and gets the present orders, without waiting. `min_sessions`, at rank 0:
+/* Sends the state `own` and gets the current orders, without waiting. `min_sessions`, at rank 0:
  * the run is stopped if fewer sessions are up. */
 void ranks_exchange(struct ranks *ranks, const struct ranks_state *own, unsigned min_sessions,
                     struct ranks_orders *orders);
 
-/* Begin the next level of a search (*orders is then valid for it), and note the outcome of the
- * level. Only at rank 0; the other ranks get it with their next exchange. */
+/* ranks_begin_level begins the next level of a search, and sets *orders to the orders for this
+ * level. ranks_note_level notes the outcome of the level. Only at rank 0; the other ranks get level
+ * and outcome with their next exchange. */
 void ranks_begin_level(struct ranks *ranks, unsigned sessions, struct ranks_orders *orders);
 void ranks_note_level(struct ranks *ranks, enum level_outcome outcome);
 
 /* ranks_give_level sends the packed level of a following rank to rank 0, and empties *blob.
- * ranks_take_level returns a received one at rank 0, which the caller frees; NULL: nothing
+ * ranks_take_level returns a received level at rank 0, which the caller frees; NULL: no level was
  * received. *are_all: all ranks that are not lost have sent this level. */
 void ranks_give_level(struct ranks *ranks, struct buffer *blob);
 void *ranks_take_level(struct ranks *ranks, unsigned *rank, size_t *size, bool *are_all);
 
-/* Adds the counters that the other ranks reported last to `total`, and their increase since the
- * latest call to `interval`. Only at rank 0; any thread. */
+/* Adds to `total` the counters that the other ranks reported last, and to `interval` their increase
+ * since the previous call. Only at rank 0; any thread. */
 void ranks_add_others(struct ranks *ranks, uint64_t total[RECORDER_COUNTERS],
                       uint64_t interval[RECORDER_COUNTERS]);
 
@@ -224,14 +224,14 @@ bool ranks_await_merge(struct ranks *ranks, int64_t limit_ns);
  * ranks that are not lost have arrived. */
 void *ranks_take_result(struct ranks *ranks, unsigned *rank, size_t *size);
 
-/* Notes at rank 0 that the result of a rank is damaged. The rank counts as lost. It still ends with
- * the other ranks, but keeps its files. */
+/* Notes at rank 0 that the result of a rank is damaged. The rank counts as lost. The rank still
+ * ends with the other ranks, but keeps its files. */
 void ranks_refuse_result(struct ranks *ranks, unsigned rank);
 
 /* ranks_offer_lines, called by a following rank before it sends its result, lets rank 0 read the
  * lines of a file; the descriptor still belongs to the caller. ranks_take_lines returns the next
- * lines of a rank at rank 0; the caller frees them. NULL: no more lines, or, with *is_cut, they
- * cannot be got. */
+ * lines of a rank at rank 0; the caller frees them. NULL: there are no more lines or, if *is_cut is
+ * true, the lines cannot be read. */
 void ranks_offer_lines(struct ranks *ranks, int fd);
 void *ranks_take_lines(struct ranks *ranks, unsigned rank, size_t *size, bool *is_cut);
 
@@ -240,7 +240,7 @@ void *ranks_take_lines(struct ranks *ranks, unsigned rank, size_t *size, bool *i
  * lost after it. */
 bool ranks_may_signal(const struct ranks *ranks);
 
-/* Returns the last reported state of a lost rank, at rank 0: its result has not arrived, or was
+/* At rank 0, returns the last reported state of a lost rank, whose result has not arrived or was
  * refused. NULL: the rank is not lost. */
 const struct ranks_state *ranks_lost(const struct ranks *ranks, unsigned rank);
 

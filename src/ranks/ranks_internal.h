@@ -23,17 +23,17 @@
 
 enum {
     MACHINE_BYTES = sizeof(((struct rank_result *)0)->machine),
-    HEAD_BYTES = 8 /* of the kind of a message; keeps the payload after it aligned */
+    HEAD_BYTES = 8 /* room for the kind of a message; keeps the payload after it aligned */
 };
 
 enum kind {
     KIND_HELLO, /* struct hello: who a rank is */
-    KIND_BEAT,  /* before and after the sessions' work: the rank lives */
+    KIND_BEAT,  /* a sign of life before or after the work of the sessions */
     KIND_TEXT,
     KIND_READY,  /* struct ready: the outcome of a rank so far */
     KIND_AGREED, /* enum exit_code, from rank 0 */
-    KIND_PING,   /* int64_t: when it was sent */
-    KIND_PONG,   /* two int64_t: the moment in the ping, and when it was answered */
+    KIND_PING,   /* int64_t: when the ping was sent */
+    KIND_PONG,   /* two int64_t: the moment in the ping, and the moment of the answer */
     KIND_START,  /* int64_t: when the run begins */
     KIND_STATE,  /* struct ranks_state */
     KIND_ORDERS, /* struct ranks_orders */
@@ -54,7 +54,7 @@ struct end {
 struct message {
     struct message *next;
     unsigned from;
-    size_t size; /* of the payload */
+    size_t size; /* size of the payload */
     char *bytes; /* owned: the kind, then the payload */
 };
 
@@ -63,19 +63,19 @@ struct peer {
     char machine[MACHINE_BYTES];
     uint64_t weight;
     struct plan_share share;
-    unsigned part;            /* of the sessions that `share` divided last */
+    unsigned part;            /* the rank's part of the sessions that share() divided last */
     struct ranks_clock clock; /* the latest measurement */
     int64_t first_offset_ns, first_error_ns;
     int64_t trip_ns;   /* shortest round trip of this measurement */
-    unsigned pings;    /* answered in this measurement */
+    unsigned pings;    /* pings answered in this measurement */
     int64_t pinged_ns; /* when the ping in flight was sent; 0: no ping in flight */
-    int64_t heard_ns;  /* when its latest message arrived, on the poll clock */
-    int64_t lost_ns;   /* when it became lost, on the poll clock */
-    bool has_answered; /* has sent the message that this rank waits for */
+    int64_t heard_ns;  /* when the rank's latest message arrived, on the poll clock */
+    int64_t lost_ns;   /* when the rank was lost, on the poll clock */
+    bool has_answered; /* the rank has sent the message that this rank waits for */
     bool has_result, is_lost;
-    bool is_refused;   /* its result was damaged */
-    bool lacks_orders; /* has not received the latest orders */
-    unsigned levels;   /* of a search: how many packed levels it has sent */
+    bool is_refused;   /* the result of the rank was damaged */
+    bool lacks_orders; /* the rank has not received the latest orders */
+    unsigned levels;   /* in a search: number of packed levels that the rank has sent */
     struct ranks_state state;
 };
 
@@ -83,29 +83,29 @@ struct ranks {
     const struct ranks_module *module;
     unsigned number, count;
     struct peer *peers;            /* by rank */
-    struct message *first, **last; /* received messages that await a waiter */
+    struct message *first, **last; /* queue of received messages that a function waits for */
     bool has_ended;                /* rank 0 has ended the ranks, or is lost */
     bool is_merged;
     bool is_broken;     /* some rank cannot take part in the end */
     bool runs_programs; /* each run is a program of its own */
     bool is_tracing, is_any_tracing;
     int lines;                        /* descriptor; -1: no lines are offered */
-    off_t lines_given;                /* bytes */
+    off_t lines_given;                /* bytes of the file that were sent */
     int64_t alert_ns;                 /* a wait yields instead of sleeping until this moment */
-    int64_t limit_ns;                 /* the end of all waits; 0: without limit */
+    int64_t limit_ns;                 /* moment at which all waits end; 0: without limit */
     int64_t signal_ns;                /* when a signal was seen, on the poll clock; 0: no signal */
     int64_t polled_ns, poll_clock_ns; /* moment of the latest poll; the poll clock */
-    struct ranks_orders orders;       /* the latest */
+    struct ranks_orders orders;       /* the latest orders */
     struct ranks_orders sent_orders;  /* the orders that rank 0 sent last */
     int64_t sent_ns;      /* when the orders, or the state of this rank, were sent last */
-    pthread_mutex_t lock; /* guards the counters */
+    pthread_mutex_t lock; /* guards `others` and `shown` */
     uint64_t others[RECORDER_COUNTERS], shown[RECORDER_COUNTERS];
 };
 
 /* A wait for messages. Begins zeroed. */
 struct wait {
     int64_t sleep_ns; /* the latest sleep */
-    int64_t limit_ns; /* the end of the wait after a signal; 0: no signal */
+    int64_t limit_ns; /* moment at which the wait ends after a signal; 0: no signal */
 };
 
 /* Send a copy of the payload to one rank, or to all ranks that are alive. A rank that cannot be
@@ -113,8 +113,8 @@ struct wait {
 void ranks_post(struct ranks *ranks, unsigned to, enum kind kind, const void *payload, size_t size);
 void ranks_post_all(struct ranks *ranks, enum kind kind, const void *payload, size_t size);
 
-/* Receives all messages that have arrived, handles the messages that need no waiter, and queues the
- * others. */
+/* Receives all messages that have arrived, handles the messages for which no function waits, and
+ * queues the others. */
 void ranks_poll(struct ranks *ranks);
 
 /* Takes the first message of a kind from the queue; the caller frees it. NULL: not in the queue. */

@@ -1,7 +1,8 @@
 /*
  * Ranks without MPI of their own. When each run is a program of its own (a sweep), the parent
  * process that starts the programs, one after the other, exchanges messages with the other machines
- * for them. Parent and program communicate through a socket, which is the program's standard input.
+ * on behalf of the programs. Parent and program communicate through a socket, which is the
+ * program's standard input.
  *
  * Between machines each message ends with the number of its run, so that it cannot reach the
  * program of another run. The number 0 marks messages between the parents themselves. A message
@@ -110,7 +111,7 @@ static char *take_from(struct end *end, struct head *head)
 /* The program of a run. */
 
 static struct end parent = {.fd = -1};
-static struct greeting identity; /* in the program: received; in the parent: sent */
+static struct greeting identity; /* the greeting: received in the program, sent in the parent */
 static unsigned next_lost;       /* rank that is reported as lost next, after the parent has gone */
 
 static bool program_start(unsigned *number, unsigned *count, char *why, size_t size)
@@ -196,12 +197,12 @@ const struct ranks_module *relay_of_program(void)
 /* A message that the program has not read yet. */
 struct piece {
     struct piece *next;
-    size_t size, done; /* of the head and the bytes */
+    size_t size, done; /* bytes of head and payload: in total, and written so far */
     struct head head;
     char bytes[];
 };
 
-static const struct ranks_module *carrier; /* MPI */
+static const struct ranks_module *carrier; /* the transport between the machines: MPI */
 static uint32_t run;                       /* number of the current run */
 static uint32_t lost_run;                  /* the latest run whose program at rank 0 ended early */
 static struct end program = {.fd = -1};
@@ -251,7 +252,7 @@ static void write_queued(void)
         const ssize_t sent = send(program.fd, bytes + piece->done, piece->size - piece->done,
                                   MSG_DONTWAIT | MSG_NOSIGNAL);
         if (sent < 0 && errno != EINTR) {
-            return; /* no room; if the program has ended, take_from finds that */
+            return; /* the socket is full, or the program has ended, which take_from will find */
         }
         piece->done += sent > 0 ? (size_t)sent : 0;
         if (piece->done == piece->size) {
@@ -262,7 +263,7 @@ static void write_queued(void)
     }
 }
 
-/* Queues a message of rank `from` for the program, and writes what it can. */
+/* Queues a message of rank `from` for the program, and writes queued messages. */
 static void give(unsigned from, const void *bytes, size_t size)
 {
     struct piece *piece = program.fd < 0 ? NULL : malloc(sizeof *piece + size);

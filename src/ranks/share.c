@@ -61,10 +61,10 @@ static enum exit_code weigh(struct ranks *ranks, const struct plan *plan, struct
                                          "--sample-only");
 }
 
-/* Sets the part of each rank of `sessions`. Begins with each rank's share by weight, rounded down,
- * which the method never goes below. Each further session goes to the rank with the highest
- * quotient of its weight and its sessions plus one (V. D'Hondt, 1882). So more sessions never make
- * a part smaller. */
+/* Divides `sessions` among the ranks with the method of V. D'Hondt (1882): each session goes to the
+ * rank with the highest quotient of its weight and its sessions plus one. Begins with each rank's
+ * share by weight, rounded down, because the method never gives a rank less. More sessions never
+ * make a part smaller. */
 static void share(struct ranks *ranks, unsigned sessions)
 {
     uint64_t all = 0;
