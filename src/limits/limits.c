@@ -281,9 +281,12 @@ static bool read_process(struct survey *survey, struct limited_process *process,
                               is_initial &&
                               (uid == 0 || (process->status.capabilities & exempting) != 0);
     if (load(survey, pid, "cgroup")) {
-        process->is_contained =
-            faccessat(survey->proc, "self/root/.dockerenv", F_OK, 0) == 0 ||
-            faccessat(survey->proc, "self/root/run/.containerenv", F_OK, 0) == 0;
+        static const char *const engines[] = {".dockerenv", "run/.containerenv"};
+        for (size_t i = 0; i < COUNT_OF(engines); i++) {
+            char path[64]; /* unreadable without rights over the process: then its cgroup decides */
+            snprintf(path, sizeof path, "%d/root/%s", (int)pid, engines[i]);
+            process->is_contained |= faccessat(survey->proc, path, F_OK, 0) == 0;
+        }
         find_place(process, buffer_text(&survey->text));
     }
     return true;
