@@ -358,7 +358,7 @@ struct server_selector job_select_server(struct job *job)
     }
     return (struct server_selector){
         .is_embedded = connection->is_embedded,
-        /* every rank measures its embedded database, but only the first rank on a machine a server
+        /* an embedded database is in every rank; a server is measured by one rank on each machine
          */
         .is_remote =
             job->setup.is_remote || (!connection->is_embedded && !ranks_is_first_here(job->ranks)),

@@ -625,9 +625,8 @@ static int declare_statement(lua_State *lua)
             DEMAND(lua, table_add_column(&new->parameters, &column, &error) == STATUS_OK, "%s",
                    error.text);
         }
-        new->kind =
-            /* stays so unless kind_of knows the first word of a text */
-            SCRIPT_OTHER;
+        /* the kind stays so unless kind_of knows the first word of a text */
+        new->kind = SCRIPT_OTHER;
         for (size_t i = 0; i < new->sql.count; i++) {
             const struct script_text *text = &new->sql.entries[i];
             new->kind = new->kind == SCRIPT_OTHER ? kind_of(text->text) : new->kind;

@@ -376,8 +376,8 @@ static void keep_place(lua_State *lua)
     if (state->declaring != NULL) {
         pthread_mutex_lock(&state->declaring->source->lock);
     }
+    /* without the ": " after "x.lua:3" */
     snprintf(state->slow_place, sizeof state->slow_place, "%.*s",
-             /* without the ": " after "x.lua:3" */
              place[0] == '\0' ? 0 : (int)strlen(place) - 2, place);
     if (state->declaring != NULL) {
         pthread_mutex_unlock(&state->declaring->source->lock);

@@ -10,9 +10,8 @@
 #include "base/text.h"
 
 enum {
-    SIZE_LIMIT =
-        /* sizes of a type are less than this; longer texts are declared without a size */
-        100000,
+    /* the size of a type is less than this; longer texts are declared without a size */
+    SIZE_LIMIT = 100000,
 };
 
 bool scalar_parse_type(const char *text, struct column *column)
