@@ -329,7 +329,7 @@ static void print_transactions(const struct script *script, struct buffer *text)
     }
 }
 
-/* Prints the statements of the script, and for each name only the first statement. */
+/* Prints the first statement of each name, and how many more statements have this name. */
 static void print_statements(const struct script *script, struct buffer *text)
 {
     if (script->statement_count > 0) {

@@ -59,8 +59,8 @@ enum exit_code command_say(enum exit_code code, const char *format, ...)
 /* Prints the error's text as command_say does, and returns `code`. */
 enum exit_code command_fail(enum exit_code code, const struct error *error);
 
-/* Prints the error like command_fail, for a command that could not begin. With --json (`is_json`)
- * stdout also gets a JSON object with the error. */
+/* Prints the error as command_fail does, for a command that could not begin. With --json
+ * (`is_json`) stdout also gets a JSON object with the error. */
 enum exit_code command_refuse(bool is_json, enum exit_code code, const struct error *error);
 
 /* Writes text to standard output, and stops when a signal arrives: a full pipe that is not read

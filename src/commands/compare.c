@@ -107,8 +107,9 @@ static const char *text_of(const json_t *json, const char *key)
 
 /* Differences between the runs other than their figures. */
 
-/* Returns a copy of `value`. If it is a path or a URL in the run's own folder, the folder is
- * replaced by DIR, so that the databases of two runs compare as equal. NULL: out of memory. */
+/* Returns the value to compare, as a new reference. If `value` is a path or a URL in the run's own
+ * folder, DIR replaces the folder, so that the databases of two runs compare as equal. NULL: out of
+ * memory. */
 static json_t *without_folder(const struct saved_run *run, json_t *value)
 {
     const char *text = json_string_value(value);

@@ -369,7 +369,7 @@ static void judge(struct job *job, const char *why_not)
     struct search *search = job->search;
     struct error error = {.kind = ERROR_NONE};
     job_note_connection(job);
-    if (search == NULL && job->ranks == NULL) { /* else each level or rank finds its own */
+    if (search == NULL && job->ranks == NULL) { /* else each level or rank finds its limits */
         job_find_limits(job);
     }
     if (why_not != NULL) {
@@ -396,7 +396,7 @@ static void judge(struct job *job, const char *why_not)
     }
     /* read the events that the user has written to the run's folder */
     error_clear(&error);
-    event_list_fini(&result->events); /* events of an earlier call */
+    event_list_fini(&result->events); /* drop the events that an earlier call read */
     if (events_read(&result->events, job->plan->out_folder, result->started_wall_ns, &error) !=
         STATUS_OK) {
         snprintf(result->events.note, sizeof result->events.note, "%.190s", error.text);

@@ -28,7 +28,7 @@
 struct job {
     struct ranks *ranks;           /* borrowed; NULL if this process runs alone */
     struct rank_exchange exchange; /* texts that this rank received or keeps for merging */
-    struct plan given;             /* owned; from the command line; const after plan_make */
+    struct plan given;             /* owned; plan of the command line; const after plan_make */
     struct plan bounded;           /* in a search: `given` with the most sessions that it may try */
     const struct plan *plan;       /* the plan in use: `given`, later `bounded` in a search */
     /* facts of `given` and `bounded`; fixed before the first session */

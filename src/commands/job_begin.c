@@ -358,8 +358,7 @@ struct server_selector job_select_server(struct job *job)
     }
     return (struct server_selector){
         .is_embedded = connection->is_embedded,
-        /* an embedded database is in every rank; a server is measured by one rank on each machine
-         */
+        /* every rank measures an embedded database, one rank on each machine a server */
         .is_remote =
             job->setup.is_remote || (!connection->is_embedded && !ranks_is_first_here(job->ranks)),
         .port = connection->port,

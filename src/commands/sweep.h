@@ -66,7 +66,7 @@ struct sweep {
 
     enum sweep_table table;
     struct ranks *ranks;
-    bool is_stopped; /* by a signal to a rank, or because a rank is lost */
+    bool is_stopped; /* a signal reached a rank, or a rank was lost */
     bool has_begun;  /* a run was started: a TABLE_MADE table is the sweep's own */
     bool has_made;   /* this call started the first run, and the table did not exist before it */
     bool has_marks;  /* the database keeps the mark of a table that append makes */

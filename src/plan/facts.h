@@ -18,8 +18,8 @@ struct facts {
     struct adapter_library *library; /* owned; NULL if the adapter loads no library */
     char target[PLAN_TARGET_BYTES];  /* server that connections go to, for reports; no password */
 
-    pid_t server_pid; /* from the plan or its container; 0 if the port shows the server */
-    /* from the plan or its container; borrowed; NULL: its process shows it */
+    pid_t server_pid; /* from the plan or its container; 0: the server is found by its port */
+    /* from the plan or its container; borrowed; NULL: found by the server's process */
     const char *server_cgroup;
 
     /* the plan's seed, or another seed if the table has rows with the plan's; all ranks have rank

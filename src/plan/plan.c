@@ -117,8 +117,8 @@ const char *plan_script_shown(const struct script *script)
     return script->name + (length > SCRIPT_NAME_SHOWN ? length - SCRIPT_NAME_SHOWN : 0);
 }
 
-/* Makes the script's table that has no declared columns the plan's table, if the script has one.
- * The table must exist, unless it is the built-in table, which append creates. */
+/* Sets the plan's table to the script's table without declared columns, if the script has such a
+ * table. It must exist, unless it is the built-in table, which append creates. */
 static enum exit_code choose_table(struct plan *plan, struct error *error)
 {
     const struct script *const script = plan->script;

@@ -33,7 +33,7 @@ enum {
     SWEEP_LIST_MAX = 100,
     PLAN_GIVEN_MAX = 128,
 };
-#define SEARCH_FIRST_SESSIONS 10 /* first level of find-max without --first */
+#define SEARCH_FIRST_SESSIONS 10 /* first level of find-max, unless --first sets it */
 #define PLAN_RECORDS_MAX UINT64_C(1000000000000)
 #define PLAN_DEFAULT_TABLE "syslog_table"
 
@@ -171,7 +171,7 @@ struct plan {
     size_t folder_count;
 
     const char *target_given;   /* operand TARGET: port, place or URL; NULL = not given */
-    const char *adapter_name;   /* --adapter; NULL = the target shows the adapter */
+    const char *adapter_name;   /* --adapter; NULL = the target determines it */
     const char *adapter_folder; /* folder of adapters that are not built in; NULL = the default */
     const struct adapter *adapter;
     struct target target;                 /* options take precedence over the URL */
@@ -226,7 +226,7 @@ struct plan {
     bool is_server_pid_forced; /* do not check that server_pid holds the target's port */
     const char *server_cgroup;
     const char *data_directory; /* the server's; NULL = ask the server */
-    const char *container;      /* the server's container, which shows its process and cgroup */
+    const char *container;      /* the server's; its process and cgroup are found by it */
     enum drop_policy drop_policy;
     unsigned reconnect_tries; /* with DROP_RECONNECT: failed connects in a row before giving up */
     enum verify_mode verify_mode;

@@ -204,7 +204,7 @@ struct zipf {
 
 struct keys {
     enum keys_kind kind;
-    const struct counter *last; /* counter_known of it ends the range; NULL: b ends the range */
+    const struct counter *last; /* the range ends before counter_known(last); NULL: at b */
     int64_t a, b;
     union {
         double power; /* for KEYS_PARETO */
@@ -302,8 +302,9 @@ static uint64_t draw_below(struct draw_stream *stream, uint64_t last)
     }
 }
 
-/* Makes several small random numbers from one draw_bits. `bits` is a fraction of 2^56. The next
- * number is the whole part of the fraction times n, and the rest is the next fraction. */
+/* Random bits from which several small random numbers are made. `bits` is a fraction, in units of
+ * 2^-56. The next number is the whole part of the fraction times n, and the rest is the next
+ * fraction. */
 struct fraction {
     uint64_t bits;
     unsigned left;

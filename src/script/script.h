@@ -66,9 +66,9 @@ struct script_dataset {
     const char *name;
     /* false: the script declares no columns, and the table exists or is built in */
     bool is_declared;
-    uint64_t rows;                 /* rows to load */
-    struct table table;            /* is_unique of a column: the column alone is the key */
-    size_t column_count;           /* the same as table.column_count */
+    uint64_t rows;       /* rows to load */
+    struct table table;  /* columns of the table; is_unique: the column alone is the key */
+    size_t column_count; /* the same as table.column_count */
     struct script_column *columns; /* column_count elements */
     struct script_texts create;    /* CREATE TABLE that replaces the generated one; may be empty */
     /* Text after the closing bracket of the generated CREATE TABLE; may be empty. */

@@ -84,19 +84,19 @@ struct fixture {
     bool (*read_text)(const char *sql, char text[FIXTURE_TEXT_BYTES]);
     /* Ends all connections of the adapter at the server's side. NULL: there is no server. */
     bool (*break_connections)(void);
-    const char *broken_sqlstate;    /* of a broken connection; NULL: not checked */
-    const char *duplicate_sqlstate; /* of a second row with the same key; NULL: not checked */
-    const char *endless_sql;        /* a query that runs for a minute */
-    const char *port_sql;           /* queries the server's port; NULL: the server has no port */
+    const char *broken_sqlstate; /* SQLSTATE of a broken connection; NULL: not checked */
+    const char
+        *duplicate_sqlstate; /* SQLSTATE of a second row with the same key; NULL: not checked */
+    const char *endless_sql; /* a query that runs for a minute */
+    const char *port_sql;    /* queries the server's port; NULL: the server has no port */
     /* Creates table indexed (a, b, c, d, e), in which only e is unique by itself. NULL: the suite
      * has SQL for it. */
     const char *indexes_sql;
     /* Creates table computed (id int, g, which is id * 2, v varchar(40)). NULL: the suite has SQL
      * for it. */
     const char *generated_sql;
-    const struct phrase
-        /* The list ends with a zeroed entry. A statement that is not listed has no translation. */
-        *phrases;
+    /* The list ends with a zeroed entry. A statement that is not listed has no translation. */
+    const struct phrase *phrases;
     const struct column *time; /* column of every table that distinguishes its rows, or NULL */
     const char *session_limit; /* name of the server's first limit; NULL: max_connections */
     /* Creates table keyed (id int, v varchar(60)) in a database without keys. NULL: the suite

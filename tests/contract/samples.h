@@ -6,7 +6,7 @@
 #include "append/row.h"
 #include "fixture.h"
 
-struct samples; /* the batch and its values, which it owns */
+struct samples; /* owns a batch and its values */
 
 /* Sets whether the sizes of text columns are in bytes instead of characters. Must be called before
  * samples are created. */

@@ -89,7 +89,7 @@ TEST_BETWEEN(test_plain_server, set_up, NULL)
     assert_int_equal(limits.sessions[0].used, 3);
     assert_string_equal(limits.sessions[1].name, "max_prepared_stmt_count");
     assert_int_equal(limits.sessions[1].allowed, 16382);
-    assert_int_equal(limits.sessions[1].used, 21); /* plus one for this session */
+    assert_int_equal(limits.sessions[1].used, 21); /* one of them is for this session */
     assert_int_equal(limits.tasks_per_session, 1);
     assert_int_equal(limits.files_per_session, 1);
 }

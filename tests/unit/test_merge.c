@@ -798,7 +798,7 @@ TEST(test_numbers_of_two_parts)
     part->stop_reason = STOP_COMPLETED;
     result_add_part(all, part);
     assert_int_equal(all->stop_reason, STOP_DURATION);
-    part->append_ns = -1; /* from a rank without sessions whose clock is ahead */
+    part->append_ns = -1; /* the value of a rank without sessions whose clock is ahead */
     result_add_part(all, part);
     assert_int_equal(all->append_ns, 4);
     free(part);
