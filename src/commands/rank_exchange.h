@@ -47,9 +47,9 @@ struct rank_exchange_whole {
     struct merge *merge;
 };
 
-/* Waits for the results of the other ranks and merges them with the result of rank 0, `bytes`,
- * which this function frees. The caller owns *whole, even when the code is not OK and *error says
- * why. */
+/* Waits for the results of the other ranks and merges them with rank 0's own, which is packed in
+ * `bytes`. Frees `bytes`. The caller owns *whole, even when the code is not OK and *error says why.
+ */
 enum exit_code rank_exchange_merge(struct ranks *ranks, const struct plan *plan,
                                    const struct result *rank_0, struct buffer *bytes,
                                    struct rank_exchange_whole *whole, struct error *error);

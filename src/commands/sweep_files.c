@@ -231,7 +231,7 @@ bool sweep_write_json(FILE *stream, const struct sweep *sweep, bool is_running)
         tree_text(cell, "variant", sweep_variant(results, &results->runs[i]));
         const struct figure *kind;
         for (size_t h = 0; (kind = report_sweep_figure(has_script, h)) != NULL; h++) {
-            struct spread figure; /* a null value if no done run has the figure */
+            struct spread figure; /* null in the file if no done run has the figure */
             const bool is_known = saved_sweep_figure(results, s, column, kind->key, &figure);
             const struct tree entry = tree_object(cell, kind->key);
             tree_number_if(entry, "median", is_known, figure.median);

@@ -30,7 +30,7 @@ enum {
     SCRIPT_STACK_BYTES = 512 << 10,
 };
 
-/* One text for each dialect. An entry without a dialect is the default. */
+/* A text for one dialect. The text without a dialect is the default. */
 struct script_text {
     const char *dialect; /* "mariadb"; NULL: every dialect without its own entry */
     const char *text;

@@ -84,11 +84,10 @@ struct fixture {
     bool (*read_text)(const char *sql, char text[FIXTURE_TEXT_BYTES]);
     /* Ends all connections of the adapter at the server's side. NULL: there is no server. */
     bool (*break_connections)(void);
-    const char *broken_sqlstate; /* SQLSTATE of a broken connection; NULL: not checked */
-    const char
-        *duplicate_sqlstate; /* SQLSTATE of a second row with the same key; NULL: not checked */
-    const char *endless_sql; /* a query that runs for a minute */
-    const char *port_sql;    /* queries the server's port; NULL: the server has no port */
+    const char *broken_sqlstate;    /* SQLSTATE of a broken connection; NULL: not checked */
+    const char *duplicate_sqlstate; /* SQLSTATE of a duplicate key; NULL: not checked */
+    const char *endless_sql;        /* a query that runs for a minute */
+    const char *port_sql;           /* queries the server's port; NULL: the server has no port */
     /* Creates table indexed (a, b, c, d, e), in which only e is unique by itself. NULL: the suite
      * has SQL for it. */
     const char *indexes_sql;

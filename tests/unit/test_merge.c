@@ -352,8 +352,8 @@ TEST(test_seconds)
     result_free(whole);
 }
 
-/* Maxima are of the whole machine, and the short interval at the end does not set them, as in a run
- * of one process. */
+/* As in a run of one process, maxima are of the whole machine, and the short interval at the end
+ * does not set them. */
 TEST(test_maxima)
 {
     const struct operation_list operations = operation_list_all();
