@@ -172,8 +172,7 @@ static void on_shortage(void *context)
     }
 }
 
-/* Notes how many servers the server's figures are the sum of, unless the summary has a note
- * already. */
+/* Notes how many servers are added up in the server's figures, unless there is a note already. */
 static void note_servers(struct resource_summary *resources, size_t hosts, size_t here)
 {
     const bool is_part = here < hosts;

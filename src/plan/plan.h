@@ -427,7 +427,7 @@ bool column_item_range(const struct column_item *item, int64_t *from, int64_t *t
 bool column_word_next(struct text_value *values, struct text_value *word);
 
 /* A DDL that is built into the program, from schemas/SCHEMA/DATABASE.sql. The build writes the
- * table of these; the schema of the last entry is NULL. */
+ * array of all DDLs, whose last entry has a NULL schema. */
 struct schema_text {
     const char *schema, *database, *sql;
 };

@@ -105,7 +105,7 @@ static void try_all(struct attempt *attempts, size_t count)
     }
 }
 
-/* Asks the server in the protocol of each adapter that can recognise one. The adapters whose
+/* Asks the server in the protocol of each adapter that can recognise a server. The adapters whose
  * default port is the target's are first, because a server may wait for the rest of a greeting in a
  * wrong protocol, and then answers later attempts late. */
 static enum exit_code recognise_once(struct plan *plan, struct error *error)

@@ -634,8 +634,9 @@ static int declare_statement(lua_State *lua)
             const size_t marks = sql_script_count_parameters(text->text, lexis);
             new->controls_transaction =
                 new->controls_transaction || controls_transaction(text->text, lexis);
-            /* The default text may be sent to any dialect, whether backslashes escape or not. Here
-             * one count that fits is enough; resolve counts again for the dialect of the target. */
+            /* The default text is for databases of any dialect, whether backslashes escape or not.
+             * Here one count that fits is enough; resolve counts again for the dialect of the
+             * target. */
             DEMAND(lua,
                    marks == (size_t)count ||
                        (text->dialect == NULL &&

@@ -191,7 +191,7 @@ struct gray {
     double theta;
     double second; /* zeta(2) */
     double constant;
-    double zeta, eta; /* of a range that is fixed */
+    double zeta, eta; /* known if the range is fixed */
 };
 
 /* Rejection-inversion over 1 … n. */
@@ -199,7 +199,7 @@ struct zipf {
     double theta;
     double enough; /* an x that is at most this much less than k is accepted without another test */
     double low;    /* the integral at 1.5, minus the share of 1 */
-    double high;   /* the integral at n + 0.5, of a range that is fixed */
+    double high;   /* the integral at n + 0.5, if the range is fixed */
 };
 
 struct keys {

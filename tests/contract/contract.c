@@ -106,7 +106,7 @@ static void add_column(struct table *table, const struct column *column)
     assert_int_equal(table_add_column(table, column, &error), STATUS_OK);
 }
 
-/* Adds the columns that table keyed or every_type has in other databases. For databases in which
+/* Adds the columns that table keyed or every_type has in other databases, for a database in which
  * columns are not declared. */
 static void make_columns(struct contract *contract, const char *name, struct table *table)
 {

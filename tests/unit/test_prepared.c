@@ -10,7 +10,7 @@ struct adapter_conn {
     unsigned prepares, runs, prepared_runs, drops;
     bool only_checks;               /* prepare checks the statement, but makes nothing */
     enum status prepare_status;     /* result of the next calls of prepare */
-    unsigned stale_runs;            /* number of next prepared runs whose statement is stale */
+    unsigned stale_runs;            /* number of coming prepared runs with a stale statement */
     enum staleness staleness;       /* how these statements are stale */
     const struct statement *latest; /* the last statement that was run prepared */
 };
