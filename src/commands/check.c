@@ -6,7 +6,7 @@
 #include "plan/facts.h"
 #include "report/text.h"
 
-/* What a session of a server needs, for a check without a target. */
+/* What a session of a server is assumed to need when `append check` has no target. */
 enum {
     DEFAULT_STACK_BYTES = 256 * 1024,
     DEFAULT_FILES = 1
@@ -52,7 +52,8 @@ static enum exit_code check(const struct plan *plan, bool has_target)
     struct limit_list list;
     limits_read(&question, &list);
     if (code != EXIT_CODE_OK && list.count < LIMITS_MAX) {
-        /* a database without an answer has unknown limits; a full database has no room */
+        /* Without an answer the database's limit is unknown; a full database has room for 0
+         * sessions. */
         const bool is_full = error.kind == ERROR_LIMIT;
         struct limit *limit = &list.entries[list.count++];
         *limit = (struct limit){
@@ -79,8 +80,9 @@ static enum exit_code check(const struct plan *plan, bool has_target)
         report.note = inquiry.connection.note;
         report.failure = error.text;
     }
-    /* exit code and line of stderr: the limit that is too low, else why the database could not be
-     * queried, because a run would also fail there */
+    /* The exit code and the line for stderr name the limit that is too low. If all limits are high
+     * enough, they say why the database could not be queried, because a run would fail for the same
+     * reason. */
     const struct limit *failed = NULL;
     const uint64_t certain = limits_sessions(&list, false, &failed);
     report.fitting = limits_sessions(&list, true, &report.first);
@@ -115,7 +117,7 @@ enum exit_code command_check(int argc, char **argv)
     }
     interrupt_install();
     if (plan.target_given == NULL && plan.target.port == 0 && plan.adapter_name == NULL) {
-        /* options of a connection have no effect without a target */
+        /* options of a connection need a target */
         const struct option_entry *of_server = option_of_server(&plan);
         if (of_server == NULL && plan.password[0] == '\0') {
             code = plan_load_script(&plan, &error);

@@ -18,7 +18,7 @@
 #include "report/report.h"
 #include "report/text.h"
 
-/* Time limit for printing why the program ends: a pipe without a reader must not block it. */
+/* Time limit for writing the last message: a pipe that is not read must not block the exit. */
 #define PATIENCE_NS MONO_NS_PER_S
 
 static enum exit_code command_help(int argc, char **argv);
@@ -162,7 +162,7 @@ const struct command_entry command_table[] = {
 };
 const size_t command_table_size = sizeof command_table / sizeof command_table[0];
 
-/* Returns how a target goes on after "adapter:". */
+/* Returns the form of the rest of a target, after "adapter:". */
 static const char *target_form(unsigned flags)
 {
     static const struct {
@@ -197,7 +197,7 @@ static enum exit_code print_help(const struct command_entry *entry)
         puts("       append SESSIONS [RECORDS] [TARGET] --duration T [options]");
     }
     for (size_t i = 1; i < command_table_size && command == COMMAND_RUN; i++) {
-        /* a call that is too long has its description on the next line */
+        /* after a usage that is too long, the description begins on the next line */
         const char *usage = command_table[i].form.usage;
         const bool is_long = strlen(usage) > CALL_WIDTH;
         printf("       %-*s%s%*s %s\n", CALL_WIDTH, usage, is_long ? "\n       " : "",
@@ -252,7 +252,7 @@ static void print_comment(const char *text)
     }
 }
 
-/* Prints a name and its description in 80 columns. A word that is longer stays whole. */
+/* Prints a name and its description in 80 columns. A word longer than a line is not broken. */
 static void print_entry(const char *name, const struct buffer *text)
 {
     enum {
@@ -329,7 +329,7 @@ static void print_transactions(const struct script *script, struct buffer *text)
     }
 }
 
-/* Prints the first statement of each name. */
+/* Prints the first statement of each name, and how many more statements have this name. */
 static void print_statements(const struct script *script, struct buffer *text)
 {
     if (script->statement_count > 0) {
@@ -383,7 +383,7 @@ static enum exit_code run_entry(const struct command_entry *entry, int argc, cha
     if (code == EXIT_CODE_OK) {
         return entry->run(argc, argv);
     }
-    /* an empty text: another rank reports the error, and this rank must not fail */
+    /* the text is empty if another rank reports the error: then this rank must not fail */
     return error.text[0] == '\0' ? EXIT_CODE_OK : command_fail(code, &error);
 }
 
@@ -400,7 +400,8 @@ static enum exit_code run_named(const char *name, bool is_help, int argc, char *
         nearest_offer(&nearest, command);
     }
     if (!ranks_speaks()) {
-        mono_sleep(5 * MONO_NS_PER_S); /* rank 0 reports it, and mpirun ends the other ranks */
+        /* rank 0 reports the unknown command, and then mpirun ends this rank */
+        mono_sleep(5 * MONO_NS_PER_S);
     }
     bool is_workload = script_is_file(name);
     for (const struct script_built_in *script = script_built_ins; script->name != NULL; script++) {

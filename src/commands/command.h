@@ -21,11 +21,11 @@ struct command_entry {
     enum exit_code (*run)(int argc, char **argv);
 };
 
-/* The first command needs no name on the command line. */
+/* The table of all commands. The first is `run`, which the command line does not name. */
 extern const struct command_entry command_table[];
 extern const size_t command_table_size;
 
-/* Runs the command of a whole command line. */
+/* Runs the command that the command line names. */
 enum exit_code command_table_run(int argc, char **argv);
 
 enum exit_code command_run(int argc, char **argv);
@@ -39,8 +39,8 @@ enum exit_code command_sweep(int argc, char **argv);
 
 const struct command_form *command_form(enum command command);
 
-/* Takes the result of options_parse in *code: reports an error, or prints help or versions if the
- * options ask for them. True: the command is done, and *code is its exit code. */
+/* Handles the result of options_parse, given in *code: reports an error, or prints the help or the
+ * versions that the options ask for. True: the command has ended, and *code is its exit code. */
 bool command_is_done(const struct plan *plan, enum exit_code *code, const struct error *error);
 
 /* Writes report.html into the folder of a run or sweep, and prints its path unless `is_silent`.
@@ -51,19 +51,19 @@ enum exit_code command_write_report(const char *folder, bool is_silent, struct e
  * argv itself, which all users of this machine can read. NULL: out of memory. */
 char **command_take_words(int argc, char **argv);
 
-/* Prints "append: text" on stderr and returns `code`. Control characters in the text, which may
- * come from a server or the command line, are replaced. */
+/* Prints "append: text" on stderr and returns `code`. Control characters are replaced, because the
+ * text may include text of a server or of the command line. */
 enum exit_code command_say(enum exit_code code, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Prints the error's text in the same way, and returns `code`. */
+/* Prints the error's text as command_say does, and returns `code`. */
 enum exit_code command_fail(enum exit_code code, const struct error *error);
 
-/* Prints the error like command_fail, for a command that could not begin. With --json (`is_json`)
- * stdout also gets a JSON object with the error. */
+/* Prints the error as command_fail does, for a command that could not begin. With --json
+ * (`is_json`) stdout also gets a JSON object with the error. */
 enum exit_code command_refuse(bool is_json, enum exit_code code, const struct error *error);
 
-/* Writes text to standard output, and gives up when a signal arrives: a full pipe without a reader
+/* Writes text to standard output, and stops when a signal arrives: a full pipe that is not read
  * would block forever. Returns 0, EINTR for a signal, or errno. */
 int command_print(const char *text, size_t length);
 

@@ -27,12 +27,12 @@
 #include "report/screen.h"
 #include "report/tree.h"
 
-/* Acknowledged rows / time of appending: the name of a column in comparisons of two runs. */
+/* Key and column name of a run's pace: acknowledged rows / time of appending. */
 #define PACE "pace_rows_per_s"
 #define PACE_COLUMN "append_rows_per_s"
 
 #define NOT_TESTED "not tested"
-#define UNSURE "unsure" /* "why" has the reason */
+#define UNSURE "unsure" /* the member "why" has the reason */
 #define ALIKE "alike"
 #define LESS "less"
 #define MORE "more"
@@ -40,22 +40,23 @@
 enum {
     FORMAT_VERSION = 1,
     SIDES = 2,         /* A and B */
-    VAGUE = 3,         /* if high / low is larger, the interval is too wide to be shown in words */
-    OTHERS_ALIKE = 5,  /* largest difference of other programs' CPU that is ignored, percent */
-    BUSY_PERCENT = 90, /* above this, programs wait for CPUs */
+    VAGUE = 3,         /* larger high / low: the interval is too wide to be shown in words */
+    OTHERS_ALIKE = 5,  /* smaller differences in other programs' CPU are ignored, percent */
+    BUSY_PERCENT = 90, /* host CPU at which programs wait for CPUs */
     WHY_BYTES = 192,
     NAME_BYTES = 256,
     TEXT_BYTES = 1024,
     VALUE_BYTES = 48,
-    CELL_COLUMNS = 14, /* width of the titles of figures, for sweeps and for runs */
+    /* columns for the titles of figures: of sweeps, and of runs */
+    CELL_COLUMNS = 14,
     RUN_COLUMNS = 26,
     DIFFERENCES_SHOWN = 20,
 };
 
 static const char *const side_names[SIDES] = {"a", "b"};
 
-/* The figures of a cell that are tested, without and with a script. Only a few are tested, because
- * each test can be wrong. */
+/* The figures of a cell that are tested: first without, then with a script. Only a few are tested,
+ * because each test can be wrong. */
 enum {
     TESTED = 3
 };
@@ -73,12 +74,14 @@ struct comparison {
     } sides[SIDES];
     bool has_failed; /* out of memory */
     struct tree root;
-    struct tree differences;    /* [{"name", "a", "b"}] */
-    struct tree cautions;       /* [text] */
-    bool is_clouded;            /* a difference may not come from the server */
-    char other_rows[WHY_BYTES]; /* caution: the tables had different rows before; "": the same */
-    struct tree cells;          /* a single cell for two runs */
-    struct tree crossed;        /* bounds of --fail-if that are crossed */
+    struct tree differences; /* list of {"name", "a", "b"} */
+    struct tree cautions;    /* list of texts */
+    bool is_clouded;         /* something other than the server may explain a difference */
+    /* caution that the tables had different numbers of rows before; "" if they had the same number
+     */
+    char other_rows[WHY_BYTES];
+    struct tree cells;   /* for two runs the list has a single cell */
+    struct tree crossed; /* bounds of --fail-if that are crossed */
 };
 
 static bool is_in(const char *const *names, size_t count, const char *name)
@@ -102,10 +105,11 @@ static const char *text_of(const json_t *json, const char *key)
     return text == NULL ? "" : text;
 }
 
-/* Differences of the runs apart from their figures. */
+/* Differences between the runs other than their figures. */
 
-/* Returns the value with the run's own folder replaced by DIR, if it is a path or a URL in that
- * folder: such a database is the same in each run. NULL: out of memory. */
+/* Returns the value to compare, as a new reference. If `value` is a path or a URL in the run's own
+ * folder, DIR replaces the folder, so that the databases of two runs compare as equal. NULL: out of
+ * memory. */
 static json_t *without_folder(const struct saved_run *run, json_t *value)
 {
     const char *text = json_string_value(value);
@@ -134,8 +138,8 @@ static void add_difference(const struct comparison *comparison, const char *name
     json_decref(second);
 }
 
-/* Returns an object as it is, and a list of named objects, such as columns, as an object with those
- * names. NULL: another value. */
+/* Returns the members of a value as an object: an object as it is, and a list of named objects,
+ * such as columns, as an object with their names as keys. NULL for any other value. */
 static json_t *members_of(json_t *value)
 {
     if (!json_is_array(value)) {
@@ -153,14 +157,14 @@ static json_t *members_of(json_t *value)
     return object;
 }
 
-/* Adds the differences of two values. Objects are compared member by member down to `depth`, and
- * lists of named objects by name. If such lists differ only in their order, they are one
- * difference. */
+/* Adds the differences between two values. Objects are compared member by member down to `depth`,
+ * and lists of named objects by name. If two of these lists differ only in their order, the order
+ * counts as one difference. */
 static void add_any(const struct comparison *comparison, const char *name, json_t *a, json_t *b,
                     int depth)
 {
-    /* left out: members that identify the run or follow from its identity, and options that only
-     * say how a call reported; also members of the plan that an older version did not record */
+    /* Not compared: members that identify the run or follow from its identity, options that only
+     * control a run's output, and members of the plan that an older version did not record. */
     static const char *const names[] = {"plan.out_folder", "plan.seed",     "plan.run_tag",
                                         "plan.server_pid", "plan.workload", "plan.set"};
     const bool is_plan = strncmp(name, "plan.", 5) == 0;
@@ -248,7 +252,7 @@ static void describe_runs(struct comparison *comparison)
 
 static void add_cautions(struct comparison *comparison)
 {
-    double others[SIDES]; /* percent of all CPUs, used neither by the server nor by append */
+    double others[SIDES]; /* CPU used by other programs, percent of all CPUs */
     char shares[SIDES][32];
     bool are_known = true, is_disturbed = false;
     for (int side = 0; side < SIDES; side++) {
@@ -359,7 +363,8 @@ static struct values take_values(const struct comparison *comparison, struct pla
     return taken;
 }
 
-/* Sets *ratio to B / A: infinite if only A is 0, and 1 if both are 0. False: A or B is unknown. */
+/* Sets *ratio to B / A. The ratio is infinite if only A is 0, and 1 if both are 0. False: A or B is
+ * unknown. */
 static bool ratio_of(const json_t *figure, double *ratio)
 {
     const double a = number_of(figure, "a"), b = number_of(figure, "b");
@@ -371,7 +376,7 @@ static bool ratio_of(const json_t *figure, double *ratio)
            json_is_number(json_object_get(figure, "b"));
 }
 
-/* Returns the figure of a cell; NULL: the cell lacks it. */
+/* Returns the figure of a cell, or NULL if the cell lacks the figure. */
 static json_t *find_figure(const json_t *cell, const char *key)
 {
     const json_t *figures = json_object_get(cell, "figures");
@@ -383,8 +388,8 @@ static json_t *find_figure(const json_t *cell, const char *key)
     return NULL;
 }
 
-/* Adds a figure and, if it is tested, the finding. `spoiled` is the reason why the cell cannot be
- * tested; "": it can. */
+/* Adds a figure, and the finding if the figure is tested. `spoiled` is the reason why the cell
+ * cannot be tested, or "". */
 static void add_figure(const struct comparison *comparison, struct tree figures, struct place place,
                        const char *key, const char *spoiled)
 {
@@ -453,8 +458,8 @@ static void add_cell(struct comparison *comparison, struct place place)
               comparison->is_sweep ? comparison->sides[0].sweep.variants.texts[run->variant] : "");
     tree_count(cell, "a_runs", elapsed.counts[0]);
     tree_count(cell, "b_runs", elapsed.counts[1]);
-    /* reads take longer the more rows a table has: a cell with reads is not tested if its sides
-     * began with different numbers of rows */
+    /* Reads take longer the more rows a table has. So a cell with reads is not tested if its runs
+     * in A and in B began with different numbers of rows. */
     const bool is_spoiled = rows.counts[0] > 0 && rows.counts[1] > 0 &&
                             rows.median[0] != rows.median[1] &&
                             (reads.median[0] != 0 || reads.median[1] != 0);
@@ -527,7 +532,7 @@ static enum status compare(struct comparison *comparison, struct error *error)
         const struct tree tree = tree_object(root, side_names[i]);
         tree_text(tree, "folder", comparison->is_sweep ? side->sweep.folder : side->run.folder);
         for (size_t j = 0; j < sizeof of_side / sizeof of_side[0]; j++) {
-            /* a sweep has a state in place of a verdict */
+            /* a sweep has a state instead of a verdict */
             const char *key = strcmp(of_side[j], "verdict") == 0 ? "state" : of_side[j];
             tree_text(tree, of_side[j],
                       comparison->is_sweep ? text_of(side->sweep.json, key)
@@ -637,9 +642,9 @@ static const char *variant_words(const json_t *cell)
     return text_of(cell, "variant")[0] == '\0' ? "" : ", ";
 }
 
-/* Adds a crossed bound, for sweeps with its cell. `around` has the texts after the sessions, after
- * the records, before the ratio and after the ratio. If A is 0 both values are shown, as "5 to 0".
- */
+/* Adds a crossed bound, and for sweeps the cell that crossed it. `around` has the texts after the
+ * sessions, after the records, before the ratio and after the ratio. If A is 0, the text shows both
+ * values, as "5 to 0", instead of a ratio. */
 static void add_crossed(struct buffer *line, const json_t *crossed, const char *const around[4])
 {
     double ratio;
@@ -727,8 +732,8 @@ static void write_row(const struct comparison *comparison, const char *title, co
            ratio);
 }
 
-/* Writes a value with its unit. From 1,000 on, also below 0, it is a whole number with separators.
- */
+/* Writes a value with its unit. A value of 1,000 or more, or of -1,000 or less, is written as a
+ * whole number with separators. */
 static void write_value(const char *key, double value, char text[VALUE_BYTES])
 {
     const double size = fabs(value);
@@ -740,9 +745,9 @@ static void write_value(const char *key, double value, char text[VALUE_BYTES])
     }
 }
 
-/* Writes the line of a figure. For a cell of sweeps only tested figures and headlines are shown;
- * for two runs all figures that are not 0 in both, except for numbers of sessions, which identify.
- */
+/* Writes the line of a figure. For a cell of sweeps only tested figures and headlines are shown.
+ * For two runs a figure is left out if it is 0 in both, or if it is a number that identifies
+ * something, such as a session. */
 static void write_figure(const struct comparison *comparison, const json_t *figure)
 {
     char title[FIGURE_KEY_BYTES], values[SIDES][VALUE_BYTES], ratio[VALUE_BYTES] = "-";
@@ -767,7 +772,7 @@ static void write_figure(const struct comparison *comparison, const json_t *figu
         return;
     }
     double number;
-    /* the ratio that was tested, to which the interval belongs, if there is a test */
+    /* a tested figure has its interval around the tested ratio: show that ratio */
     const bool is_tested = json_is_number(json_object_get(figure, "tested_ratio"));
     if (is_tested || ratio_of(figure, &number)) {
         number = is_tested ? number_of(figure, "tested_ratio") : number;

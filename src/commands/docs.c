@@ -2,8 +2,8 @@
  * Writes the documents that follow from the tables of commands, options, adapters and figures: the
  * manual page, in the mdoc language, docs/options.md, and the completions for bash and zsh.
  *
- * This is a program of the build, not part of append. Its input is a template; every line "@NAME@"
- * is replaced by the part of that name.
+ * This is a program of the build, not part of append. Its input is a template, in which it replaces
+ * every line "@NAME@" with the part that has this name.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -16,12 +16,12 @@
 
 enum {
     LINE_COLUMNS = 74, /* longest line of running text */
-    BOLD_BYTES = 3,    /* of a change of font */
+    BOLD_BYTES = 3,    /* length of a change of font */
     TEXT_BYTES = 1024,
     COMMANDS_BYTES = 128,
 };
 
-/* Text of the manual page. */
+/* The text of the manual page. */
 
 /* Writes text in mdoc: escapes what mdoc would read as markup, sets `quoted` words in bold, begins
  * a line with each sentence and breaks long lines. */
@@ -72,8 +72,8 @@ static void put_usage(const char *usage)
     }
 }
 
-/* Returns the option at a place in the documents, where the options of sweeps, the first in the
- * table, come last. NULL: `place` is after the last option. */
+/* Returns the option that is number `place` in the documents. The documents have the options of
+ * sweeps last, although the table has them first. NULL: `place` is after the last option. */
 static const struct option_entry *option_at_place(size_t place)
 {
     size_t of_sweeps = 0, count = 0;
@@ -86,7 +86,7 @@ static const struct option_entry *option_at_place(size_t place)
     return place < count ? &option_table[(of_sweeps + place) % count] : NULL;
 }
 
-/* Writes the help of an option as whole text: "rows in one append (100). DETAILS" */
+/* Writes the help of an option with its default and details: "rows in one append (100). DETAILS" */
 static void describe(const struct option_entry *entry, char text[TEXT_BYTES])
 {
     char initial[OPTION_DEFAULT_BYTES];
@@ -96,7 +96,8 @@ static void describe(const struct option_entry *entry, char text[TEXT_BYTES])
              entry->details == NULL ? "" : entry->details);
 }
 
-/* Lists the commands that take an option, as "run, find-max"; "" for all that connect. */
+/* Lists the commands that take an option, as "run, find-max". The list is "" if all commands that
+ * connect take the option. */
 static void list_commands(const struct option_entry *entry, char text[COMMANDS_BYTES])
 {
     size_t used = 0;
@@ -190,7 +191,7 @@ static bool put_man(const char *part)
     return true;
 }
 
-/* docs/options.md. */
+/* The parts of docs/options.md. */
 
 /* Writes the text of a table's cell. Only `quoted` text is literal; `|` is escaped everywhere. */
 static void put_cell(const char *text)
@@ -247,8 +248,8 @@ static void put_word(const char *word, bool is_last, size_t *column)
     *column += (size_t)printf("%s`%s`%s", *column > 0 ? " " : "", word, is_last ? "" : ",");
 }
 
-/* Writes the names of the figures that hold numbers: those with a label as a table, then the
- * others. */
+/* Writes the names of all figures that are numbers: first a table of the figures with a label, then
+ * a list of the other figures. */
 static void put_figures(void)
 {
     size_t column = 0, count = 0;
@@ -298,10 +299,11 @@ static bool put_markdown(const char *part)
     return true;
 }
 
-/* Completions. */
+/* The completions. */
 
-/* Writes what a shell offers as the value of an option: files, folders, adapters, workloads, the
- * choices in small letters (count|none|SQL), or nothing. */
+/* Writes the command by which a shell offers values for an option: files, folders, adapters,
+ * workloads, or the choices that the option's argument has in small letters ("count" and "none" of
+ * "count|none|SQL"). Some options have no values to offer. */
 static void put_offer(const struct option_entry *entry, bool is_zsh)
 {
     const char *argument = entry->argument;
@@ -341,7 +343,7 @@ static void put_offer(const struct option_entry *entry, bool is_zsh)
     }
 }
 
-/* Writes the names of a command's options, or what is offered after each of them. */
+/* Writes the names of a command's options (`is_names`), or the values offered after each option. */
 static void put_bash_options(enum command command, bool is_names)
 {
     printf(is_names ? "        %u:-*) words='" : "", (unsigned)command);
@@ -361,7 +363,7 @@ static void put_bash_options(enum command command, bool is_names)
     printf("%s", is_names ? "' ;;\n" : "");
 }
 
-/* Writes text of a specification of _arguments, which is within single quotes. */
+/* Writes text for an argument of zsh's _arguments, which is within single quotes. */
 static void put_zsh_text(const char *text)
 {
     for (const char *byte = text; *byte != '\0'; byte++) {

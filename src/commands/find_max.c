@@ -8,10 +8,12 @@
 #include "commands/job.h"
 #include "report/files.h"
 
-/* Default of --max-bytes: enough for a search with a dozen levels, and harmless for a disk. */
+/* Default of --max-bytes: enough rows for a search with a dozen levels, and little space on a disk.
+ */
 #define DEFAULT_MAX_BYTES (UINT64_C(2) << 30)
 
-/* Notes counters and processes before a level, so that changes are attributed to this level. */
+/* Notes counters and processes before a level, so that later changes are attributed to this level.
+ */
 static void on_begin(void *context, const struct level *level)
 {
     struct job *job = context;
@@ -30,10 +32,11 @@ static void on_level(void *context, const struct level *level, const struct leve
     struct job *job = context;
     struct findings *findings = &job->result->findings;
     if (job->search->failed == 0) {
-        findings->count = 0; /* a later level has passed the limits of an earlier one */
+        /* forget the limits of an earlier level that a later level has passed */
+        findings->count = 0;
     }
     if (level->outcome == LEVEL_FAILED && level->sessions == job->search->failed) {
-        /* the limits that the lowest failed level hit */
+        /* find the limits that the lowest failed level hit */
         struct result *at_level = calloc(1, sizeof *at_level);
         findings->count = 0;
         if (at_level != NULL && seen->causes != NULL && job->evidence != NULL) {
@@ -101,10 +104,11 @@ static enum exit_code find_bound(struct job *job, struct error *error)
     const unsigned wanted = plan->sessions;
     struct limit limit = {.allowed = LIMIT_NONE};
     unsigned most = wanted, fits = wanted, binding;
-    enum exit_code code = ranks_agree(ranks, EXIT_CODE_OK, NULL, error); /* all ranks have a plan */
+    /* wait until all ranks have a plan */
+    enum exit_code code = ranks_agree(ranks, EXIT_CODE_OK, NULL, error);
     code = code == EXIT_CODE_OK ? find_room(job, most, &fits, &limit, error) : code;
     while (code == EXIT_CODE_OK && fits < most && fits > 0) {
-        most = fits; /* with fewer sessions another limit may bind first */
+        most = fits; /* with fewer sessions another limit may be reached first */
         code = find_room(job, most, &fits, &limit, error);
     }
     most = fits;
@@ -140,8 +144,8 @@ static enum exit_code find_bound(struct job *job, struct error *error)
     return ranks_divide_sessions(ranks, job->plan, &job->facts, error);
 }
 
-/* Sets how many rows the search may write, and how to remove them. Announces it before the first
- * row. */
+/* Decides how many rows the search may write, and how the user can remove them. Announces both
+ * before the first row. */
 static void bound_rows(struct job *job)
 {
     const struct plan *plan = job->plan;
@@ -153,7 +157,7 @@ static void bound_rows(struct job *job)
     const uint64_t max_bytes = plan->search.max_bytes > 0 ? plan->search.max_bytes : default_bytes;
     search->max_rows = plan->search.max_rows;
     if (job->generator == NULL) {
-        /* with a script, the number of rows and their length are unknown */
+        /* a script's rows have an unknown number and length, so there is no bound to announce */
         setup_describe_removal(&job->setup, plan, search->removal, sizeof search->removal);
         return;
     }

@@ -18,10 +18,10 @@
 
 #define PAUSE_NS (100 * MONO_NS_PER_MS)
 
-/* How much longer than a hold a slow server may need for an append of every session. */
+/* Time beyond a hold that a slow server may need to answer one append of every session. */
 #define PATIENCE_NS (30 * MONO_NS_PER_S)
 
-/* The thread of the sampler. */
+/* Functions of the sampler's thread. */
 
 static void add_interval(struct job *job, const struct interval *interval)
 {
@@ -62,9 +62,9 @@ static void show(struct job *job, const struct progress_state *now)
     progress_show(&job->progress, &all);
 }
 
-/* The sampler's thread. It asks for the size of the tables only after the gate has opened, because
- * its connection would take the place of a session. It shows progress last, so that progress has
- * the sample that ended with the interval. */
+/* Runs the sampler's thread. The thread asks for the size of the tables only after the gate has
+ * opened, because the connection for this query would take the place of a session. In each turn it
+ * shows progress last, so that the line includes the sample of the turn. */
 static void *measure(void *argument)
 {
     struct job *job = argument;
@@ -93,8 +93,8 @@ static void *measure(void *argument)
     return NULL;
 }
 
-/* Returns the rows in all tables of the run. Hosts with the same number of rows count as one
- * database. */
+/* Returns the number of rows in all tables before the run. Hosts with equal numbers of rows are
+ * taken for one database and counted once. */
 static uint64_t rows_before(const struct setup *setup)
 {
     uint64_t sum = 0, at_first = 0;
@@ -119,8 +119,8 @@ static bool knows_directory(const struct setup *setup, const struct plan *plan)
            (plan->host_count == 0 || address_is_local(plan->hosts[setup->host].name));
 }
 
-/* Starts the sampler and its thread. `start_ns` is when a run of several ranks starts. On any code
- * the caller must call end_measuring. */
+/* Starts the sampler and its thread. `start_ns` is the moment at which a run of several ranks
+ * starts. The caller must call end_measuring, whatever the code. */
 static enum exit_code begin_measuring(struct job *job, int64_t start_ns, struct error *error)
 {
     const struct plan *plan = job->plan;
@@ -133,7 +133,7 @@ static enum exit_code begin_measuring(struct job *job, int64_t start_ns, struct 
         .recorder = job->recorder,
         .directory = plan->data_directory != NULL ? plan->data_directory : known_directory,
         .is_where_it_works = setup->storage.is_where_it_works,
-        .rows_before = plan->is_follower ? 0 : rows_before(setup), /* counted by one rank */
+        .rows_before = plan->is_follower ? 0 : rows_before(setup), /* only rank 0 counts */
     };
     /* through a pooler the watch would keep a server session that a session of the run needs */
     if (job->search == NULL && !plan->is_follower && !setup->server.is_pooled) {
@@ -152,7 +152,7 @@ static enum exit_code begin_measuring(struct job *job, int64_t start_ns, struct 
     return job->is_measuring ? EXIT_CODE_OK : EXIT_CODE_CLIENT_LIMIT;
 }
 
-/* Takes the last interval and sample, and stops the sampler. */
+/* Takes the last interval and the last sample, and stops the sampler. */
 static void end_measuring(struct job *job)
 {
     if (job->is_measuring) {
@@ -163,7 +163,7 @@ static void end_measuring(struct job *job)
     sampler_end(job->sampler, &job->result->resources);
 }
 
-/* The main thread, while sessions are connected. */
+/* Functions of the main thread while sessions are connected. */
 
 static void on_shortage(void *context)
 {
@@ -173,8 +173,7 @@ static void on_shortage(void *context)
     }
 }
 
-/* Writes a note on how many servers are summed in the server's figures, unless another note exists.
- */
+/* Notes how many servers are added up in the server's figures, unless there is a note already. */
 static void note_servers(struct resource_summary *resources, size_t hosts, size_t here)
 {
     const bool is_part = here < hosts;
@@ -186,7 +185,7 @@ static void note_servers(struct resource_summary *resources, size_t hosts, size_
     }
 }
 
-/* Notes why the size of the tables is not known. */
+/* Notes why the size of the tables is unknown. */
 static void add_storage_note(struct io_description *io, const char *note)
 {
     const size_t used = strlen(io->note);
@@ -231,7 +230,8 @@ enum exit_code job_load(struct job *job, struct error *error)
     const struct setup *setup = &job->setup;
     struct result *result = job->result;
     const int64_t start_ns = ranks_agree_start(job->ranks);
-    job->setup.ranks = NULL; /* from now on the ranks exchange messages all the time */
+    /* setup need not report to the other ranks any more: during a run messages flow all the time */
+    job->setup.ranks = NULL;
     if (start_ns == 0) {
         return ranks_report_loss(job->ranks, error);
     }
@@ -361,14 +361,15 @@ void job_note_connection(struct job *job)
     memcpy(job->result->engine, setup->own->table.engine, sizeof job->result->engine);
 }
 
-/* Verifies and judges the result. `why_not` is the reason for not counting rows; NULL: count. */
+/* Verifies and judges the result. `why_not` is the reason for not counting the rows, or NULL to
+ * count them. */
 static void judge(struct job *job, const char *why_not)
 {
     struct result *result = job->result;
     struct search *search = job->search;
     struct error error = {.kind = ERROR_NONE};
     job_note_connection(job);
-    if (search == NULL && job->ranks == NULL) { /* otherwise each level or rank does it */
+    if (search == NULL && job->ranks == NULL) { /* else each level or rank finds its limits */
         job_find_limits(job);
     }
     if (why_not != NULL) {
@@ -393,9 +394,9 @@ static void judge(struct job *job, const char *why_not)
         search_judge(search, result, context.is_local, context.was_interrupted);
         return;
     }
-    /* events that the user has written to the run's folder */
+    /* read the events that the user has written to the run's folder */
     error_clear(&error);
-    event_list_fini(&result->events); /* a run that is judged again has read them before */
+    event_list_fini(&result->events); /* drop the events that an earlier call read */
     if (events_read(&result->events, job->plan->out_folder, result->started_wall_ns, &error) !=
         STATUS_OK) {
         snprintf(result->events.note, sizeof result->events.note, "%.190s", error.text);
@@ -407,7 +408,7 @@ void job_add_file_problems(struct job *job)
     struct result *result = job->result;
     const char *shortage = run_files_shortage(job->files);
     if (shortage[0] != '\0') {
-        result->problems[PROBLEM_FILES].code = EXIT_CODE_OK; /* replaced: more may be short now */
+        result->problems[PROBLEM_FILES].code = EXIT_CODE_OK; /* more may be short now */
         result_add_problem(result, PROBLEM_FILES, EXIT_CODE_CLIENT_LIMIT, "files are short: %.200s",
                            shortage);
         result_set_exit(result);
@@ -456,8 +457,8 @@ static void note_unwritten(struct result *result, enum problem_kind kind, const 
     }
 }
 
-/* Files are written before the page, which shows them. The page and the JUnit file list all
- * problems except those that are found later. */
+/* Writes the files before the page, because the page shows them. The page and the JUnit file list
+ * all problems that were found before they were written. */
 enum exit_code job_report(struct job *job)
 {
     static const char late[] = "interrupted after the sessions had ended";
@@ -471,7 +472,7 @@ enum exit_code job_report(struct job *job)
                              : "mpirun ended this program before they were counted");
         job_add_file_problems(job);
         job_update_outcome(job, true, late);
-        job->is_written = false; /* the rest follows below */
+        job->is_written = false; /* the final outcome follows below */
     }
     if (!are_ended) {
         judge(job, NULL);

@@ -19,7 +19,7 @@
 #define ROOM_PAUSE_NS (100 * MONO_NS_PER_MS)
 
 enum {
-    SPARE_FILES = 64, /* opened for a moment while connecting */
+    SPARE_FILES = 64, /* files open only while connecting */
     SHARDS_MIN = 8,
     MADE_LINE_BYTES = 400,
     VERSION_BYTES = 120,
@@ -30,7 +30,8 @@ enum exit_code job_open_junit(struct job *job, bool may_wait, struct error *erro
     return report_open_file(&job->junit, "junit", job->plan->junit, may_wait, error);
 }
 
-/* Refuses a run that is certain to hit a limit. *first is the limit that binds first, or NULL. */
+/* Refuses a run that is certain to hit a limit. *first is the limit that is reached first, or NULL.
+ */
 static enum exit_code judge_limits(const struct plan *plan, const struct limit_list *list,
                                    const struct limit **first, struct error *error)
 {
@@ -46,9 +47,9 @@ static enum exit_code judge_limits(const struct plan *plan, const struct limit_l
     return (*first)->side == LIMIT_CLIENT ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_SERVER;
 }
 
-/* Checks the limits of the server and the database, after set-up has connected. A full server is
- * asked again for up to 2 s: sessions of an earlier run may be leaving, and a server frees their
- * places only when it notices. */
+/* Checks the limits of the server and the database, after the set-up has connected. Checks a full
+ * server again for up to 2 s, because sessions of an earlier run may be leaving: the server frees
+ * their places only when it notices that they have left. */
 static enum exit_code check_server(struct job *job, struct error *error)
 {
     const struct plan *plan = job->plan;
@@ -120,8 +121,8 @@ static void find_servers(struct job *job)
     }
 }
 
-/* Returns whether this rank measures the server's processes: it is the first rank on its machine,
- * and by the plan the server can be on this machine. */
+/* Returns whether this rank measures the server's processes. It does if it is the first rank on its
+ * machine and the plan allows that the server is on this machine. */
 static bool measures_server(struct job *job)
 {
     const struct plan *plan = job->plan;
@@ -134,8 +135,8 @@ static bool measures_server(struct job *job)
             plan->server_cgroup != NULL);
 }
 
-/* Checks --server-pid: if the process that holds the port is visible, it must be the given process
- * or related to it. If a program that forwards connections holds the port, nothing is checked. */
+/* Checks --server-pid. If the process that holds the port is visible, it must be the given process
+ * or a relative of it. Checks nothing if a program that forwards connections holds the port. */
 static enum exit_code check_server_pid(const struct job *job, struct error *error)
 {
     const struct plan *plan = job->plan;
@@ -195,7 +196,8 @@ static enum exit_code check_traced(struct job *job, struct error *error)
     return level == IO_TRACE_TRY ? EXIT_CODE_OK : EXIT_CODE_CLIENT_LIMIT;
 }
 
-/* Writes the version of the client library, which must be the same for all ranks. */
+/* Writes the version of the client library to `text`, or "" if the adapter has none. All ranks must
+ * have the same version. Returns `text`. */
 static const char *client_version(const struct plan *plan, char *text, size_t size)
 {
     text[0] = '\0';
@@ -284,7 +286,8 @@ static enum exit_code prepare_tables(struct job *job, struct error *error)
     return code == EXIT_CODE_OK ? verify_prepare(&job->setup, plan, &job->facts, error) : code;
 }
 
-/* Shares what rank 0 found in the tables that it prepared; the other ranks then open the tables. */
+/* Sends the other ranks what rank 0 found in the tables that it prepared. Then the other ranks open
+ * the tables. */
 static enum exit_code share_tables(struct job *job, struct error *error)
 {
     const struct plan *plan = job->plan;
@@ -310,7 +313,7 @@ static enum exit_code make_memory(struct job *job, struct error *error)
 {
     const struct plan *plan = job->plan;
     facts_set_target(&job->facts, plan, &job->setup.connection);
-    /* append makes no rows for a script that declares all its tables */
+    /* a script that declares all its tables needs no generated rows */
     const enum status status =
         job->setup.own->table.column_count == 0
             ? STATUS_OK
@@ -355,7 +358,7 @@ struct server_selector job_select_server(struct job *job)
     }
     return (struct server_selector){
         .is_embedded = connection->is_embedded,
-        /* one rank on each machine measures the server */
+        /* every rank measures an embedded database, one rank on each machine a server */
         .is_remote =
             job->setup.is_remote || (!connection->is_embedded && !ranks_is_first_here(job->ranks)),
         .port = connection->port,
@@ -438,9 +441,9 @@ enum exit_code job_begin(struct job *job, struct error *error)
     }
     code = share_tables(job, error);
     code = code == EXIT_CODE_OK ? make_memory(job, error) : code;
-    /* Starting the trace takes a while, so it is done before the run begins. For an embedded
-     * database it is started later: the trace excludes the sampler's thread, which does not exist
-     * yet. */
+    /* Starting the trace takes a while, so it is done before the run begins. With an embedded
+     * database the trace starts later, because it must exclude the sampler's thread, which does not
+     * exist yet. */
     if (code == EXIT_CODE_OK && !job->setup.connection.is_embedded) {
         code = job_start_trace(job, error);
     }

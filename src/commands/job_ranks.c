@@ -17,7 +17,7 @@
 /* How long a rank waits for its result to be merged before it writes its own files. */
 #define MERGE_NS (200 * MONO_NS_PER_MS)
 
-/* How long rank 0 takes rows of other ranks after a signal: mpirun will soon kill it. */
+/* How long rank 0 takes I/O rows of other ranks after a signal: mpirun will kill rank 0 soon. */
 #define ROWS_NS (300 * MONO_NS_PER_MS)
 
 /* Judges the result of this rank alone. */
@@ -29,7 +29,8 @@ static void judge_rank(const struct job *job, struct result *result)
     const uint64_t missing = result->batches.not_sent + counters[RECORDER_SKIPPED] +
                              counters[RECORDER_TRANSACTIONS_NOT_BEGUN];
     if (missing == 0 && result->stop_reason == STOP_DURATION) {
-        /* this rank sent everything that was due for it; other ranks may have had more to send */
+        /* This rank sent all rows that were due for it. It is not judged by the rate, because other
+         * ranks may have had more to send. */
         context.rate_rows_per_s = 0;
     }
     context.rate_rows_per_s *= (double)plan_share(plan).count / plan->sessions;
@@ -40,7 +41,7 @@ static void judge_rank(const struct job *job, struct result *result)
     }
 }
 
-/* Describes this rank's part of the result, with the verdict on its own machine. */
+/* Describes this rank's part of the result, with a verdict on this rank alone. */
 static struct rank_result describe_rank(struct job *job)
 {
     const struct result *result = job->result;
@@ -61,7 +62,7 @@ static bool pack(struct job *job, struct buffer *bytes)
 {
     job_note_connection(job);
     job->result->table_bytes_before = job->result->table_bytes_after = -1;
-    if (job->search == NULL) { /* else done by each level */
+    if (job->search == NULL) { /* in a search each level finds its own limits */
         job_find_limits(job);
     }
     const struct rank_result part = describe_rank(job);
@@ -114,7 +115,7 @@ static enum exit_code join_traces(struct job *job, struct error *error)
     return EXIT_CODE_OK;
 }
 
-/* Merges the results of all ranks, on rank 0. After it the job's result and files describe all
+/* Merges the results of all ranks, on rank 0. Afterwards the job's result and files describe all
  * ranks. */
 static enum exit_code join_ranks(struct job *job, struct error *error)
 {
@@ -146,7 +147,7 @@ static enum exit_code join_ranks(struct job *job, struct error *error)
     return code;
 }
 
-/* Ends a rank that follows. Rank 0 reports the error, unless rank 0 itself is lost. */
+/* Ends a rank that follows rank 0. It leaves reporting to rank 0, unless rank 0 is lost. */
 static enum exit_code leave(const struct job *job)
 {
     struct error error = {.kind = ERROR_NONE};
@@ -190,7 +191,7 @@ static enum exit_code follow(struct job *job, enum command command)
         ranks_give_result(job->ranks, &bytes);
         is_merged = ranks_await_merge(job->ranks, MERGE_NS);
     }
-    if (!is_merged) { /* rank 0 needs longer, or is lost: keep the result in this rank's files */
+    if (!is_merged) { /* rank 0 needs longer, or is lost */
         judge_rank(job, job->result);
         if (job->search != NULL) {
             search_judge(job->search, job->result, !job->setup.is_remote, interrupt_requested());
@@ -204,7 +205,7 @@ static enum exit_code follow(struct job *job, enum command command)
         close(rows);
     }
     if (is_merged) {
-        job->has_begun = false; /* rank 0 has the result: this rank's files are removed */
+        job->has_begun = false; /* rank 0 has the result: remove this rank's files */
         return EXIT_CODE_OK;
     }
     buffer_fini(&bytes);
@@ -224,7 +225,7 @@ enum exit_code job_finish(struct job *job, enum exit_code code, struct error *er
         return job_report(job);
     }
     if (job->junit != NULL) {
-        /* a failed write is ignored: the run has already failed */
+        /* ignore a failed write, because the run has already failed */
         (void)report_close_file(&job->junit,
                                 junit_write_error(job->junit, job->plan, code, error->text));
     }

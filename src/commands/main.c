@@ -7,7 +7,7 @@
 
 int main(int argc, char **argv)
 {
-    /* with an inherited SIG_IGN waitpid() would lose exit statuses */
+    /* an inherited SIG_IGN would make waitpid() lose the exit statuses of children */
     signal(SIGCHLD, SIG_DFL);
     struct error error = {0};
     if (stack_prepare(&error) != STATUS_OK) {

@@ -14,7 +14,7 @@
 #include "plan/options.h"
 
 enum {
-    FIXED_TEXTS = 4 /* texts before the words, see rank_exchange_send_plan */
+    FIXED_TEXTS = 4 /* texts before the words of the command line, see rank_exchange_send_plan */
 };
 
 void rank_exchange_fini(struct rank_exchange *exchange)
@@ -30,7 +30,7 @@ void rank_exchange_fini(struct rank_exchange *exchange)
     *exchange = (struct rank_exchange){.words = NULL};
 }
 
-/* Returns whether a host names another server on each machine. */
+/* Returns whether the host's name means a different server on each machine. */
 static bool is_own_machine(const char *host)
 {
     return host == NULL || host[0] == '/' || host[0] == '@' || strcmp(host, "localhost") == 0 ||
@@ -95,7 +95,8 @@ enum exit_code rank_exchange_send_plan(struct ranks *ranks, const struct plan *p
     snprintf(seed, sizeof seed, "%" PRIu64, plan->facts->seed);
     add_text(&text, plan->out_folder);
     add_text(&text, seed);
-    add_text(&text, plan->target.url == NULL ? plan->adapter->name : ""); /* found by the port */
+    /* the adapter that the port showed */
+    add_text(&text, plan->target.url == NULL ? plan->adapter->name : "");
     add_text(&text, has_file ? script_text(plan->script) : "");
     for (int i = 0; i < argc; i++) {
         add_text(&text, argv[i]);
@@ -109,7 +110,7 @@ enum exit_code rank_exchange_send_plan(struct ranks *ranks, const struct plan *p
     return EXIT_CODE_OK;
 }
 
-/* Stores the script in a file of this machine. False: errno says why. */
+/* Stores the script in a file of this machine's memory. False: errno says why. */
 static bool keep_script(struct rank_exchange *exchange, const char *text)
 {
     const size_t length = strlen(text);
@@ -216,14 +217,14 @@ static struct result *make_whole(const struct ranks *ranks, const struct plan *p
     return whole;
 }
 
-/* Adds a lost rank: its sessions, and the counters that it sent last. */
+/* Adds the sessions of a lost rank, and the counters that it sent last. */
 static void add_lost(struct merge *merge, const struct ranks *ranks, const struct plan *plan,
                      unsigned rank)
 {
     const struct plan_share share = ranks_share(ranks, rank);
     const unsigned count = share.count + share.idle;
     const uint64_t *counters = ranks_lost(ranks, rank)->counters;
-    if (plan->is_search) { /* the sessions of its levels are not known */
+    if (plan->is_search) { /* the sessions of the search's levels are not known */
         merge_add_lost(merge, rank, NULL, counters[RECORDER_SESSIONS_CONNECTED], counters);
         return;
     }
@@ -269,7 +270,7 @@ enum exit_code rank_exchange_merge(struct ranks *ranks, const struct plan *plan,
     do {
         status = merge_add(merge, rank, taken, size, error);
         free(taken);
-        if (status == STATUS_REJECTED && rank > 0) { /* counts only as last reported */
+        if (status == STATUS_REJECTED && rank > 0) { /* use the rank's last counters instead */
             notice_print("%s", error->text);
             error_clear(error);
             ranks_refuse_result(ranks, rank);
@@ -280,7 +281,7 @@ enum exit_code rank_exchange_merge(struct ranks *ranks, const struct plan *plan,
     if (status != STATUS_OK) {
         return error->kind == ERROR_MEMORY ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_INTERNAL;
     }
-    if (!interrupt_requested()) { /* else little time is left */
+    if (!interrupt_requested()) { /* after a signal little time is left */
         ranks_check_clocks(ranks);
     }
     for (unsigned i = 0; i < ranks_count(ranks); i++) {

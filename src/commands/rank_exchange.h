@@ -11,14 +11,14 @@
 #include "ranks/ranks.h"
 
 /* The texts that the plan of a following rank points into, and the intervals and samples that a
- * rank keeps for merging. Zeroed by the caller; released by rank_exchange_fini. */
+ * rank keeps for merging. The caller zeroes it and releases it with rank_exchange_fini. */
 struct rank_exchange {
     struct buffer text; /* rank 0's command line and what rank 0 resolved */
-    char **words;       /* of the command line; in `text` */
+    char **words;       /* words of the command line; they point into `text` */
     char *out;          /* folder of this rank's files */
-    int script;         /* descriptor + 1 of the script's text */
+    int script;         /* descriptor + 1 of the file with the script; 0: no file */
     char script_path[40];
-    struct buffer intervals, samples; /* merge_keep_interval, merge_keep_sample */
+    struct buffer intervals, samples; /* written by merge_keep_interval and merge_keep_sample */
 };
 
 void rank_exchange_fini(struct rank_exchange *exchange);
@@ -47,8 +47,9 @@ struct rank_exchange_whole {
     struct merge *merge;
 };
 
-/* Waits for the results of the other ranks and merges them with rank 0's own, `bytes`, which it
- * frees. The caller owns *whole, also when the code is not OK and *error says why. */
+/* Waits for the results of the other ranks and merges them with rank 0's own, which is packed in
+ * `bytes`. Frees `bytes`. The caller owns *whole, even when the code is not OK and *error says why.
+ */
 enum exit_code rank_exchange_merge(struct ranks *ranks, const struct plan *plan,
                                    const struct result *rank_0, struct buffer *bytes,
                                    struct rank_exchange_whole *whole, struct error *error);

@@ -12,10 +12,10 @@
 #include "report/tree.h"
 
 enum {
-    FORMAT_VERSION = 1, /* of the JSON */
+    FORMAT_VERSION = 1, /* version of the JSON's format */
 };
 
-/* Returns the width of charts: the width of the terminal, COLUMNS, or 80. */
+/* Returns the width of charts: the width of the terminal, else COLUMNS, else 80. */
 static unsigned text_columns(void)
 {
     struct winsize size;
@@ -39,8 +39,8 @@ static void add_charts(struct tree tree, const struct report *report, struct cha
     }
 }
 
-/* Prints what was written from which runs, as one JSON object. A file that was not asked for is ""
- * and 0. False: out of memory or a failed write. */
+/* Prints one JSON object: the files that were written, and the runs that they show. A file that was
+ * not asked for has the name "" and 0 bytes. False: out of memory or a failed write. */
 static bool print_json(const struct report *report, const char *page, size_t page_bytes,
                        const char *png, size_t png_count)
 {
@@ -101,7 +101,7 @@ static enum status make_report(const struct report *report, const struct plan *p
         fputs(status == STATUS_OK ? buffer_text(&text) : "", stdout);
         buffer_fini(&text);
     }
-    /* in the folder of the run or sweep; with several, in the current folder */
+    /* the page of one run or sweep is in its folder, the page of several in the current folder */
     char path[REPORT_PATH_BYTES], png[REPORT_PATH_BYTES] = "";
     size_t page_bytes = 0, png_count = 0;
     const char *name = plan->out == NULL ? REPORT_FILE : plan->out;
@@ -112,7 +112,7 @@ static enum status make_report(const struct report *report, const struct plan *p
                      REPORT_PATH_BYTES - 1);
         status = STATUS_REJECTED;
     }
-    if (status == STATUS_OK && plan->charts.is_png) { /* first: gnuplot may be missing */
+    if (status == STATUS_OK && plan->charts.is_png) { /* before the page: gnuplot may be missing */
         const size_t length = strlen(path);
         const bool is_html = length > 5 && strcmp(path + length - 5, ".html") == 0;
         snprintf(png, sizeof png, "%.*s", (int)(length - (is_html ? 5 : 0)), path);

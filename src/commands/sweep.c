@@ -32,8 +32,8 @@ enum {
     WIDEST = 1000,
 };
 
-/* Looks for the table and decides which rows runs find. A table that existed before the sweep is
- * changed only with --recreate or --keep-rows. A sweep that resumes keeps the decision. */
+/* Looks for the table and decides which rows each run finds in it. A table that existed before the
+ * sweep is changed only with --recreate or --keep-rows. A sweep that resumes keeps the decision. */
 static enum exit_code choose_table(struct sweep *sweep, struct error *error)
 {
     struct plan plan = sweep->plan;
@@ -51,7 +51,8 @@ static enum exit_code choose_table(struct sweep *sweep, struct error *error)
         return EXIT_CODE_OK;
     }
     struct setup_found found = {.is_there = false};
-    bool can_make = true; /* append can create the table that the loop looked for last */
+    /* whether append can create the table that the loop last looked for */
+    bool can_make = true;
     enum exit_code code = setup_start_library(&sweep->facts, &plan, error);
     if (code == EXIT_CODE_OK) {
         const size_t count = script == NULL ? 1 : script->dataset_count;
@@ -90,10 +91,11 @@ static enum exit_code choose_table(struct sweep *sweep, struct error *error)
     return EXIT_CODE_OK;
 }
 
-/* Progress on stderr: a line for each run that has ended. During a run a terminal has a line that
- * is rewritten; other outputs get a line at the run's start and every 30 s. */
+/* Progress on stderr. When a run has ended, a line about it is printed. During a run a terminal
+ * shows a line that is rewritten; any other output gets a line at the run's start and every 30 s.
+ */
 
-/* Prints a line that stays. */
+/* Prints a line that is not rewritten. */
 static void keep_line(struct sweep *sweep, const char *text)
 {
     char line[LINE_BYTES];
@@ -123,9 +125,9 @@ static const char *format_size(const struct sweep *sweep, const struct saved_swe
     return text;
 }
 
-/* Estimates the seconds until the end of the sweep from the time that the rows so far took. A run
- * without a number of rows counts as one row. Run `index` is in progress: it has appended `rows` in
- * `elapsed_s`. Below 0: no rows so far. */
+/* Returns the estimated seconds until the end of the sweep, from the time that the rows so far
+ * took. A run without a number of rows counts as one row. Run `index` is in progress: it has
+ * appended `rows` in `elapsed_s`. The result is negative before the first row. */
 static double time_left(const struct saved_sweep *sweep, size_t index, uint64_t rows,
                         double elapsed_s)
 {
@@ -160,8 +162,8 @@ static void show_progress(struct sweep *sweep, size_t index, int64_t elapsed_ns)
     sweep->next_line_ns = elapsed_ns + PLAIN_LINE_NS;
     const struct saved_sweep_run *run = &sweep->results.runs[index];
     const double elapsed_s = (double)elapsed_ns / (double)MONO_NS_PER_S;
-    /* rows in the intervals that the run has written, and the end of the last interval; unknown
-     * with several ranks, each of which writes its own intervals */
+    /* The rows in the intervals that the run has written, and the end of the last interval. Both
+     * are unknown with several ranks, because each rank writes its own intervals. */
     const bool is_one = sweep->ranks == NULL;
     double end_s = 0, rows = 0;
     char path[PATH_BYTES];
@@ -179,7 +181,8 @@ static void show_progress(struct sweep *sweep, size_t index, int64_t elapsed_ns)
     char size[SIZE_BYTES], text[LINE_BYTES], line[LINE_BYTES], done[2 * UNITS_TEXT_BYTES] = "";
     char left[2 * UNITS_TEXT_BYTES] = "time left unknown";
     const double left_s = time_left(&sweep->results, index, (uint64_t)rows, end_s);
-    if (left_s >= 0) { /* the rows are known only up to the end of the last interval */
+    /* the rest is estimated from the end of the last interval: subtract the time since then */
+    if (left_s >= 0) {
         const double rest_s = left_s - (rows >= 1 || !is_one ? elapsed_s - end_s : 0);
         snprintf(left, sizeof left, "about %s left",
                  UNITS_SECONDS((uint64_t)(fmin(fmax(rest_s, 0), 1e9) + 0.5)));
@@ -209,7 +212,7 @@ static void record_outcome(struct sweep *sweep, size_t index, const struct child
     struct stat log;
     sweep_path(sweep, run, ".log", log_path);
     sweep_path(sweep, run, "/summary.csv", path);
-    /* the program's last line that begins with "append: ", else the last line */
+    /* find the program's last line that begins with "append: ", or else its last line */
     static const char prefix[] = "append: ";
     char text[LOG_TAIL_BYTES + 1] = "", said[SAVED_SWEEP_REASON_BYTES] = "", *rest = text;
     FILE *file;
@@ -237,7 +240,7 @@ static void record_outcome(struct sweep *sweep, size_t index, const struct child
                           end->code == EXIT_CODE_INTERNAL || end->code == EXIT_CODE_INTERRUPTED;
     run->exit_code = EXIT_CODE_INTERNAL;
     if (end->signal != 0) {
-        /* SIGKILL most likely comes from the kernel, short of memory */
+        /* most likely the kernel sent SIGKILL because memory was short */
         run->exit_code = end->signal == SIGKILL ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_INTERNAL;
         snprintf(run->reason, sizeof run->reason, "append was ended by signal %d (%s)%s%.300s",
                  end->signal, strsignal(end->signal), said[0] == '\0' ? "" : ": ", said);
@@ -250,7 +253,7 @@ static void record_outcome(struct sweep *sweep, size_t index, const struct child
         run->exit_code = end->code;
         snprintf(run->reason, sizeof run->reason, "%s", end->code == EXIT_CODE_OK ? "" : said);
     }
-    /* a run that missed an expectation has figures */
+    /* a run that missed an expectation counts as done, because it has figures */
     const bool is_done =
         run->exit_code == EXIT_CODE_OK || (run->exit_code == EXIT_CODE_EXPECTATION && has_summary);
     run->state = sweep->is_stopped ? SAVED_PENDING : SAVED_FAILED;
@@ -279,9 +282,10 @@ static void record_outcome(struct sweep *sweep, size_t index, const struct child
     keep_line(sweep, line);
 }
 
-/* Runs this program again for run `index`, in a new process, and waits for its end. So the memory
- * and CPU time of the process belong to the run alone, and a crash does not end the sweep. The
- * process inherits the lock of the folder, which therefore stays locked if the sweep is killed. */
+/* Runs this program again for run `index`, in a new process, and waits for its end. With a process
+ * of its own, the run's memory and CPU time are measured alone, and a crash does not end the sweep.
+ * The process inherits the lock of the folder, so the folder stays locked if the sweep is killed.
+ */
 static enum exit_code run_program(struct sweep *sweep, size_t index, struct child_start start,
                                   struct child_end *end, struct error *error)
 {
@@ -303,7 +307,7 @@ static enum exit_code run_program(struct sweep *sweep, size_t index, struct chil
     int64_t shown_ns = start_ns;
     bool is_signalled = false;
     show_progress(sweep, index, 0);
-    /* short waits: a signal that arrives just before a wait does not end it */
+    /* wait briefly each time, because a signal just before a wait does not end the wait */
     const int64_t tick_ns = sweep->ranks == NULL ? TICK_NS / 4 : 0;
     while (!child_wait(pid, is_signalled ? MIN(HASTY_TICK_NS, tick_ns) : tick_ns, end)) {
         ranks_carry(sweep->ranks, HASTY_TICK_NS);
@@ -320,9 +324,10 @@ static enum exit_code run_program(struct sweep *sweep, size_t index, struct chil
     return EXIT_CODE_OK;
 }
 
-/* Writes --recreate=NAMES with the tables that a run may drop whoever made them: the tables that
- * the user named, or, if the database keeps no marks, the tables that were missing before the
- * sweep's first run. False: there are no names, and the run checks the marks. */
+/* Writes --recreate=NAMES. The names are the tables that a run may drop without checking who
+ * created them: the tables that the user named, or, if the database keeps no marks, the tables that
+ * were missing before the sweep's first run. False: there are no names, and the run checks the
+ * marks. */
 static bool name_recreated(const struct sweep *sweep, struct buffer *text)
 {
     const struct script *script = plan_has_own_rows(&sweep->plan) ? NULL : sweep->plan.script;
@@ -395,12 +400,12 @@ static enum exit_code run_one(struct sweep *sweep, size_t index, struct error *e
     if (run->records > 0) {
         argv[count++] = records;
     }
-    /* records without a target may look like a port */
+    /* name the adapter, because without a target the records could be taken for a port */
     snprintf(embedded, sizeof embedded, "%s:", sweep->plan.adapter->name);
     argv[count] =
         sweep->plan.owned_path != NULL ? embedded : sweep->given.target_given; /* may be NULL */
     sweep_path(sweep, run, ".log", path);
-    unlink(path); /* a log of an earlier run, or a pipe without a reader */
+    unlink(path); /* it may be the log of an earlier run, or a pipe */
     const int log =
         open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (log < 0) {
@@ -426,7 +431,7 @@ static enum exit_code run_one(struct sweep *sweep, size_t index, struct error *e
     }
     sweep->is_stopped = code != EXIT_CODE_OK || interrupt_requested();
     record_outcome(sweep, index, &end);
-    /* if the disk was too full for this run to begin, no later run can begin */
+    /* a run that could not begin because the disk is full stays to be done, and the sweep ends */
     struct statvfs disk;
     sweep_path(sweep, run, "/run.json", path);
     if (run->state == SAVED_FAILED && run->exit_code == EXIT_CODE_CLIENT_LIMIT &&
@@ -443,7 +448,7 @@ static enum exit_code run_one(struct sweep *sweep, size_t index, struct error *e
     return is_well ? written : code;
 }
 
-/* Runs the programs of a rank that follows, until rank 0 has no run left. */
+/* Runs the program of each run on a rank that follows, until rank 0 has no run left. */
 static void follow(struct sweep *sweep)
 {
     struct buffer folder = {0};
@@ -457,7 +462,7 @@ static void follow(struct sweep *sweep)
         char out[PATH_BYTES + 24];
         snprintf(out, sizeof out, "--out=%s.rank%u", buffer_text(&folder), rank);
         const char *const argv[] = {"append", "--quiet", out, NULL};
-        /* the folder of an interrupted run */
+        /* remove the folder of an interrupted run */
         const char *left = out + strlen("--out=");
         const int number = file_remove_folder(left);
         enum exit_code code;
@@ -483,7 +488,7 @@ static void follow(struct sweep *sweep)
             break;
         }
     }
-    /* on another machine than rank 0's the sweep's folder is empty */
+    /* remove the sweep's folder if it is empty: it is on a machine other than rank 0's */
     char *slash = strrchr(folder.length > 0 ? folder.bytes : "", '/');
     if (slash != NULL) {
         *slash = '\0';
@@ -492,8 +497,8 @@ static void follow(struct sweep *sweep)
     buffer_fini(&folder);
 }
 
-/* Returns the run that decides the exit code; NULL: every run that has ended, ended with 0. As
- * within a run, a defect is the most serious, then missing rows, then limits. */
+/* Returns the run that decides the exit code, or NULL if all runs that have ended ended with 0. A
+ * defect is the most serious, then missing rows, then limits, as within a run. */
 static const struct saved_sweep_run *find_worst(const struct saved_sweep *sweep)
 {
     static const enum exit_code order[] = {

@@ -34,7 +34,7 @@ const struct sweep_table_text sweep_tables[TABLES] = {
     [TABLE_SCRIPT] = {"script", "kept: each run starts from what the previous run left"},
 };
 
-/* The rows of a run as text; "-" if an option ends the run. */
+/* The number of rows of a run as text, or "-" if an option ends the run. */
 #define UNITS_ROWS(rows) ((rows) == 0 ? "-" : UNITS_COUNT(rows))
 
 void sweep_path(const struct sweep *sweep, const struct saved_sweep_run *run, const char *end,
@@ -53,17 +53,17 @@ static const char *target_of(const struct sweep *sweep)
     return sweep->plan.owned_path != NULL ? sweep->plan.adapter->name : sweep->plan.display_target;
 }
 
-/* A statistic of the numbers of a cell's done runs. */
+/* How the numbers of a cell's done runs are joined into one number. */
 enum statistic {
-    STATISTIC_MEDIAN, /* in sweep.csv; the mean of two numbers may have one digit more */
+    STATISTIC_MEDIAN, /* for sweep.csv; the median of an even count may have one digit more */
     STATISTIC_LOWEST,
     STATISTIC_HIGHEST,
-    STATISTIC_TABLE, /* median for the table of a figure, without the runs that lack the figure */
+    STATISTIC_TABLE, /* for the table of a figure: median of the runs that have the figure */
 };
 static const char *const statistics[] = {"median", "lowest", "highest"};
 
-/* Returns the text that all done runs of a cell have, or the statistic of their numbers. NULL: the
- * runs have neither one text nor numbers. */
+/* Returns the text that all done runs of a cell share, or the statistic of their numbers. NULL: the
+ * texts differ, and not all of them are numbers. */
 static const char *text_of_cell(const struct saved_sweep *sweep, size_t cell,
                                 enum statistic statistic, const char *key,
                                 char text[FIGURE_TEXT_BYTES])
@@ -99,15 +99,15 @@ static const char *text_of_cell(const struct saved_sweep *sweep, size_t cell,
     return text;
 }
 
-/* Writes a line of sweep.csv: the line of a run; if `run` is NULL, a statistic of a cell; if `cell`
- * is also NULL, the header. */
+/* Writes a line of sweep.csv. It is the line of `run`; if `run` is NULL, the line of a statistic of
+ * `cell`; if `cell` is also NULL, the header. */
 static void write_line(FILE *stream, const struct sweep *sweep, const struct saved_sweep_run *run,
                        const size_t *cell, enum statistic statistic)
 {
     static const struct saved_sweep_run none = {.repeat = 0};
     const struct saved_sweep_run *shown = run == NULL ? &none : run;
     const struct saved_sweep *results = &sweep->results;
-    /* values that are known about any run, also without a summary */
+    /* values that are known about a run even if it has no summary */
     struct figure_set known = {.operations = operation_list_all()};
     known.values[FIGURE_ADAPTER].text = sweep->plan.adapter->name;
     known.values[FIGURE_TARGET].text = target_of(sweep);
@@ -137,7 +137,7 @@ static void write_line(FILE *stream, const struct sweep *sweep, const struct sav
     csv_end(&csv);
 }
 
-/* sweep.csv */
+/* Writes sweep.csv. */
 static void write_runs(FILE *stream, const struct sweep *sweep)
 {
     const struct saved_sweep *results = &sweep->results;
@@ -231,7 +231,7 @@ bool sweep_write_json(FILE *stream, const struct sweep *sweep, bool is_running)
         tree_text(cell, "variant", sweep_variant(results, &results->runs[i]));
         const struct figure *kind;
         for (size_t h = 0; (kind = report_sweep_figure(has_script, h)) != NULL; h++) {
-            struct spread figure; /* null if no done run has the figure */
+            struct spread figure; /* null in the file if no done run has the figure */
             const bool is_known = saved_sweep_figure(results, s, column, kind->key, &figure);
             const struct tree entry = tree_object(cell, kind->key);
             tree_number_if(entry, "median", is_known, figure.median);
@@ -285,8 +285,7 @@ enum exit_code sweep_write_files(const struct sweep *sweep, bool is_running, str
         bool is_written = stream != NULL;
         is_last = file > 0 && kind == NULL;
         if (kind != NULL) {
-            /* transactions_per_s keeps its unit, unlike a count of transactions
-             */
+            /* the file of transactions_per_s keeps the unit in its name, to differ from a count */
             const size_t unit =
                 kind->unit == FIGURE_UNIT_PER_S ? 0 : strlen(figure_suffix(kind->key));
             snprintf(name, sizeof name, "%.*s.csv", (int)(strlen(kind->key) - unit), kind->key);
@@ -358,7 +357,7 @@ const char *sweep_format_figure(double value, char text[UNITS_TEXT_BYTES])
     return text;
 }
 
-/* Returns whether a run worked for less than a second: another run would give other figures. */
+/* Returns whether a run appended for less than a second, so that its figures are not repeatable. */
 static bool is_short(const struct saved_sweep *sweep, const struct saved_sweep_run *run)
 {
     double append_s;
@@ -374,7 +373,7 @@ static bool has_note(const struct saved_sweep *sweep, const struct saved_sweep_r
            (run->state == SAVED_DONE && verdict[0] != '\0' && strcmp(verdict, "VALID") != 0);
 }
 
-/* Writes the title of a column of the tables. Returns `text`. */
+/* Writes the title of a column of the tables: its records or its variant. Returns `text`. */
 static const char *format_column(const struct saved_sweep *sweep, size_t column,
                                  char text[SAVED_SWEEP_NAME_BYTES])
 {
@@ -428,7 +427,8 @@ static void write_tables(FILE *stream, const struct saved_sweep *results, bool h
     const char *corner =
         results->variants.texts[0][0] == '\0' ? "sessions \\ rows" : "       sessions";
     const size_t columns = saved_sweep_columns(results);
-    size_t widths[SAVED_SWEEP_LIST_MAX * SAVED_SWEEP_LIST_MAX]; /* the same in all tables */
+    /* widths of the columns, the same in all tables */
+    size_t widths[SAVED_SWEEP_LIST_MAX * SAVED_SWEEP_LIST_MAX];
     const struct figure *kind;
     char text[CELL_BYTES], title[SAVED_SWEEP_NAME_BYTES];
     for (size_t column = 0; column < columns; column++) {
@@ -471,7 +471,7 @@ static void write_tables(FILE *stream, const struct saved_sweep *results, bool h
     }
 }
 
-/* Writes the notes that the marks refer to; the notes of failed runs come first. */
+/* Writes the notes that the marks in the tables refer to. The notes of failed runs are first. */
 static void write_notes(FILE *stream, const struct saved_sweep *results)
 {
     const size_t runs = results->run_count;
@@ -531,7 +531,7 @@ void sweep_write_text(FILE *stream, const struct sweep *sweep)
                            "the server is not restarted between runs: it may still hold memory "
                            "that it allocated in earlier runs");
     }
-    /* with variants the columns do not show the number of rows */
+    /* the columns show the variants instead of the number of rows: show the number here */
     const bool has_hidden_rows = results->variants.texts[0][0] != '\0' &&
                                  results->records_count == 1 && results->records[0] > 0;
     screen_add(stream, "Runs      %zu of %zu done, %zu failed, %zu not run%s%s%s",

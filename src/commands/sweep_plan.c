@@ -19,7 +19,7 @@ static const char *format_word(const struct given_option *option, char *text, si
     return text;
 }
 
-/* Returns the first given option with this name; NULL: not given. */
+/* Returns the first given option with this name, or NULL if it is not given. */
 static const struct given_option *find_given(const struct plan *plan, const char *name)
 {
     for (size_t i = 0; i < plan->given_count; i++) {
@@ -30,7 +30,7 @@ static const struct given_option *find_given(const struct plan *plan, const char
     return NULL;
 }
 
-/* Returns whether --resume allows another value than the sweep was started with. */
+/* Returns whether an option may have another value with --resume than at the sweep's start. */
 static bool is_replaceable(const struct option_entry *entry)
 {
     return entry->scope == OPTION_OF_CALL || entry->scope == OPTION_OF_PLACE;
@@ -90,10 +90,10 @@ static enum exit_code restore_options(struct sweep *sweep, struct error *error)
             error, "the password of the sweep's target (%.100s) is not saved: give TARGET again",
             target);
     }
-    /* the saved options, except those that are given again */
+    /* take the saved options, except options that may be replaced and are given again */
     struct plan *given = &sweep->given;
     options_init(given, COMMAND_SWEEP);
-    given->is_json = now.is_json; /* for errors in the options below */
+    given->is_json = now.is_json; /* needed to report errors in the options below */
     given->target_given = now.target_given == NULL ? target : now.target_given;
     enum exit_code code = EXIT_CODE_OK;
     for (size_t i = 0; i < json_array_size(words) && code == EXIT_CODE_OK; i++) {
@@ -113,7 +113,7 @@ static enum exit_code restore_options(struct sweep *sweep, struct error *error)
             code = option_take(given, entry, value, error);
         }
     }
-    /* any other option that is given must be the same as in the sweep */
+    /* take the replaced options; any other given option must be as it was at the sweep's start */
     const size_t count = given->given_count;
     for (size_t i = 0; i < now.given_count && code == EXIT_CODE_OK; i++) {
         const struct given_option *option = &now.given[i];
@@ -148,7 +148,7 @@ static enum exit_code restore_options(struct sweep *sweep, struct error *error)
 }
 
 /* Restores the runs of a sweep that resumes. A run that has not ended, or whose folder is missing,
- * runs again, and with --retry-failed also a failed run. */
+ * runs again. With --retry-failed a failed run also runs again. */
 static enum exit_code restore_runs(struct sweep *sweep, struct error *error)
 {
     struct saved_sweep *results = &sweep->results;
@@ -191,7 +191,7 @@ static enum exit_code restore_runs(struct sweep *sweep, struct error *error)
     return EXIT_CODE_OK;
 }
 
-/* Returns whether one of the first `count` texts, "a=1,b=x", sets the parameter. */
+/* Returns whether one of the first `count` texts, such as "a=1,b=x", sets the parameter. */
 static bool is_given(const struct plan_texts *texts, size_t count, const char *name, size_t length)
 {
     bool is_found = false;
@@ -265,7 +265,8 @@ static enum exit_code check_variants(struct sweep *sweep, struct error *error)
     }
     for (size_t i = 0; i < variants->count && given->sweep.varied.count > 0; i++) {
         struct plan plan = *given;
-        /* first in the list: a later --set of the same parameter takes precedence */
+        /* put the variant first in the list, because a later --set of the same parameter takes
+         * precedence */
         plan.sets.texts[plan.sets.count++] = plan.sets.texts[0];
         plan.sets.texts[0] = variants->texts[i];
         const enum exit_code code = plan_load_script(&plan, error);
@@ -308,7 +309,7 @@ static enum exit_code make_plans(struct sweep *sweep, struct error *error)
     for (size_t i = 0; i < sessions->count * records->count * variants->count; i++) {
         struct plan other = *given, *plan = i == 0 ? &sweep->plan : &other;
         *plan = other;
-        /* the server on a port is recognised once */
+        /* the first plan recognises the server on a port; the other plans use its adapter */
         plan->adapter_name = i == 0 ? given->adapter_name : sweep->plan.adapter->name;
         plan->sessions = (unsigned)sessions->values[i % sessions->count];
         plan->records = records->values[i / sessions->count % records->count];
@@ -368,7 +369,7 @@ enum exit_code sweep_make_plan(struct sweep *sweep, struct error *error)
         return code;
     }
     if (given->workload != NULL && given->sweep.records.count == 0) {
-        sweep->given.sweep.records.count = 1; /* records 0: an option ends the runs */
+        sweep->given.sweep.records.count = 1; /* the value is 0: an option ends the runs */
     }
     const struct {
         bool is_wrong;
@@ -425,10 +426,11 @@ enum exit_code sweep_make_plan(struct sweep *sweep, struct error *error)
     if (sweep->given.sweep.resume != NULL) {
         return restore_runs(sweep, error);
     }
-    /* a new sweep; without --out its folder is named like that of a run, with "sweep" in place of
-     * the sessions and records */
+    /* A new sweep. Without --out its folder is named like the folder of a run, with "sweep" in
+     * place of the sessions and records. */
     struct saved_sweep *results = &sweep->results;
-    const size_t room = sizeof results->folder - 64 - SAVED_SWEEP_NAME_BYTES; /* as for a run */
+    /* as for a run's folder */
+    const size_t room = sizeof results->folder - 64 - SAVED_SWEEP_NAME_BYTES;
     const char *path = sweep->plan.out_folder;
     const char *extent = given->out != NULL ? NULL : strrchr(path, '-');
     snprintf(results->folder, sizeof results->folder, "%.*s%s",

@@ -15,25 +15,28 @@
 #include "plan/plan.h"
 
 struct facts {
-    struct adapter_library *library; /* owned; NULL: the adapter loads no library */
-    char target[PLAN_TARGET_BYTES];  /* where connections go, for reports; without the password */
+    struct adapter_library *library; /* owned; NULL if the adapter loads no library */
+    char target[PLAN_TARGET_BYTES];  /* server that connections go to, for reports; no password */
 
-    pid_t server_pid;          /* of the plan or its container; 0: found by the port */
-    const char *server_cgroup; /* of the plan or its container; borrowed; NULL: by the process */
+    pid_t server_pid; /* from the plan or its container; 0: the server is found by its port */
+    /* from the plan or its container; borrowed; NULL: found by the server's process */
+    const char *server_cgroup;
 
-    uint64_t seed;   /* the plan's, or another if the table has rows with it; rank 0's */
+    /* the plan's seed, or another seed if the table has rows with the plan's; all ranks have rank
+     * 0's */
+    uint64_t seed;
     int16_t run_tag; /* marks the rows of the run: a hash of the seed, 1 … 32,767 */
 
     unsigned ranks;            /* number of ranks; 0: this process runs alone */
-    struct plan_share share;   /* of this rank */
+    struct plan_share share;   /* sessions of this rank */
     unsigned machine_sessions; /* sessions of all ranks on this rank's machine */
 };
 
 /* Sets the seed and its run tag. */
 void facts_set_seed(struct facts *facts, uint64_t seed);
 
-/* Sets the target that reports show to where connections really go: the client library may have
- * chosen the host, the user and the database. */
+/* Sets the target that reports show, from the connection. It can differ from the plan's target,
+ * because the client library may have chosen the host, the user and the database. */
 void facts_set_target(struct facts *facts, const struct plan *plan,
                       const struct connection_info *place);
 

@@ -23,11 +23,11 @@ enum {
     RECONNECT_TRIES_MAX = 1000000,
     TRIES_MAX = 1000000,
     PASSWORD_OPTION = 256, /* --password, which is refused */
-    FIRST_LONG,            /* plus the option's index in the table */
+    FIRST_LONG,            /* FIRST_LONG + i: the option at index i of the table */
     SHOWN_BYTES = 60
 };
 
-/* Defaults that the texts of the table also show. */
+/* Defaults that the texts of the options also contain. */
 #define RECONNECT_TRIES 20
 #define THRESHOLD_PERCENT 5
 #define DIGITS(number) DIGITS_OF(number)
@@ -81,7 +81,7 @@ static enum exit_code store_by_type(const struct option_entry *entry, struct pla
 {
     void *const at = (char *)plan + entry->offset;
     char right[80] = "";
-    uint64_t number = 1; /* a flag is set */
+    uint64_t number = 1; /* value of a flag */
     int64_t ns = 0;
     bool is_valid = true;
     switch (entry->type) {
@@ -106,7 +106,7 @@ static enum exit_code store_by_type(const struct option_entry *entry, struct pla
             is_valid = false;
         }
         break;
-    case OPTION_CHOICE: /* "count or rows" */
+    case OPTION_CHOICE: /* `right` gets the words, as "count or rows" */
         is_valid = false;
         for (size_t i = 0; entry->words[i] != NULL && !is_valid; i++) {
             const size_t used = strlen(right);
@@ -180,7 +180,8 @@ static enum exit_code store_list(const struct option_entry *entry, struct plan *
     }
 }
 
-/* MariaDB's client has a password after -p, so the message must not show the value. */
+/* Stores the port. A message does not show the value: it may be a password, which MariaDB's client
+ * takes after -p. */
 static enum exit_code store_port(const struct option_entry *entry, struct plan *plan,
                                  const char *value, struct error *error)
 {
@@ -206,7 +207,7 @@ static enum exit_code store_password(const struct option_entry *entry, struct pl
                length < sizeof plan->password - 1) {
             plan->password[length++] = (char)byte;
         }
-        number = ferror(file) ? errno : 0; /* a folder opens, but reading it fails */
+        number = ferror(file) ? errno : 0; /* fopen opens a folder, too, but reading it fails */
         fclose(file);
     }
     const bool is_whole = byte == EOF || byte == '\n';
@@ -239,7 +240,7 @@ static enum exit_code store_read(const struct option_entry *entry, struct plan *
     return EXIT_CODE_OK;
 }
 
-/* Refuses a second list: it would silently replace the first. */
+/* Stores a list of columns. Refuses a second list, which would silently replace the first. */
 static enum exit_code store_columns(const struct option_entry *entry, struct plan *plan,
                                     const char *value, struct error *error)
 {
@@ -261,7 +262,8 @@ static enum exit_code store_seed(const struct option_entry *entry, struct plan *
                : refuse(entry, value, "a whole number from 0 to 9223372036854775807", error);
 }
 
-/* Returns whether the value ends with %. *percent is 1 to 100, or 0 for any other number. */
+/* Returns whether the value ends with %. Sets *percent to the number from 1 to 100, or to 0 if the
+ * number is invalid. */
 static bool parse_percent(const char *value, unsigned *percent)
 {
     const size_t length = strlen(value);
@@ -278,7 +280,7 @@ static bool parse_percent(const char *value, unsigned *percent)
     return true;
 }
 
-/* Stores a number of sessions, or with % a share of the sessions. */
+/* Stores a number of sessions, or, if the value ends with %, a share of the sessions. */
 static enum exit_code store_min_sessions(const struct option_entry *entry, struct plan *plan,
                                          const char *value, struct error *error)
 {
@@ -291,7 +293,8 @@ static enum exit_code store_min_sessions(const struct option_entry *entry, struc
                : refuse(entry, value, "a number of sessions or a share of 1% to 100%", error);
 }
 
-/* Stores a number of transactions, which may be 0, or with % a share of the transactions. */
+/* Stores a number of transactions, which may be 0, or, if the value ends with %, a share of the
+ * transactions. */
 static enum exit_code store_max_failed(const struct option_entry *entry, struct plan *plan,
                                        const char *value, struct error *error)
 {
@@ -365,7 +368,7 @@ static enum exit_code store_server_pid(const struct option_entry *entry, struct 
 static enum exit_code store_threshold(const struct option_entry *entry, struct plan *plan,
                                       const char *value, struct error *error)
 {
-    /* digits and a point only: strtod alone would also take signs, "1e1" and "inf" */
+    /* accept only digits and a point: strtod alone would also accept signs, "1e1" and "inf" */
     const size_t length = strspn(value, "0123456789.");
     char *end = NULL;
     const double percent = strtod(value, &end);
@@ -378,7 +381,8 @@ static enum exit_code store_threshold(const struct option_entry *entry, struct p
     return EXIT_CODE_OK;
 }
 
-/* Stores bounds on ratios, which have no unit. Only the runs show whether the figures exist. */
+/* Stores bounds on ratios, which have no unit. Whether the named figures exist is checked later,
+ * against the runs. */
 static enum exit_code store_fail_if(const struct option_entry *entry, struct plan *plan,
                                     const char *value, struct error *error)
 {
@@ -402,8 +406,8 @@ static enum exit_code store_fail_if(const struct option_entry *entry, struct pla
     return EXIT_CODE_OK;
 }
 
-/* Stores a container's name or id. Other characters than Docker and Podman allow are refused,
- * because the name becomes a word of their command line. */
+/* Stores a container's name or id. Refuses characters that Docker and Podman do not allow, because
+ * the name becomes a word of their command line. */
 static enum exit_code store_container(const struct option_entry *entry, struct plan *plan,
                                       const char *value, struct error *error)
 {
@@ -417,7 +421,8 @@ static enum exit_code store_container(const struct option_entry *entry, struct p
     return EXIT_CODE_OK;
 }
 
-/* Stores PORT, HOST:PORT or [ADDRESS]:PORT. Without a host metrics are served on loopback. */
+/* Stores PORT, HOST:PORT or [ADDRESS]:PORT. The host is the loopback address unless the value names
+ * one. */
 static enum exit_code store_metrics(const struct option_entry *entry, struct plan *plan,
                                     const char *value, struct error *error)
 {
@@ -847,9 +852,9 @@ void options_init(struct plan *plan, enum command command)
     }
     if (command == COMMAND_FIND_MAX) {
         plan->is_search = true;
-        /* count(*) slows down as the table grows, whatever the number of sessions */
+        /* count(*) slows down as the table grows, so levels with more sessions would look slower */
         plan->read_mode = READ_NONE;
-        plan->sample_interval_ns = 0; /* depends on --hold */
+        plan->sample_interval_ns = 0; /* plan_make derives it from --hold */
     }
 }
 
@@ -863,7 +868,8 @@ enum exit_code option_take(struct plan *plan, const struct option_entry *entry, 
     return (entry->store != NULL ? entry->store : store_by_type)(entry, plan, value, error);
 }
 
-/* Refuses a word that getopt does not accept. The text after an '=' may be a password. */
+/* Refuses a word that getopt does not accept. The message leaves out the text after an '=', which
+ * may be a password. */
 static enum exit_code refuse_option(const struct command_form *form, int code, const char *word,
                                     struct error *error)
 {
@@ -889,7 +895,7 @@ static enum exit_code refuse_option(const struct command_form *form, int code, c
     struct nearest nearest = {.word = name};
     snprintf(name, sizeof name, "%.*s", (int)strcspn(word + 2, "="), word + 2);
     for (const struct option_entry *entry = option_table; entry->name != NULL; entry++) {
-        if (strcmp(entry->name, name) == 0) { /* an option of another command */
+        if (strcmp(entry->name, name) == 0) { /* the option belongs to another command */
             return usage_refuse(error, "--%s is not an option of '%s': see append help%s%s", name,
                                 form->usage, form->name == NULL ? "" : " ",
                                 form->name == NULL ? "" : form->name);
@@ -943,8 +949,9 @@ static bool is_listening(uint16_t port)
     return is_connected;
 }
 
-/* Refuses RECORDS that look like the port of a server: a run of that many rows on SQLite would be a
- * surprise. With a script any port is refused, because runs with a script seldom have RECORDS. */
+/* Refuses RECORDS that look like the port of a server, because appending that many rows to SQLite
+ * would be a surprise. With a script every number that can be a port is refused, because runs with
+ * a script seldom have RECORDS. */
 static enum exit_code refuse_port(const struct plan *plan, const char *word, struct error *error)
 {
     uint16_t port = 0;
@@ -973,8 +980,9 @@ static enum exit_code refuse_port(const struct plan *plan, const char *word, str
                : EXIT_CODE_OK;
 }
 
-/* Reads SESSIONS, RECORDS, TARGET or folders. RECORDS can be left out if an option ends the run. A
- * single number after SESSIONS is RECORDS; with a script that an option ends, it is the target. */
+/* Reads the operands: SESSIONS, RECORDS and TARGET, or folders. RECORDS can be left out if an
+ * option ends the run. A single number after SESSIONS is taken for RECORDS, except in a run with a
+ * script that an option ends: there it is taken for the target. */
 static enum exit_code parse_operands(struct plan *plan, const struct command_form *form, int count,
                                      char *const *operands, struct error *error)
 {
@@ -1002,7 +1010,8 @@ static enum exit_code parse_operands(struct plan *plan, const struct command_for
     const bool is_prepare = form->command == COMMAND_PREPARE;
     uint16_t port;
     const bool is_number = count == 1 && url_parse_port(operands[0], &port) && !is_listening(port);
-    if (is_prepare && plan->sessions == 0 && count < 2 && !is_number) { /* only the target */
+    /* the operand, if any, is the target */
+    if (is_prepare && plan->sessions == 0 && count < 2 && !is_number) {
         const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
         plan->sessions = cpus > 0 ? (unsigned)cpus : 1;
     }
@@ -1015,7 +1024,8 @@ static enum exit_code parse_operands(struct plan *plan, const struct command_for
     const bool is_bounded = plan->duration_ns != 0 || plan->transactions != 0;
     const bool can_lack_records = !is_run || is_bounded || plan->workload != NULL;
     uint64_t number;
-    /* a script that an option ends needs no RECORDS: a single operand is then the target */
+    /* a run with a script that an option ends needs no RECORDS, so a single operand is the target
+     */
     const bool may_be_records = count == first + 1 &&
                                 units_parse_count(operands[first], UINT64_MAX, &number) &&
                                 (plan->workload == NULL || !is_bounded);
@@ -1051,7 +1061,8 @@ static enum exit_code parse(struct plan *plan, const struct command_form *form, 
                             char **argv, struct error *error)
 {
     struct option longs[COUNT_OF(option_table) + 1];
-    char letters[2 * COUNT_OF(option_table) + 2] = ":"; /* a missing value returns ':' */
+    /* with the ':' getopt returns ':' for a missing value */
+    char letters[2 * COUNT_OF(option_table) + 2] = ":";
     char *letter = letters + 1;
     size_t count = 0;
     for (const struct option_entry *entry = option_table; entry->name != NULL; entry++) {
@@ -1071,11 +1082,12 @@ static enum exit_code parse(struct plan *plan, const struct command_form *form, 
         }
     }
     *letter = '\0';
-    /* else getopt reads --password as --password-file, and the password as the name of a file */
+    /* without this entry getopt reads --password as --password-file, and the password as a file's
+     * name */
     longs[count++] = (struct option){"password", optional_argument, NULL, PASSWORD_OPTION};
     longs[count] = (struct option){0};
     opterr = 0;
-    optind = 0; /* unlike 1, makes getopt forget the words of an earlier call */
+    optind = 0; /* 0, unlike 1, makes getopt forget the words of an earlier call */
     int code;
     while ((code = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
         const struct option_entry *entry = option_table;
@@ -1084,8 +1096,8 @@ static enum exit_code parse(struct plan *plan, const struct command_form *form, 
             entry++;
         }
         entry += code < FIRST_LONG ? 0 : code - FIRST_LONG;
-        /* as in psql, -h HOST names the host; -h without a host, or for a command that has no
-         * host, asks for help, as -? does */
+        /* -h HOST names the host, as in psql. -h without a host, -h for a command that has no host,
+         * and -? ask for help. */
         if ((code == '?' || code == ':') && (optopt == 'h' || optopt == '?')) {
             plan->is_help = true;
         } else if (entry->name == NULL) {
@@ -1106,7 +1118,7 @@ enum exit_code options_parse(struct plan *plan, const struct command_form *form,
     options_init(plan, form->command);
     const enum exit_code code = parse(plan, form, argc, argv, error);
     for (int i = 1; i < argc && code != EXIT_CODE_OK; i++) {
-        /* also after the option that is wrong */
+        /* --json counts even if it follows the wrong option */
         plan->is_json = plan->is_json || strcmp(argv[i], "--json") == 0;
     }
     return code;

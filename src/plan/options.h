@@ -26,15 +26,16 @@ enum option_type {
     OPTION_OTHER,  /* any other type; the entry has a store function */
 };
 
-/* What an option describes. A sweep treats its options by their scope. */
+/* What an option describes. A sweep decides by the scope which options it passes on and saves. */
 enum option_scope {
     OPTION_OF_RUN,   /* passed on to the runs; must stay the same when the sweep resumes */
     OPTION_OF_SWEEP, /* not passed on; must stay the same when the sweep resumes */
-    OPTION_OF_PLACE, /* where things are: passed on; may change when the sweep resumes */
-    OPTION_OF_CALL,  /* how this call reports: neither passed on nor saved */
+    /* where the target and files are: passed on; may change when the sweep resumes */
+    OPTION_OF_PLACE,
+    OPTION_OF_CALL, /* how this call prints its result: neither passed on nor saved */
 };
 
-/* Returns whether an option can be combined with --workload. */
+/* The kinds of work that an option can be combined with. */
 enum option_work {
     OPTION_WITH_ANY,
     OPTION_WITHOUT_SCRIPT,
@@ -43,46 +44,49 @@ enum option_work {
 };
 
 struct option_entry {
-    unsigned commands; /* commands that take the option: enum command, or-ed */
+    unsigned commands; /* commands that take the option: bits of enum command */
     const char *name;
     const char *argument; /* NULL: no value; "[=...]": the value is optional */
     const char *help;     /* a few words, for a line of --help and for the completions */
     enum option_type type;
-    uint16_t offset; /* of the value in struct plan */
+    uint16_t offset; /* place of the value in struct plan */
     uint16_t bytes;  /* size of the value */
     uint64_t min;
     uint64_t max;
     uint64_t default_number;  /* 0: the value stays 0 unless the option is given */
     const char *default_text; /* the default in words; NULL: see option_describe_default */
-    const char *const *words; /* of a CHOICE, ends with NULL */
+    const char *const *words; /* words of a CHOICE; the list ends with NULL */
     enum exit_code (*store)(const struct option_entry *entry, struct plan *plan, const char *value,
-                            struct error *error); /* NULL: the type decides how to store */
+                            struct error *error); /* NULL: store as the type says */
     enum option_scope scope;
     enum option_work work;
-    char letter;         /* short option, with pgbench's meaning; '\0': no short option */
-    const char *key;     /* in the plan of run.json, "target.host" in an object; NULL: left out */
-    const char *label;   /* in the report's page; NULL: left out */
-    const char *group;   /* heading in --help; NULL: the heading of the entry before */
-    bool shows_zero;     /* run.json shows 0 as a value, not as null */
-    bool is_of_server;   /* has no meaning for an embedded database */
-    const char *details; /* whole sentences that follow `help` in the manual page and in
-                            docs/options.md, literal text in `backquotes`; NULL: nothing to add */
-    const char *page;    /* "faults.md#a-section", a file of docs that says more; NULL: no file */
+    char letter; /* short option, with pgbench's meaning; '\0': no short option */
+    /* name in the plan of run.json, where "target.host" is in the object "target"; NULL: left out
+     */
+    const char *key;
+    const char *label; /* name in the report's page; NULL: left out */
+    const char *group; /* heading in --help; NULL: the heading of the previous entry */
+    bool shows_zero;   /* run.json shows 0 as a value, not as null */
+    bool is_of_server; /* does not apply to an embedded database */
+    /* Whole sentences that follow `help` in the manual page and in docs/options.md, with literal
+     * text in `backquotes`. NULL: nothing to add. */
+    const char *details;
+    const char *page; /* file of docs with more, "faults.md#a-section"; NULL: no file */
 };
 
 /* The options in the order of --help. The last entry's name is NULL. */
 extern const struct option_entry option_table[];
 
-/* "off", "full", "requests", "try": names of enum io_trace. */
+/* The names of enum io_trace: "off", "full", "requests", "try". */
 extern const char *const io_trace_words[];
 
-/* Returns whether the command takes the option. A sweep takes the options of its runs. */
+/* Returns whether the command takes the option. A sweep also takes the options of its runs. */
 bool option_is_of(const struct option_entry *entry, enum command command);
 
 /* Returns whether the option can be given without a value. */
 bool option_may_stand_alone(const struct option_entry *entry);
 
-/* Returns the command's option with this name; NULL: unknown option. */
+/* Returns the command's option with this name, or NULL if the command has no such option. */
 const struct option_entry *option_find(const char *name, enum command command);
 
 /* Writes the default as --help shows it, "64" or "30 s"; "" when there is nothing to show. */
@@ -102,17 +106,18 @@ uint64_t option_number(const struct option_entry *entry, const struct plan *plan
 /* Returns the address of the option's value in *plan. */
 const void *option_at(const struct option_entry *entry, const struct plan *plan);
 
-/* Returns the first given option that has no meaning for an embedded database; NULL: every
- * given option has a meaning. */
+/* Returns the first given option that does not apply to an embedded database, or NULL if all given
+ * options apply. */
 const struct option_entry *option_of_server(const struct plan *plan);
 
 /* How a command is called. */
 struct command_form {
     enum command command;
-    const char *name;     /* first word on the command line; NULL: a run, which needs no name */
-    const char *usage;    /* "append check SESSIONS [TARGET]", without options */
-    size_t folders_least; /* number of run folders that the command takes instead of a target */
-    size_t folders_most;  /* 0: the command takes a target */
+    const char *name;  /* first word on the command line; NULL: a run, which needs no name */
+    const char *usage; /* "append check SESSIONS [TARGET]", without options */
+    /* fewest folders of runs that the command takes instead of a target */
+    size_t folders_least;
+    size_t folders_most; /* most folders; 0: the command takes a target */
 };
 
 /* Reads a command's argv into *plan. argv[0] is skipped. EXIT_CODE_USAGE: *error says why. */

@@ -69,14 +69,15 @@ static bool has_param(const struct script *script, const char *name)
     return i < script->param_count;
 }
 
-/* Refuses options that have no effect with the script, or without a script: the user must not
+/* Refuses options that do not apply with the script, or without a script, so that the user does not
  * believe that they had an effect. */
 static enum exit_code check_given(const struct plan *plan, struct error *error)
 {
     const struct script *script = plan->script;
     for (size_t i = 0; i < plan->given_count; i++) {
         const struct option_entry *entry = plan->given[i].entry;
-        /* --verify count also applies to scripts */
+        /* only `--verify rows` needs rows that append makes: `--verify count` applies to all
+         * scripts */
         const bool is_rows = strcmp(entry->name, "verify") == 0 && plan->verify_mode == VERIFY_ROWS;
         if (script == NULL && entry->work == OPTION_WITH_SCRIPT) {
             return usage_refuse(error, "--%s needs --workload: see append help", entry->name);
@@ -116,8 +117,8 @@ const char *plan_script_shown(const struct script *script)
     return script->name + (length > SCRIPT_NAME_SHOWN ? length - SCRIPT_NAME_SHOWN : 0);
 }
 
-/* Makes the script's table without columns, if it has such a table, the plan's table. The table
- * must exist, unless it is the built-in table, which is created. */
+/* Sets the plan's table to the script's table without declared columns, if the script has such a
+ * table. It must exist, unless it is the built-in table, which append creates. */
 static enum exit_code choose_table(struct plan *plan, struct error *error)
 {
     const struct script *const script = plan->script;
@@ -177,7 +178,7 @@ enum exit_code plan_load_script(struct plan *plan, struct error *error)
 
 static enum exit_code resolve_counts(struct plan *plan, struct error *error)
 {
-    if (plan->is_search) { /* a search has its own options for sessions and time */
+    if (plan->is_search) { /* a search has options of its own for sessions and time */
         if (plan->search.max_sessions > 0 && plan->search.first > plan->search.max_sessions) {
             return usage_refuse(error, "--first %u is more than --max-sessions %u",
                                 plan->search.first, plan->search.max_sessions);
@@ -200,7 +201,7 @@ static enum exit_code resolve_counts(struct plan *plan, struct error *error)
         }
     }
     const uint64_t all = plan_sessions_all(plan);
-    /* a share is rounded up: 99 % of 50 sessions is 50 */
+    /* round a share up: 99 % of 50 sessions is 50 */
     const uint64_t share = (all * plan->min_percent + 99) / 100;
     plan->has_min_sessions = plan->min_sessions > 0 || plan->min_percent > 0;
     plan->min_sessions = share > plan->min_sessions ? (unsigned)share : plan->min_sessions;
@@ -246,8 +247,8 @@ static enum exit_code resolve_counts(struct plan *plan, struct error *error)
                      all, PLAN_SESSIONS_MAX);
 }
 
-/* Refuses options that have no effect with the adapter: the user must not believe that they had an
- * effect. */
+/* Refuses options that do not apply to the adapter, so that the user does not believe that they had
+ * an effect. */
 static enum exit_code check_options(struct plan *plan, struct error *error)
 {
     const struct adapter *adapter = plan->adapter;
@@ -322,7 +323,7 @@ static enum exit_code choose_method(struct plan *plan, struct error *error)
 
 static enum exit_code choose_schema(struct plan *plan, struct error *error)
 {
-    /* the name of an engine becomes part of a statement */
+    /* only these characters: the engine's name becomes part of a statement */
     static const char allowed[] = NAME_BYTES;
     const struct adapter *adapter = plan->adapter;
     if (plan->engine != NULL && adapter->engine_clause == NULL) {
@@ -338,7 +339,7 @@ static enum exit_code choose_schema(struct plan *plan, struct error *error)
         return usage_refuse(error, "--engine '%.60s' is not a name of letters, digits and _",
                             plan->engine);
     }
-    const bool is_own = plan->schema_file != NULL; /* the user's SQL */
+    const bool is_own = plan->schema_file != NULL; /* the user gives the SQL */
     plan->is_default_table = !is_own && strcmp(plan->table_name, PLAN_DEFAULT_TABLE) == 0;
     if (plan->is_recreate && !is_own && (adapter->flags & ADAPTER_DISCARDS) != 0) {
         return usage_refuse(error, "--recreate does not apply to %s, which keeps no table",
@@ -383,7 +384,7 @@ static enum exit_code choose_folder(struct plan *plan, struct error *error)
         snprintf(plan->out_folder, sizeof plan->out_folder, "%s", plan->out);
         return EXIT_CODE_OK;
     }
-    /* 20260131T235959123Z-postgresql-oltp-100x60s: without characters that file systems dislike */
+    /* 20260131T235959123Z-postgresql-oltp-100x60s: only characters that all file systems allow */
     char utc[40], extent[48], workload[48] = "";
     char *to = utc;
     mono_format_utc(mono_wall_ns(), utc, sizeof utc);
@@ -394,7 +395,7 @@ static enum exit_code choose_folder(struct plan *plan, struct error *error)
     }
     *to = '\0';
     if (plan->script != NULL) {
-        /* a file without its folder */
+        /* use the file's name without its folder */
         const char *slash = strrchr(plan->workload, '/');
         const char *name = slash == NULL ? plan->workload : slash + 1;
         const size_t length = strspn(name, NAME_BYTES "-");

@@ -33,7 +33,7 @@ enum {
     SWEEP_LIST_MAX = 100,
     PLAN_GIVEN_MAX = 128,
 };
-#define SEARCH_FIRST_SESSIONS 10 /* of find-max, unless --first says otherwise */
+#define SEARCH_FIRST_SESSIONS 10 /* first level of find-max, unless --first sets it */
 #define PLAN_RECORDS_MAX UINT64_C(1000000000000)
 #define PLAN_DEFAULT_TABLE "syslog_table"
 
@@ -45,7 +45,7 @@ enum command {
     COMMAND_SWEEP = 8,
     COMMAND_REPORT = 16,
     COMMAND_COMPARE = 32,
-    COMMAND_RUN_ALONE = 64, /* with COMMAND_RUN: the runs of a sweep do not take the option */
+    COMMAND_RUN_ALONE = 64, /* with COMMAND_RUN: a sweep does not take the option for its runs */
     COMMAND_HELP = 128,
     COMMAND_PREPARE = 256,
     COMMAND_CLEANUP = 512,
@@ -53,14 +53,14 @@ enum command {
 
 /* What a session reads after an append. */
 enum read_mode {
-    READ_COUNT, /* select count(*) */
+    READ_COUNT, /* count(*) of the table */
     READ_NONE,
     READ_QUERY, /* the user's own query */
 };
 
 enum data_mode {
     DATA_VARIED,   /* text like real log lines, different in every row */
-    DATA_CONSTANT, /* the same in every row, except for the row's identity */
+    DATA_CONSTANT, /* the same text in every row, except for the row's identity */
 };
 
 enum drop_policy {
@@ -78,15 +78,15 @@ enum host_policy {
 };
 
 enum verify_mode {
-    VERIFY_COUNT, /* count(*) before and after */
-    VERIFY_ROWS,  /* also reads every row back and matches it by its identity */
+    VERIFY_COUNT, /* counts the rows before and after */
+    VERIFY_ROWS,  /* also reads every row back and checks its identity */
 };
 
 /* Tracing of the server's I/O (trace/trace.h). */
 enum io_trace {
     IO_TRACE_OFF,
-    IO_TRACE_FULL,     /* system calls and requests */
-    IO_TRACE_REQUESTS, /* requests alone */
+    IO_TRACE_FULL,     /* traces system calls and requests */
+    IO_TRACE_REQUESTS, /* traces requests alone */
     IO_TRACE_TRY,      /* IO_TRACE_FULL, or off if this machine does not allow tracing */
 };
 
@@ -102,41 +102,41 @@ struct plan_texts {
     size_t count;
 };
 
-/* A list of a sweep: distinct whole numbers in the given order. */
+/* A list of numbers in a sweep: distinct whole numbers, in the order that the user gave. */
 struct sweep_list {
     uint64_t values[SWEEP_LIST_MAX];
     size_t count; /* 0 = not given */
 };
 
-/* An option as it was given. An option that is given twice has two of these. */
+/* An option as the user gave it. An option that is given twice has two entries. */
 struct given_option {
-    const struct option_entry *entry; /* plan/options.h */
-    const char *value;                /* NULL: given without a value */
+    const struct option_entry *entry; /* see plan/options.h */
+    const char *value;                /* NULL if given without a value */
 };
 
-/* find-max */
+/* The options of find-max. */
 struct search_options {
-    unsigned first;            /* sessions of the lowest level */
-    unsigned max_sessions;     /* most sessions; 0 = as many as this machine allows */
-    int64_t hold_ns;           /* how long a level is held */
-    int64_t max_time_ns;       /* after which the search ends */
-    uint64_t max_memory_bytes; /* the search ends when more memory of this machine is in use; 0 = 90
-                                  % of it */
-    uint64_t max_rows;         /* rows after which the search ends; 0 = any number */
-    uint64_t max_bytes;        /* bytes of values after which the search ends; 0 = the default */
-    int64_t p99_bound_ns;      /* highest acceptable p99 of append; 0 = no bound */
+    unsigned first;        /* sessions of the lowest level */
+    unsigned max_sessions; /* most sessions; 0 = as many as this machine allows */
+    int64_t hold_ns;       /* how long a level is held */
+    int64_t max_time_ns;   /* time after which the search ends */
+    /* The search ends when more of this machine's memory is in use. 0 = 90 % of the memory. */
+    uint64_t max_memory_bytes;
+    uint64_t max_rows;    /* rows after which the search ends; 0 = any number */
+    uint64_t max_bytes;   /* bytes of values after which the search ends; 0 = the default */
+    int64_t p99_bound_ns; /* highest acceptable p99 of append; 0 = no bound */
 };
 
-/* sweep */
+/* The options of sweep. */
 struct sweep_options {
     struct sweep_list sessions, records;
-    struct plan_texts varied; /* --vary: "name=value,value" */
+    struct plan_texts varied; /* texts of --vary, "name=value,value" */
     uint64_t repeat;
     bool is_keeping_rows, is_retrying_failed;
     const char *resume; /* folder of the sweep to resume; NULL = a new sweep */
 };
 
-/* report */
+/* The options of report. */
 struct chart_options {
     bool is_text, is_png, is_all;
     enum chart_axis {
@@ -145,87 +145,90 @@ struct chart_options {
     } x_axis;
 };
 
-/* compare */
+/* The options of compare. */
 struct compare_options {
-    struct bound fail_if[PLAN_BOUNDS_MAX]; /* on ratios; a bound that holds is a failure */
+    /* bounds on ratios; the comparison fails if a bound holds */
+    struct bound fail_if[PLAN_BOUNDS_MAX];
     size_t fail_if_count;
     double threshold; /* smaller relative differences do not matter; 0.05 = 5 % */
 };
 
-/* The sessions of one rank, by their numbers in the whole run. */
+/* The sessions of one rank, as numbers of the whole run's sessions. */
 struct plan_share {
     unsigned first, count;
     unsigned first_idle, idle;
 };
 
-struct facts; /* plan/facts.h */
+struct facts; /* see plan/facts.h */
 
 struct plan {
-    const struct facts *facts; /* owned by the command */
-    size_t steps;              /* steps of plan_try that are done */
+    const struct facts *facts; /* the command owns them */
+    size_t steps;              /* number of steps that plan_try has done */
     enum command command;
     struct given_option given[PLAN_GIVEN_MAX];
     size_t given_count;
-    char *const *folders; /* operands of report and compare; in argv */
+    char *const *folders; /* operands of report and compare; point into argv */
     size_t folder_count;
 
     const char *target_given;   /* operand TARGET: port, place or URL; NULL = not given */
-    const char *adapter_name;   /* --adapter; NULL = from the target */
-    const char *adapter_folder; /* of adapters that are not built in; NULL = the default */
+    const char *adapter_name;   /* --adapter; NULL = the target determines it */
+    const char *adapter_folder; /* folder of adapters that are not built in; NULL = the default */
     const struct adapter *adapter;
     struct target target;                 /* options take precedence over the URL */
     size_t host_count;                    /* hosts of the URL if there are several, else 0 */
     struct url_host hosts[URL_HOSTS_MAX]; /* the first is also target.host and target.port */
     enum host_policy host_policy;
-    char display_target[PLAN_TARGET_BYTES]; /* as given, without the password */
-    char password[256];                     /* of --password-file; "": not given */
+    char display_target[PLAN_TARGET_BYTES]; /* the target as given, without its password */
+    char password[256];                     /* from --password-file; "" if not given */
     int64_t connect_timeout_ns;
     unsigned connect_concurrency;
     int64_t timeout_ns;             /* time limit of one call; 0 = no limit */
     int64_t wait_ns, wait_until_ns; /* --wait and the time at which it ends; 0 = no waiting */
 
     unsigned sessions;
-    uint64_t records; /* 0: an option ends the run */
+    uint64_t records; /* 0 if an option ends the run */
     uint64_t batch_rows;
     enum read_mode read_mode;
     const char *read_sql;
-    uint64_t read_every; /* batches */
+    uint64_t read_every; /* read after every n-th batch */
     enum data_mode data_mode;
     uint64_t seed; /* random unless given; the rows of the run have facts.seed */
     bool is_seed_given;
-    uint64_t rate_rows_per_s; /* with a script transactions/s; 0 = as fast as possible */
+    uint64_t rate_rows_per_s; /* with a script: transactions/s; 0 = as fast as possible */
     int64_t duration_ns;      /* longest time; 0 = until all rows are sent */
 
-    const char *workload;   /* --workload; NULL: append, then read */
-    struct plan_texts sets; /* --set: "name=value,name=value" */
-    struct script *script;  /* owned; NULL: append, then read */
-    uint64_t transactions;  /* of all sessions, after which the run ends; 0: no bound */
+    const char *workload;   /* --workload; NULL: sessions append and then read */
+    struct plan_texts sets; /* texts of --set, "name=value,name=value" */
+    struct script *script;  /* owned; NULL without --workload */
+    uint64_t transactions;  /* the run ends after so many, in all sessions; 0: no bound */
     int64_t warm_up_ns;     /* time after the gate opens that is excluded from all figures */
-    uint64_t tries;         /* of a transaction; UINT64_MAX: the script's number */
-    int64_t late_ns;        /* with a rate: later transactions are skipped; 0: none are skipped */
-    uint64_t max_failed;    /* transactions that may fail without exit code 1 */
-    unsigned max_failed_percent; /* a share of the transactions begun; 0: not given */
+    uint64_t tries;         /* most tries of a transaction; UINT64_MAX: the script decides */
+    /* with a rate: a transaction that is later than this is skipped; 0: all are begun */
+    int64_t late_ns;
+    uint64_t max_failed;         /* transactions that may fail without exit code 1 */
+    unsigned max_failed_percent; /* max_failed as a share of the transactions begun; 0: not given */
     bool is_unprepared;          /* --prepared no: statements are sent as text */
 
     const char *table_name;
-    bool is_default_table; /* created from the built-in DDL when it is missing */
+    bool is_default_table; /* the built-in table, which append creates if it is missing */
     const char *schema_file;
     const char *ddl;    /* content of schema_file; NULL = not given */
     const char *engine; /* storage engine of a new table; NULL = the server's choice */
     bool is_recreate;
-    const char *recreate_names; /* tables to drop whoever made them: "a,b"; NULL = not given */
-    const char *skip_columns;   /* see column_item below; NULL = not given */
-    const char *values;         /* see column_item below; NULL = not given */
+    /* "a,b": tables that are dropped even if append did not create them; NULL = not given */
+    const char *recreate_names;
+    const char *skip_columns; /* see column_item below; NULL = not given */
+    const char *values;       /* see column_item below; NULL = not given */
 
     int64_t sample_interval_ns;
     enum io_trace io_trace;
     pid_t server_pid;
-    bool is_server_pid_forced; /* server_pid need not hold the target's port */
+    bool is_server_pid_forced; /* do not check that server_pid holds the target's port */
     const char *server_cgroup;
-    const char *data_directory; /* of the server; NULL = ask the server */
-    const char *container;      /* the server's, by which its process and cgroup are found */
+    const char *data_directory; /* the server's; NULL = ask the server */
+    const char *container;      /* the server's; its process and cgroup are found by it */
     enum drop_policy drop_policy;
-    unsigned reconnect_tries; /* with DROP_RECONNECT: connects in a row that may fail */
+    unsigned reconnect_tries; /* with DROP_RECONNECT: failed connects in a row before giving up */
     enum verify_mode verify_mode;
     unsigned idle_sessions; /* sessions that append nothing; numbered after the other sessions */
     uint64_t churn_batches; /* batches per connection; 0 = sessions keep their connection */
@@ -233,10 +236,11 @@ struct plan {
     unsigned min_percent;   /* min_sessions as a share of the sessions; 0 = not given */
     bool has_min_sessions;  /* min_sessions or min_percent was given */
     bool is_unchecked;      /* run even if a limit is certain to be hit */
-    size_t stack_bytes;     /* of a session's thread */
+    size_t stack_bytes;     /* size of the stack of a session's thread */
 
-    bool is_follower;              /* rank 0 prepares the tables and counts their rows */
-    const char *weights;           /* of the ranks, "2,1,1"; NULL = equal */
+    /* this rank follows rank 0, which prepares the tables and counts rows */
+    bool is_follower;
+    const char *weights;           /* weights of the ranks, "2,1,1"; NULL = equal */
     struct plan_texts sample_only; /* machines whose ranks carry no sessions */
 
     struct mark marks[PLAN_TEXTS_MAX];
@@ -249,13 +253,13 @@ struct plan {
 
     const char *out;                  /* --out; NULL = not given */
     char out_folder[PLAN_PATH_BYTES]; /* folder of the run's files */
-    int64_t progress_ns;              /* 0 = the default of the output */
+    int64_t progress_ns;              /* 0 = the default for the kind of output */
     bool is_quiet, is_json, is_help, is_version;
     bool is_plan_only;          /* print the plan; connect only to recognise a port */
     bool is_report;             /* write report.html at the end */
     const char *junit;          /* file for the outcome as JUnit XML; NULL = not given */
     const char *ycsb;           /* file for the figures in YCSB's format; NULL = not given */
-    struct plan_texts expected; /* --expect */
+    struct plan_texts expected; /* texts of --expect */
 
     bool is_search; /* find-max: `sessions` is the most sessions, duration_ns the longest time */
     struct search_options search;
@@ -263,18 +267,21 @@ struct plan {
     struct chart_options charts;
     struct compare_options compare;
 
-    /* Owned: the URL in parts, the path of a database file in the run's folder, the schema file. */
+    /* Owned texts: the URL in parts, the path of a database file in the run's folder, the schema
+     * file. */
     char *url_text, *owned_path, *ddl_text;
 };
 
-/* Completes and checks a plan that options_parse has filled, and initialises the facts that the
- * plan then points to. A target that is only a port is recognised by asking the server that listens
- * on it, with --wait until the server answers. On any code but EXIT_CODE_OK *error has the line to
- * print and the plan owns nothing. The plan must not be moved: it points into itself. */
+/* Completes and checks a plan that options_parse has filled, and initialises *facts, to which the
+ * plan then points. If the target is only a port, asks the server that listens on the port which
+ * database it is; with --wait repeats this until the server answers. On any code but EXIT_CODE_OK
+ * *error has the line to print and the plan owns nothing. The plan must not be moved: it points
+ * into itself. */
 enum exit_code plan_make(struct plan *plan, struct facts *facts, struct error *error);
 
-/* Make the plan like plan_make, but in steps, for a caller with other work while it waits. plan_try
- * asks the server once. plan_waits pauses and returns true if plan_try is to be called again. */
+/* Make the plan as plan_make does, but in steps, for a caller that has other work while it waits.
+ * plan_try asks the server once. plan_waits pauses, and returns true if the caller is to call
+ * plan_try again. */
 enum exit_code plan_try(struct plan *plan, struct facts *facts, struct error *error);
 bool plan_waits(struct plan *plan, enum exit_code *code, struct error *error);
 
@@ -283,8 +290,8 @@ struct plan_lead {
     int count;
     char **words;             /* rank 0's command line, from argv[0] on */
     uint64_t seed;            /* seed of rank 0 */
-    const char *adapter_name; /* the adapter that rank 0 recognised; NULL: as in `words` */
-    const char *workload;     /* file with the script; NULL: as in `words` */
+    const char *adapter_name; /* the adapter that rank 0 recognised; NULL: `words` name it */
+    const char *workload;     /* file with the script; NULL: `words` name it */
     const char *out;          /* folder of this rank's files */
 };
 
@@ -298,32 +305,33 @@ void plan_with_sessions(const struct plan *plan, unsigned sessions, struct plan 
 
 void plan_fini(struct plan *plan);
 
-/* Does the same but keeps the script, which threads that did not end may still use. */
+/* Does the same as plan_fini, but keeps the script, because threads that have not ended may use it.
+ */
 void plan_fini_in_use(struct plan *plan);
 
 /* Does the first step of plan_make: loads the script of --workload, and refuses options that do not
- * apply to the script, or to a run without a script. */
+ * apply to the script or, without --workload, to a run without a script. */
 enum exit_code plan_load_script(struct plan *plan, struct error *error);
 
-/* Returns whether append makes the rows: there is no script, or the script has tables and declares
- * no columns for any of them. */
+/* Returns whether append makes the rows: without a script it does, and also with a script that has
+ * tables but declares the columns of none of them. */
 bool plan_has_own_rows(const struct plan *plan);
 
 /* The unit of the sessions' work: rows of appends, or transactions with a script. */
 struct plan_work {
     const char *one, *many; /* "append", "rows"; "transaction", "transactions" */
     enum recorder_counter done;
-    size_t operation; /* the operation that times a unit */
+    size_t operation; /* the operation whose calls are timed */
 };
 const struct plan_work *plan_work(const struct plan *plan);
 
-/* The tables of a run by number: the plan's table, or the tables of its script. A script can have
- * no tables. */
+/* Return the number of tables and the name of a table. The tables are the plan's table, or the
+ * tables of its script. A script can have no tables. */
 size_t plan_table_count(const struct plan *plan);
 const char *plan_table_name(const struct plan *plan, size_t number);
 
-/* Returns the first dataset of the script without columns, from number `first` on; NULL: every
- * dataset has columns. The script may be NULL. */
+/* Returns the first dataset, from number `first` on, for which the script declares no columns.
+ * NULL: all these datasets have columns. The script may be NULL. */
 const struct script_dataset *plan_find_undeclared(const struct script *script, size_t first);
 
 /* Returns the script's name, or the end of a name that is too long for a message. */
@@ -333,51 +341,55 @@ const char *plan_script_shown(const struct script *script);
  * TARGET and the connection options. With only a port, asks the server that listens on it. */
 enum exit_code target_resolve(struct plan *plan, struct error *error);
 
-/* Returns the target of a connection: plan->target with the client library. With several hosts the
- * target is the host of that number. */
+/* Returns the target of a connection: plan->target and the client library. If the plan has several
+ * hosts, the target is the host with number `host`. */
 struct target target_at(const struct plan *plan, unsigned host);
 
 /* Writes a host with its port: "a:5432", "[::1]:5432", "/run/x:5432". */
 void target_name_host(const struct plan *plan, unsigned host, char *name, size_t size);
 
-/* Returns the adapter, other than the plan's, whose protocol the target's server speaks; NULL: not
- * recognised. Takes 0.5 s for each protocol without an answer. */
+/* Returns the adapter, other than the plan's, whose protocol the target's server speaks, or NULL if
+ * no protocol is recognised. Waits up to 0.5 s for an answer in each protocol. */
 const struct adapter *target_find_other(const struct plan *plan);
 
-/* Call after a connect that failed for a reason that may pass (STATUS_LOST). With --wait, pauses
- * and returns true while there is time for another try. When the time is over, *error says so. */
+/* Is called after a connect that failed for a reason that may pass (STATUS_LOST). With --wait,
+ * pauses and returns true while there is time for another try. When the time is over, *error says
+ * so. */
 bool target_wait(const struct plan *plan, struct error *error);
 
-/* Copies a text that was given as a target, in any form, without its password. */
+/* Copies a text that was given as a target to `out`, without its password. The target may have any
+ * form. */
 void target_redact(const char *text, char *out, size_t size);
 
-/* Sets the path of a file database without a path to a file in the run's folder. */
+/* If the target is a file database without a path, sets the path to a file in the run's folder. */
 enum exit_code target_default_path(struct plan *plan, struct error *error);
 
-/* Fills what the target and the adapter's defaults say about a connection, before there is a
- * connection. The adapter's inspect may correct it. */
+/* Fills *connection with what the target and the adapter's defaults say about it, before append
+ * connects. The adapter's inspect may correct it. */
 void target_fill_connection(const struct plan *plan, struct connection_info *connection);
 
 /* Prints the plan, for --plan. */
 void plan_print(const struct plan *plan, FILE *stream);
 
-/* Returns the number of all sessions, with the idle sessions. */
+/* Returns the number of all sessions, including the idle sessions. */
 static inline unsigned plan_sessions_all(const struct plan *plan)
 {
     return plan->sessions + plan->idle_sessions;
 }
 
-/* Returns the share of this process: the share of its rank, or all sessions. */
+/* Returns the sessions of this process: the share of its rank, or all sessions. */
 struct plan_share plan_share(const struct plan *plan);
 
-/* Returns the rows that a session, 0 … sessions-1, appends. The records are spread evenly; each of
- * the first sessions takes one of the remainder. UINT64_MAX: the number of records is not set. */
+/* Returns the number of rows that session 0 … sessions-1 appends. The records are spread evenly,
+ * and the first sessions take the remainder, one row each. UINT64_MAX: the number of records is not
+ * set. */
 uint64_t plan_quota(const struct plan *plan, unsigned session);
 
-/* Returns the transactions of a session in the same way. */
+/* Returns the number of transactions of a session, spread as the rows are in plan_quota. */
 uint64_t plan_transaction_quota(const struct plan *plan, unsigned session);
 
-/* Returns the operations that sessions time. Operation OPERATIONS + i is number i of the script. */
+/* Returns the operations that sessions time. Operation OPERATIONS + i is the script's operation i.
+ */
 struct operation_list plan_operations(const struct plan *plan);
 
 /* An item of --skip-columns a,b or --values 'a=1..9, b=ok|failed'. Items are separated by commas;
@@ -391,20 +403,20 @@ struct column_item {
 /* Takes the next item off *list. False: *list has no more items. NULL is an empty list. */
 bool column_item_next(const char **list, struct column_item *item);
 
-/* Checks the form of the list of --option. With with_values every item must have values, else no
- * item may have values. EXIT_CODE_USAGE: *error names the wrong item and says what would be right.
- */
+/* Checks the form of the list that `option` has. If with_values, every item must have values;
+ * otherwise no item may have values. EXIT_CODE_USAGE: *error names the wrong item and says what
+ * would be right. */
 enum exit_code column_items_check(const char *option, const char *list, bool with_values,
                                   struct error *error);
 
-/* Returns the column with this name of `length` bytes, or else the first column with the same name
- * in another case; NULL: the table has no column of that name. */
+/* Returns the column whose name equals the `length` bytes at `name`, or else the first column whose
+ * name differs only in upper and lower case. NULL: the table has no column of that name. */
 const struct column *column_find(const struct table *table, const char *name, size_t length);
 
 /* Returns the column that the item names, as column_find does. */
 const struct column *column_item_find(const struct column_item *item, const struct table *table);
 
-/* Finds the item of `list` that names `column` of `table`. False: the list does not name it. */
+/* Finds the item of `list` that names `column` of `table`. False: no item names the column. */
 bool column_item_of(const char *list, const struct table *table, const struct column *column,
                     struct column_item *item);
 
@@ -414,14 +426,14 @@ bool column_item_range(const struct column_item *item, int64_t *from, int64_t *t
 /* Takes the next word of a list "a|b" off *values. False: *values has no more words. */
 bool column_word_next(struct text_value *values, struct text_value *word);
 
-/* The DDL that is built into the program, schemas/SCHEMA/DATABASE.sql. The build writes this table;
- * the last entry's schema is NULL. */
+/* A DDL that is built into the program, from schemas/SCHEMA/DATABASE.sql. The build writes the
+ * array of all DDLs, whose last entry has a NULL schema. */
 struct schema_text {
     const char *schema, *database, *sql;
 };
 extern const struct schema_text schema_texts[];
 
-/* Returns the DDL of a schema for a database; NULL: the program has no DDL for it. */
+/* Returns the DDL of a schema for a database, or NULL if the program has no DDL for the pair. */
 const char *schema_find(const char *schema, const char *database);
 
 /* Returns the DDL of the default table: the adapter's own DDL, or the DDL of the schema "syslog".

@@ -45,7 +45,7 @@ static enum exit_code choose_by_name(struct plan *plan, const char *name, struct
                : usage_refuse(error, "unknown adapter '%.60s': this build has %s", name, known);
 }
 
-/* Returns the adapter of a name, loaded if necessary; NULL: unknown or unusable. */
+/* Returns the adapter with this name, and loads it if necessary. NULL: unknown or unusable. */
 static const struct adapter *find_adapter(const struct plan *plan, const char *name)
 {
     struct error ignored = {0};
@@ -79,7 +79,7 @@ struct attempt {
     enum status status;
     struct error reason;
     pthread_t thread;
-    int start_code; /* 0: the thread was started */
+    int start_code; /* 0 if the thread was started */
 };
 
 static void *try_adapter(void *argument)
@@ -105,17 +105,18 @@ static void try_all(struct attempt *attempts, size_t count)
     }
 }
 
-/* Asks the adapters that can recognise a server, first those whose default port it is: some servers
- * wait for the rest of a greeting in another protocol, and then further attempts are late. */
+/* Asks the server in the protocol of each adapter that can recognise a server. The adapters whose
+ * default port is the target's are first, because a server may wait for the rest of a greeting in a
+ * wrong protocol, and then answers later attempts late. */
 static enum exit_code recognise_once(struct plan *plan, struct error *error)
 {
     const struct target *target = &plan->target;
     const unsigned longest_ms = MIN(target->connect_timeout_s, OWN_MS / 1000) * 1000;
     char tried[ERROR_TEXT_BYTES] = "";
     bool is_over = false;
-    /* The adapters of the port; then the others with a short timeout, since most servers are silent
-     * when asked in another protocol; then the others again, at the same time, for a slow server.
-     */
+    /* The timeouts of three passes: first the adapters of the port; then the others with a short
+     * timeout, because most servers are silent when asked in another protocol; then the others
+     * again, all at the same time, for a slow server. */
     const unsigned timeouts_ms[] = {longest_ms, OTHER_MS, MIN(longest_ms, LATE_MS)};
     for (size_t pass = 0; pass < COUNT_OF(timeouts_ms); pass++) {
         const bool is_quick = pass == 1, is_late = pass == 2;
@@ -148,7 +149,7 @@ static enum exit_code recognise_once(struct plan *plan, struct error *error)
             }
             if (status == STATUS_LOST) {
                 *error = attempts[i].reason;
-                /* in a folder of sockets the next adapter looks for another name */
+                /* go on only in a folder of sockets, where each adapter looks for another name */
                 is_over = target->host[0] != '/';
             } else {
                 const size_t used = strlen(tried);
@@ -167,7 +168,8 @@ static enum exit_code recognise_once(struct plan *plan, struct error *error)
     return EXIT_CODE_SERVER;
 }
 
-/* Resolves a port, with or without a host, from the target or the options. */
+/* Completes the plan for a target that is a port, with or without a host, given as an operand or by
+ * options. */
 static enum exit_code resolve_place(struct plan *plan, const char *host, size_t length,
                                     uint16_t port, struct error *error)
 {
@@ -208,8 +210,8 @@ static enum exit_code resolve_place(struct plan *plan, const char *host, size_t 
     return code;
 }
 
-/* Returns the adapter of "scheme:..."; NULL: no scheme, or an unknown scheme. Without a plan only
- * built-in adapters are found. */
+/* Returns the adapter of "scheme:...", or NULL without a scheme or for an unknown scheme. If `plan`
+ * is NULL, only built-in adapters are found. */
 static const struct adapter *adapter_of(const struct plan *plan, const char *text)
 {
     char scheme[SCHEME_BYTES];
@@ -217,8 +219,9 @@ static const struct adapter *adapter_of(const struct plan *plan, const char *tex
     return plan == NULL ? registry_find(scheme) : find_adapter(plan, scheme);
 }
 
-/* Returns whether the adapter reads the text after the scheme itself, as a file or a string:
- * "sqlite:5432" is a file, but in "postgres:5432" the scheme may be the name of a host. */
+/* Returns whether the adapter takes the text after the scheme as a file's path or a connection
+ * string. So "sqlite:5432" is a file, but in "postgres:5432" the scheme may be the name of a host.
+ */
 static bool is_text_of_its_own(const struct adapter *adapter)
 {
     return adapter != NULL &&
@@ -282,7 +285,7 @@ static enum exit_code resolve_url(struct plan *plan, struct error *error)
     if (target->path != NULL && !has_path) {
         return usage_refuse(error, "%s: takes no path: write only %s:", scheme, scheme);
     }
-    /* options take precedence over the parts of the URL */
+    /* set only parts of the URL that no option has set: options take precedence */
     target->url = text;
     target->query = url.query;
     if (target->host == NULL) {
@@ -370,7 +373,8 @@ void target_fill_connection(const struct plan *plan, struct connection_info *con
     copy_text(connection->dialect, sizeof connection->dialect, adapter->name);
 }
 
-/* Writes "scheme://user@host:port/database" if the target is a single server, else nothing. */
+/* Writes "scheme://user@host:port/database" to `text`. Leaves `text` unchanged if the target is not
+ * a single server. */
 static void show_place(const struct plan *plan, const struct connection_info *place, char *text)
 {
     const bool is_ipv6 = place->host[0] != '/' && strchr(place->host, ':') != NULL;

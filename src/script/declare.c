@@ -37,7 +37,7 @@ static const char *check_name(lua_State *lua, int index, const char *what)
     return name;
 }
 
-/* Ends the function unless the declaration is the same as in script_load. */
+/* Ends the function with an error unless the declaration is the same as in script_load. */
 static void check_same(lua_State *lua, bool is_same, const char *what, const char *name)
 {
     DEMAND(lua, is_same,
@@ -46,7 +46,8 @@ static void check_same(lua_State *lua, bool is_same, const char *what, const cha
            what, name);
 }
 
-/* Returns the option `name`, true or false; `default_value` when it is nil. */
+/* Returns the option `name`, which is true or false. Returns `default_value` if the option is nil.
+ */
 static bool check_flag(lua_State *lua, int index, const char *name, bool default_value)
 {
     const int type = lua_getfield(lua, index, name);
@@ -57,7 +58,7 @@ static bool check_flag(lua_State *lua, int index, const char *name, bool default
     return value;
 }
 
-/* Returns the value of the last --set NAME=VALUE for `name`; NULL: not set. */
+/* Returns the value of the last --set NAME=VALUE for `name`, or NULL if --set does not name it. */
 static const char *find_set(const struct script *script, const char *name)
 {
     const struct script_source *source = script->source;
@@ -100,8 +101,8 @@ static void push_param(lua_State *lua, const char *name, const char *text)
     }
 }
 
-/* Pushes a text for the fourth argument, the allowed values: a list of values or {min =, max =}.
- * The text is "" when any value is allowed. */
+/* Pushes a description of the allowed values, the fourth argument: a list of values or {min =, max
+ * =}. The description is "" if any value is allowed. */
 static void push_allowed(lua_State *lua)
 {
     const lua_Integer count = lua_istable(lua, 4) ? (lua_Integer)lua_rawlen(lua, 4) : 0;
@@ -133,7 +134,8 @@ static void push_allowed(lua_State *lua)
     }
 }
 
-/* Ends the function unless the fourth argument allows the value on top of the stack. */
+/* Ends the function with an error unless the fourth argument allows the value on top of the stack.
+ */
 static void check_allowed(lua_State *lua, const char *name)
 {
     const int value = lua_gettop(lua);
@@ -204,8 +206,9 @@ static int declare_param(lua_State *lua)
     return 1;
 }
 
-/* Appends `text` to `out` with each ${name} replaced by the value of the parameter; ${session} is
- * left as it is. False: `unknown` has the name of a parameter that the script has not declared. */
+/* Appends `text` to `out` with each ${name} replaced by the value of the parameter, but leaves
+ * ${session} as it is. False: `unknown` has the name of a parameter that the script has not
+ * declared. */
 static bool expand_parameters(const struct script *script, const char *text, struct buffer *out,
                               char unknown[SCRIPT_NAME_BYTES])
 {
@@ -292,7 +295,8 @@ static uint64_t hash_text(uint64_t hash, const char *text)
     return random_mix(hash);
 }
 
-/* The hash does not depend on the order of the texts, which lua_next does not keep. */
+/* Returns a hash that does not depend on the order of the texts, because lua_next visits the texts
+ * in any order. */
 static uint64_t hash_texts(const struct script_texts *texts)
 {
     uint64_t hash = 0;
@@ -350,13 +354,13 @@ static void declare_column(lua_State *lua, struct table *load, struct script_dat
            dataset->name);
     argument_options(lua, at, "a column", known, 3);
     lua_rawgeti(lua, at, 1);
-    size_t length; /* 0: not a text */
+    size_t length; /* 0 if not a text */
     const char *name = lua_tolstring(lua, -1, &length);
     DEMAND(lua, length > 0 && name[0] != '\0' && strlen(name) < COLUMN_NAME_BYTES,
            "dataset '%s': a column must begin with its name, a text of 1 to %d bytes",
            dataset->name, COLUMN_NAME_BYTES - 1);
     snprintf(column.name, sizeof column.name, "%s", name);
-    name = column.name; /* the stack may have the only copy */
+    name = column.name; /* the text on the stack may be the only copy */
     lua_rawgeti(lua, at, 2);
     DEMAND(lua, lua_type(lua, -1) == LUA_TSTRING,
            "dataset '%s': column '%s' has no type: write {\"%s\", \"int32\", …}", dataset->name,
@@ -378,7 +382,8 @@ static void declare_column(lua_State *lua, struct table *load, struct script_dat
         details->key = lua_toboolean(lua, -1) ? 1 : 0;
         break;
     case LUA_TNUMBER:
-        /* a fraction or a number below 1 becomes UINT_MAX, which the check of places refuses */
+        /* a fraction or a number below 1 becomes UINT_MAX, which is refused when the places are
+         * checked */
         details->key = lua_isinteger(lua, -1) && lua_tointeger(lua, -1) >= 1
                            ? (unsigned)lua_tointeger(lua, -1)
                            : UINT_MAX;
@@ -620,8 +625,8 @@ static int declare_statement(lua_State *lua)
             DEMAND(lua, table_add_column(&new->parameters, &column, &error) == STATUS_OK, "%s",
                    error.text);
         }
-        new->kind =
-            SCRIPT_OTHER; /* until the text of a dialect has a first word that kind_of knows */
+        /* the kind stays so unless kind_of knows the first word of a text */
+        new->kind = SCRIPT_OTHER;
         for (size_t i = 0; i < new->sql.count; i++) {
             const struct script_text *text = &new->sql.entries[i];
             new->kind = new->kind == SCRIPT_OTHER ? kind_of(text->text) : new->kind;
@@ -629,8 +634,9 @@ static int declare_statement(lua_State *lua)
             const size_t marks = sql_script_count_parameters(text->text, lexis);
             new->controls_transaction =
                 new->controls_transaction || controls_transaction(text->text, lexis);
-            /* The default is for any dialect, with or without backslash escapes: resolve counts
-             * again for the dialect of the target. */
+            /* The default text is for databases of any dialect, whether backslashes escape or not.
+             * Here one count that fits is enough; resolve counts again for the dialect of the
+             * target. */
             DEMAND(lua,
                    marks == (size_t)count ||
                        (text->dialect == NULL &&

@@ -13,25 +13,26 @@ enum {
     COUNTER_WINDOW = 1 << 20,
     WORD_BITS = 64,
     FORMAT_WIDTH_MAX = 255,
-    NUMBER_BYTES = 24, /* of the longest number: a sign or prefix and 22 octal digits */
+    NUMBER_BYTES = 24, /* length of the longest number: a sign or prefix and 22 octal digits */
     TEXT_BYTES_MAX = 16 << 20,
     ZETA_DIRECT = 16, /* terms that zeta_direct adds before the formula takes over */
 };
 
 #define YCSB_ITEMS UINT64_C(10000000000)
 #define LN_20 2.995732273553991         /* -ln(0.05) */
-#define YCSB_RANGE_SHARE 0.8571428571   /* of n: exponential.frac of YCSB */
+#define YCSB_RANGE_SHARE 0.8571428571   /* the share of n, exponential.frac, of YCSB */
 #define BELOW_RANGE 0.03034811154484251 /* exp(-LN_20 / YCSB_RANGE_SHARE) */
 
 /* Counters. */
 
 struct counter {
     uint64_t start;
-    uint64_t place, stride; /* number n of this process is start + n × stride + place */
-    _Atomic uint64_t known; /* an n, as are the numbers below; written under the lock */
-    pthread_mutex_t lock;   /* of known, next and ended */
+    uint64_t place, stride; /* number n that this process takes is start + n × stride + place */
+    _Atomic uint64_t known; /* the lowest n that is pending or not taken; written under `lock` */
+    pthread_mutex_t lock;   /* lock for known, next and ended */
     uint64_t next;
-    uint64_t ended[COUNTER_WINDOW / WORD_BITS]; /* a bit for each n from `known` on; 1: ended */
+    /* a bit for each n from `known` on; 1: its transaction has ended */
+    uint64_t ended[COUNTER_WINDOW / WORD_BITS];
 };
 
 struct counter *counter_create(uint64_t start)
@@ -106,9 +107,9 @@ static uint64_t own_number(const struct counter *counter, uint64_t number)
                : number - (number - counter->start) % counter->stride + counter->place;
 }
 
-/* Sums of powers. */
+/* Functions for sums of powers. */
 
-/* Return (e^x - 1) / x and ln(1 + x) / x, also for an x at or near 0. */
+/* Return (e^x - 1) / x and ln(1 + x) / x. Both also work for an x at or near 0. */
 static double expm1_ratio(double x)
 {
     return fabs(x) < 1e-8 ? 1 + x / 2 : expm1(x) / x;
@@ -190,23 +191,23 @@ struct gray {
     double theta;
     double second; /* zeta(2) */
     double constant;
-    double zeta, eta; /* for a fixed range */
+    double zeta, eta; /* known if the range is fixed */
 };
 
 /* Rejection-inversion over 1 … n. */
 struct zipf {
     double theta;
-    double enough; /* an x at most this far below k is accepted without further test */
+    double enough; /* an x that is at most this much less than k is accepted without another test */
     double low;    /* the integral at 1.5, minus the share of 1 */
-    double high;   /* the integral at n + 0.5, for a fixed range */
+    double high;   /* the integral at n + 0.5, if the range is fixed */
 };
 
 struct keys {
     enum keys_kind kind;
-    const struct counter *last; /* its known numbers end the range; NULL: b ends the range */
+    const struct counter *last; /* the range ends before counter_known(last); NULL: at b */
     int64_t a, b;
     union {
-        double power; /* KEYS_PARETO */
+        double power; /* for KEYS_PARETO */
         struct {
             double set, share;
         } hot;
@@ -301,7 +302,9 @@ static uint64_t draw_below(struct draw_stream *stream, uint64_t last)
     }
 }
 
-/* Several small random numbers from one draw_bits: each is the whole part of a fraction times n. */
+/* Random bits from which several small random numbers are made. `bits` is a fraction, in units of
+ * 2^-56. The next number is the whole part of the fraction times n, and the rest is the next
+ * fraction. */
 struct fraction {
     uint64_t bits;
     unsigned left;
@@ -423,9 +426,9 @@ static uint64_t draw_zipf(const struct zipf *zipf, struct draw_stream *stream, u
     }
 }
 
-/* Maps 0 … last to itself by a bijection: permutes the numbers with as many bits as `last` has, and
- * repeats until the result is in the range. Nearly all numbers keep their places when the range
- * grows by one. */
+/* Maps 0 … last to itself by a bijection: permutes the numbers that have as many bits as `last`,
+ * and repeats this until the result is at most `last`. Nearly all numbers keep their places when
+ * the range grows by one. */
 static uint64_t scramble(uint64_t number, uint64_t last)
 {
     if (last == 0) {
@@ -445,7 +448,7 @@ static uint64_t scramble(uint64_t number, uint64_t last)
 
 static uint64_t draw_hot(const struct keys *keys, struct draw_stream *stream, uint64_t last)
 {
-    /* the hot keys: hot_set × n, at least one */
+    /* the hot keys are the first hot_set × n keys, at least one key */
     const double end = ((double)last + 1) * keys->as.hot.set;
     const uint64_t hot_last = to_offset(end - 1, last);
     if (hot_last == last || draw_unit(stream) < keys->as.hot.share) {
@@ -454,9 +457,9 @@ static uint64_t draw_hot(const struct keys *keys, struct draw_stream *stream, ui
     return hot_last + 1 + draw_below(stream, last - hot_last - 1);
 }
 
-/* YCSB draws from all the keys that its run may insert, and draws again when the record does not
- * exist yet, so that hot keys stay hot. Here the number of keys is the number at the counter's
- * start, doubled until it covers the range. */
+/* Draws as YCSB does. YCSB draws from all keys that its run may insert, and draws again if the
+ * record does not exist yet, so that hot keys stay hot. Here the number of keys is their number at
+ * the counter's start, doubled until it covers the range. */
 static uint64_t draw_ycsb(const struct keys *keys, struct draw_stream *stream, uint64_t last)
 {
     uint64_t n = last + 1;
@@ -504,7 +507,7 @@ static int64_t draw_key(const struct keys *keys, struct draw_stream *stream)
         offset = to_offset((t + 1) * pow(draw_unit(stream), keys->as.power), last);
         break;
     case KEYS_EXPONENTIAL: {
-        /* YCSB draws again when a key is below the range; limiting u gives the same shares */
+        /* YCSB draws again if a key is below the range; limiting u results in the same shares */
         const double u = 1 - draw_unit(stream) * (1 - BELOW_RANGE);
         offset = last - to_offset(-log(u) * YCSB_RANGE_SHARE * (t + 1) / LN_20, last);
         break;
@@ -545,8 +548,8 @@ struct draw *draw_row(int64_t base, struct error *error)
     return draw;
 }
 
-/* Sets *value to `option`, or to `default_value` when `option` is 0. Returns whether *value is
- * above 0 and at most `most`. */
+/* Sets *value to `option`, or to `default_value` if `option` is 0. Returns whether *value is above
+ * 0 and at most `most`. */
 static bool choose_option(double *value, double option, double default_value, double most)
 {
     *value = option == 0 ? default_value : option;
@@ -638,8 +641,8 @@ struct draw *draw_keys(enum keys_kind kind, int64_t a, int64_t b, const struct c
 
 /* Values. */
 
-/* Reads a conversion, `text` beginning after its '%'. Returns the end of the conversion, or NULL
- * when it is not a conversion for a whole number. */
+/* Reads a conversion from `text`, which begins after the '%'. Returns the end of the conversion, or
+ * NULL if it is not a conversion for a whole number. */
 static const char *read_conversion(const char *text, struct conversion *conversion)
 {
     for (;; text++) {
@@ -674,8 +677,8 @@ static const char *read_conversion(const char *text, struct conversion *conversi
     return *text != '\0' && strchr("duxXo", *text) != NULL ? text + 1 : NULL;
 }
 
-/* Fills format->text and at most format->count conversions. Returns the number of conversions in
- * `text`, or SIZE_MAX when a conversion is wrong. */
+/* Fills format->text and up to format->count conversions. Returns the number of conversions in
+ * `text`, or SIZE_MAX if a conversion is wrong. */
 static size_t read_format(struct format *format, const char *text, struct error *error)
 {
     size_t found = 0;
@@ -859,8 +862,8 @@ static char *add_fill(char *at, char fill, size_t count)
     return at + count;
 }
 
-/* Writes `number` as printf does; %u, %x and %o write the two's complement of a negative number.
- * Returns the end. */
+/* Writes `number` as printf does: %u, %x and %o write the two's complement of a negative number.
+ * Returns the end of the text. */
 static char *write_number(char *at, const struct conversion *conversion, int64_t number)
 {
     const bool is_signed = conversion->type == 'd';

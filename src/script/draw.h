@@ -1,9 +1,9 @@
 /*
  * Generators of scripts: keys by eleven distributions, and values of columns.
  *
- * A drawn value depends only on its stream: on (seed, session, transaction, number of the draw)
- * while a script runs, and on (seed, table, row, column) while its tables are loaded. So a run can
- * be repeated with its seed, and a retry of a transaction draws the same keys.
+ * A drawn value depends only on its stream. While a script runs, the stream depends on seed,
+ * session, transaction and number of the draw; while its tables are loaded, on seed, table, row and
+ * column. So a run can be repeated with its seed, and a retry of a transaction draws the same keys.
  *
  * A struct draw is read-only after its creation and belongs to one Lua state. A struct counter is
  * shared by all sessions.
@@ -22,9 +22,10 @@
  * each value of a table. */
 struct draw_stream {
     uint64_t base;
-    uint64_t count; /* drawn so far */
-    uint64_t row; /* for a value of a table: the row, from 0. While a script runs: turn × sessions
-                     + session, the number of the transaction if all sessions took turns */
+    uint64_t count; /* numbers drawn so far */
+    /* For a value of a table: the row, from 0. While a script runs: turn × sessions + session, the
+     * number of the transaction if all sessions took turns. */
+    uint64_t row;
 };
 
 /* Returns 64 uniformly distributed bits. */
@@ -41,20 +42,21 @@ static inline double draw_unit(struct draw_stream *stream)
 
 /*
  * A counter gives out the numbers from `start` on, each of them once. A number is pending from the
- * call of counter_next that takes it until counter_end, when its transaction has ended.
- * counter_known is the lowest number that is pending or not yet taken: each number below it is
- * either in the table or will never be. Any thread may call these functions.
+ * call of counter_next that takes it until the call of counter_end, after its transaction has
+ * ended. counter_known is the lowest number that is pending or not yet taken: every lower number
+ * either is in the table or will never be in it. Any thread may call these functions.
  */
 struct counter;
-struct counter *counter_create(uint64_t start); /* NULL: out of memory */
+struct counter *counter_create(uint64_t start); /* NULL if memory is out */
 void counter_destroy(struct counter *counter);
 
 /* Divides the numbers among `stride` processes: this process takes start + place and every
- * stride-th number after it. Called before the first number is taken. counter_known then considers
- * only the numbers of this process. */
+ * stride-th number after it. Must be called before the first number is taken. From then on
+ * counter_known considers only the numbers of this process. */
 void counter_share(struct counter *counter, uint64_t place, uint64_t stride);
 
-/* Takes the next number. False: the 2^20 numbers after the oldest pending one are all taken. */
+/* Takes the next number. False: all of the 2^20 numbers after the oldest pending number are taken.
+ */
 bool counter_next(struct counter *counter, uint64_t *number);
 void counter_end(struct counter *counter, uint64_t number);
 uint64_t counter_known(const struct counter *counter);
@@ -80,17 +82,20 @@ uint64_t counter_known(const struct counter *counter);
  */
 enum keys_kind {
     KEYS_UNIFORM,
-    KEYS_SEQUENTIAL,  /* a + stream.row; a follows b */
-    KEYS_GAUSSIAN,    /* a + n × mean of 12 u (sysbench 1.0.20) */
-    KEYS_PARETO,      /* a + n × u^(ln h / ln(1-h)) (sysbench); h = 0.2 */
-    KEYS_EXPONENTIAL, /* b + ln(u) / gamma, gamma = -ln(0.05) / (0.8571428571 n) (YCSB); drawn again
-                         if below a */
-    KEYS_SPECIAL,     /* t = n - 1; u < 1/4: a + t × mean of 12 u; else, with the same u,
-                         a + t/2 - t/200 + u (t/100 + 1) (sysbench 1.0.20) */
-    KEYS_ZIPFIAN,     /* key a + k - 1 has a share of k^-theta; exact; theta = 0.8 */
-    KEYS_SCRAMBLED,   /* zipfian, then a bijection spreads the keys over the range */
-    KEYS_HOTSPOT,     /* the share hot_share of draws is uniform in the first hot_set × n keys */
-    KEYS_LATEST,      /* b - (zipfian over 0 … n-1); theta = 0.99 */
+    KEYS_SEQUENTIAL, /* a + stream.row; a again after b */
+    KEYS_GAUSSIAN,   /* a + n × mean of 12 u (sysbench 1.0.20) */
+    KEYS_PARETO,     /* a + n × u^(ln h / ln(1-h)) (sysbench); h = 0.2 */
+    /* b + ln(u) / gamma, gamma = -ln(0.05) / (0.8571428571 n) (YCSB); a key below a is drawn again
+     */
+    KEYS_EXPONENTIAL,
+    KEYS_SPECIAL,   /* t = n - 1; u < 1/4: a + t × mean of 12 u; else, with the same u,
+                       a + t/2 - t/200 + u (t/100 + 1) (sysbench 1.0.20) */
+    KEYS_ZIPFIAN,   /* key a + k - 1 has a share of k^-theta; exact; theta = 0.8 */
+    KEYS_SCRAMBLED, /* zipfian, then a bijection spreads the keys over the range */
+    /* a share of hot_share draws uniformly from the first hot_set × n keys, the rest from the
+     * others */
+    KEYS_HOTSPOT,
+    KEYS_LATEST,       /* b - (zipfian over 0 … n-1); theta = 0.99 */
     KEYS_YCSB_ZIPFIAN, /* YCSB's ScrambledZipfianGenerator; theta = 0.99 */
     KEYS_KINDS,
 };
@@ -106,7 +111,8 @@ struct keys_options {
 enum draw_kind {
     DRAW_ROW,    /* base + stream.row */
     DRAW_FORMAT, /* a text with numbers of inner generators: %d, %06d, %x … */
-    DRAW_TEXT, /* min … max bytes of printable ASCII (0x20 … 0x7e) without quotes, backslash */
+    /* min … max bytes of printable ASCII (0x20 … 0x7e) except quotes and the backslash */
+    DRAW_TEXT,
     DRAW_PATTERN, /* a copy of the pattern with '#' replaced by digits, '@' by lower-case letters */
     DRAW_KEYS,
     DRAW_REAL,   /* uniform in a … b */
@@ -125,7 +131,7 @@ struct draw_value {
     } type;
     int64_t integer;
     double real;
-    const char *text; /* not terminated; borrowed: from the caller's room or from Lua */
+    const char *text; /* not terminated by a NUL; borrowed from the caller's room or from Lua */
     size_t length;
 };
 
@@ -138,8 +144,8 @@ struct draw *draw_format(const char *format, struct draw *const *inner, size_t c
                          struct error *error);
 struct draw *draw_text(uint64_t min, uint64_t max, struct error *error);
 struct draw *draw_pattern(const char *pattern, struct error *error);
-/* The last key is b, or, when `last` is not NULL, the number before counter_known(last). `options`
- * may be NULL. */
+/* Creates a generator of keys. The last key is b, or, if `last` is not NULL, the number before
+ * counter_known(last). `options` may be NULL. */
 struct draw *draw_keys(enum keys_kind kind, int64_t a, int64_t b, const struct counter *last,
                        const struct keys_options *options, struct error *error);
 struct draw *draw_real(double a, double b, struct error *error);
@@ -150,12 +156,12 @@ enum draw_kind draw_kind(const struct draw *draw);
 struct draw *draw_inner(const struct draw *draw); /* only for DRAW_DERIVE */
 int draw_function(const struct draw *draw);       /* only for DRAW_DERIVE */
 
-/* Returns the size of the buffer for draw_value: the most bytes that a drawn text can have. 0: the
- * generator draws numbers. */
+/* Returns the size of the buffer for draw_value: the number of bytes of the longest text that can
+ * be drawn. 0: the generator draws numbers. */
 size_t draw_room(const struct draw *draw);
 
-/* Draws a value. A text is written to `room`, of draw_room bytes. Not for DRAW_DERIVE: the caller
- * draws from draw_inner and calls the function. */
+/* Draws a value. A text is written to `room`, which has draw_room bytes. Must not be called for
+ * DRAW_DERIVE: there the caller draws from draw_inner and calls draw_function itself. */
 void draw_value(const struct draw *draw, struct draw_stream *stream, char *room,
                 struct draw_value *value);
 

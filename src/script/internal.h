@@ -1,5 +1,6 @@
 /*
- * Declarations shared by the files of src/script, apart from script.h. The files, lowest first:
+ * Declarations that the files of src/script share and that are not in script.h. The files, lowest
+ * first:
  *
  *     sandbox.c  the Lua state: its libraries, the bounds on memory and time, objects, arguments
  *     values.c   values between Lua and columns, and the generators that draw them
@@ -9,7 +10,7 @@
  *     state.c    the state of a session: the script in a sandbox, and the text of its statements
  *     script.c   loads a script
  *
- * "Ends the function" means lua_error: only C functions that Lua calls may use it.
+ * "Ends the function" means lua_error, so only C functions that Lua calls may do it.
  */
 #ifndef SCRIPT_INTERNAL_H
 #define SCRIPT_INTERNAL_H
@@ -26,12 +27,12 @@
 #include "script/scalar.h"
 #include "script/script.h"
 
-/* CPU time that the script may use where no run can end it: at the top level, in on_session and in
- * a function that makes a value of a row. */
+/* CPU time that the script may use where the end of a run cannot end it: at the top level, in
+ * on_session and in a function that makes a value of a row. */
 #define ALONE_NS (10 * MONO_NS_PER_S)
 
-/* Time that a function may go on after the run has ended. Then its next call of the host ends it.
- */
+/* Time that a function may continue after the run has ended. After that time its next call of the
+ * host ends it. */
 #define ENDING_NS MONO_NS_PER_S
 
 /* The error of a function that runs longer than ALONE_NS. */
@@ -39,14 +40,15 @@
 
 #define SESSION_MARK "${session}"
 
-/* NAME=VALUE of --set. */
+/* A text NAME=VALUE of --set. */
 struct script_set {
     const char *name;
     const char *value; /* NULL: the text has no '=' */
     bool is_used;      /* the script declares a parameter of this name */
 };
 
-/* Full userdata. Only this room makes full userdata, so the first member is always the kind. */
+/* The kinds of full userdata. Only src/script makes full userdata, so the first member is always
+ * the kind. */
 enum object_kind {
     OBJECT_DRAW,
     OBJECT_DATASET,
@@ -61,9 +63,9 @@ struct object {
 };
 
 struct script_source {
-    char *text; /* owned, as all pointers below */
+    char *text; /* the source text; owned, as are all pointers below */
     size_t length;
-    char *chunk_name;          /* "@oltp.lua" */
+    char *chunk_name;          /* Lua's name of the chunk, "@oltp.lua" */
     struct buffer code;        /* the compiled chunk that sessions load */
     struct script_state *main; /* the state of script_load; owns the generators */
     struct buffer *strings;    /* names and texts, one block each */
@@ -73,9 +75,10 @@ struct script_source {
     struct script_set *sets;   /* point into set_text */
     size_t set_count;
     atomic_bool is_abandoned; /* the thread that runs the top level was abandoned */
-    pthread_mutex_t lock;     /* of the two below; and of main->slow_place during script_load */
+    /* lock for `dialect` and `statements`, and for main->slow_place during script_load */
+    pthread_mutex_t lock;
     char *dialect;
-    struct statement *statements; /* for that dialect */
+    struct statement *statements; /* statements for `dialect` */
 };
 
 struct script_state {
@@ -83,23 +86,23 @@ struct script_state {
     const struct script *script; /* borrowed */
     struct script *declaring;    /* the same script while script_load declares it, else NULL */
     struct script_place place;
-    size_t used_bytes;    /* allocated by Lua */
+    size_t used_bytes;    /* bytes that Lua has allocated */
     int64_t alone_cpu_ns; /* CPU time when the top level, on_session or a batch of rows began */
     bool is_ending;       /* the run has ended, but the function still runs */
     int64_t ending_ns, ending_cpu_ns; /* when is_ending became true */
     bool is_declaring;                /* the top level runs */
-    bool is_connecting;         /* a function of on_session runs: the run may not have begun */
-    enum script_end end;        /* why the function must end, even if pcall caught the error; DONE:
-                                   nothing ended it yet */
+    bool is_connecting; /* a function of on_session runs: the run may not have begun */
+    /* why the function must end, even if pcall caught the error; SCRIPT_DONE: it may go on */
+    enum script_end end;
     char why[ERROR_TEXT_BYTES]; /* the text of a rollback or of SCRIPT_WRONG */
     double bytes_seen; /* bytes that C functions have processed since the last check of the time */
-    char slow_place[80]; /* "x.lua:3", a call with a pattern that may take long */
+    char slow_place[80]; /* place of a call with a pattern that may take long, "x.lua:3" */
 
-    /* Declarations so far. A session must declare the same as script_load. */
+    /* Numbers of declarations so far. A session must declare the same as script_load. */
     size_t params, datasets, counters, statement_count, transactions, functions, hooks_of_session;
-    int *function_refs;    /* of derive */
-    int *transaction_refs; /* of the functions of transactions */
-    int *session_refs;     /* of on_session */
+    int *function_refs;    /* references to the functions of derive */
+    int *transaction_refs; /* references to the functions of transactions */
+    int *session_refs;     /* references to the functions of on_session */
 
     const struct statement *statements;           /* shared by all sessions */
     struct session_statement *session_statements; /* the statements with ${session}; owned */
@@ -110,18 +113,19 @@ struct script_state {
     size_t taken_count, taken_capacity;
     size_t taken_at; /* index in `taken` of the number that a retry takes next */
 
-    union scalar *scalars; /* values of a statement's parameters; one block with the three below */
+    /* values of a statement's parameters; in one block with `columns`, `numbers` and `nulls` */
+    union scalar *scalars;
     struct column_data *columns;
-    char (*numbers)[SCALAR_NUMBER_BYTES]; /* for numbers that are bound as text */
+    char (*numbers)[SCALAR_NUMBER_BYTES]; /* texts of numbers that are bound as text */
     uint8_t *nulls;
-    char *room; /* for the longest text that a generator draws */
+    char *room; /* room for the longest text that a generator draws */
     size_t room_bytes;
-    struct buffer cells; /* of an answer: each struct cell, then its text */
+    struct buffer cells; /* cells of an answer: each a struct cell, followed by its text */
     size_t cell_count, cell_rows;
     bool is_answer_full;
 };
 
-/* sandbox.c */
+/* Functions of sandbox.c. */
 
 static inline struct script_state *state_of(lua_State *lua)
 {
@@ -131,7 +135,7 @@ static inline struct script_state *state_of(lua_State *lua)
 /* Ends the function with an error that names the script's line. */
 _Noreturn void sandbox_fail(lua_State *lua, const char *format, ...);
 
-/* Ends the function unless `holds`. */
+/* Ends the function with an error unless `holds`. */
 #define DEMAND(lua, holds, ...)                                                                    \
     do {                                                                                           \
         if (!(holds)) {                                                                            \
@@ -139,8 +143,8 @@ _Noreturn void sandbox_fail(lua_State *lua, const char *format, ...);
         }                                                                                          \
     } while (0)
 
-/* Makes room in an array for one more element, which is zeroed. Ends the function when memory is
- * out. */
+/* Makes room for one more element in an array, and zeroes the element. Ends the function if memory
+ * is out. */
 #define GROW(lua, array, count)                                                                    \
     do {                                                                                           \
         (array) = sandbox_grow((lua), (array), (count), sizeof *(array));                          \
@@ -158,15 +162,17 @@ void sandbox_add(lua_State *lua, const luaL_Reg *functions);
 /* Makes the globals read-only. */
 int sandbox_freeze(lua_State *lua);
 
-/* Converts `result`, which lua_pcall returned, to a script_end and empties the stack. The error
- * object, if any, is on top of the stack. Fills *error for SCRIPT_ROLLBACK and SCRIPT_WRONG. */
+/* Converts `result`, which lua_pcall returned, to a script_end and empties the stack. If there was
+ * an error, its object is on top of the stack. Fills *error for SCRIPT_ROLLBACK and SCRIPT_WRONG.
+ */
 enum script_end sandbox_finish(struct script_state *state, int result, struct error *error);
 
-/* Ends the function with `end`, which pcall cannot catch. Only the first `end` of a call counts. */
+/* Ends the function with `end`. pcall cannot catch this. If a call is ended several times, the
+ * first `end` counts. */
 int sandbox_end(lua_State *lua, enum script_end end);
 
-/* End the function with an error when `what` is called outside the top level, or outside a function
- * of a transaction. */
+/* End the function with an error if `what` is called outside the top level (first function), or
+ * outside a function of a transaction (second function). */
 void sandbox_check_top_level(lua_State *lua, const char *what);
 const struct script_host *sandbox_check_running(lua_State *lua, const char *what);
 
@@ -176,7 +182,7 @@ void object_class(lua_State *lua, enum object_kind kind, const luaL_Reg *methods
 struct object *object_push(lua_State *lua, enum object_kind kind, int number);
 struct object *object_check(lua_State *lua, int index, enum object_kind kind);
 
-/* Returns the object at `index`, or NULL when the value there is not an object of `kind`. */
+/* Returns the object at `index`, or NULL if the value there is not an object of `kind`. */
 static inline struct object *object_get(lua_State *lua, int index, enum object_kind kind)
 {
     struct object *object =
@@ -184,17 +190,17 @@ static inline struct object *object_get(lua_State *lua, int index, enum object_k
     return object != NULL && object->kind == kind ? object : NULL;
 }
 
-/* Returns the whole number at `index`, also when it is stored as a float. Ends the function with an
- * error that names `what` for any other value. */
+/* Returns the whole number at `index`, even if it is stored as a float. Ends the function for any
+ * other value, with an error that names `what`. */
 int64_t argument_integer(lua_State *lua, int index, const char *what);
 
-/* Checks the options at `index`: nil, or a table that has only the keys 1 to `places` and the names
- * in `known` (ends with NULL). A misspelt name would otherwise be ignored. True: the options are a
- * table. */
+/* Checks the options at `index`: nil, or a table whose keys are only 1 to `places` and the names in
+ * `known` (which ends with NULL). Without the check a misspelt name would be ignored. True: the
+ * options are a table. */
 bool argument_options(lua_State *lua, int index, const char *what, const char *const *known,
                       lua_Integer places);
 
-/* values.c */
+/* Functions of values.c. */
 
 void values_open(lua_State *lua);
 
@@ -205,17 +211,18 @@ static inline bool value_is_null(lua_State *lua, int index)
     return lua_type(lua, index) == LUA_TLIGHTUSERDATA && lua_touserdata(lua, index) == &value_null;
 }
 
-/* Converts the Lua value at `index`. value_get returns false, and value_check ends the function,
- * when the value is not a number, a text, true or false. A text borrows Lua's memory. */
+/* Convert the Lua value at `index`. If the value is not a number, a text, true or false, value_get
+ * returns false and value_check ends the function. A text borrows Lua's memory. */
 bool value_get(lua_State *lua, int index, struct draw_value *value);
 void value_check(lua_State *lua, int index, struct draw_value *value);
 
-/* Return an advice to append to a message, or "": for a Lua value that cannot be a parameter, and
- * for a fraction that does not fit a column of whole numbers. */
+/* Return a hint to append to a message, or "". The first is about a Lua value that cannot be a
+ * parameter, the second about a fraction that does not fit a column of whole numbers. */
 const char *value_type_hint(lua_State *lua, int index);
 const char *value_whole_hint(const struct column *column, const struct draw_value *value);
 
-/* Pushes and returns a value as messages show it, for example 5000000000 or the text 'abc'. */
+/* Pushes and returns a value in the form that messages show, such as 5000000000 or the text 'abc'.
+ */
 const char *value_push_shown(lua_State *lua, const struct draw_value *value);
 
 /* Draws a value and pushes it. */
@@ -227,29 +234,29 @@ void value_push_constant(lua_State *lua, int index);
 /* Makes state->room large enough for a drawn text of `bytes`. False: out of memory. */
 bool value_reserve_room(struct script_state *state, size_t bytes);
 
-/* declare.c */
+/* Functions of declare.c. */
 
 void declare_open(lua_State *lua);
 
 /* Fills script->hash and script->shape after the top level has ended. */
 void declare_hash(struct script *script);
 
-/* run.c */
+/* Functions of run.c. */
 
 void run_open(lua_State *lua);
 
-/* state.c */
+/* Functions of state.c. */
 
-/* Creates a state, into which no script is loaded yet. `declaring` is the same script in
- * script_load, which declares it, else NULL. NULL: out of memory. */
+/* Creates a state into which no script is loaded yet. While script_load declares the script,
+ * `declaring` is the same script; later it is NULL. Returns NULL if memory is out. */
 struct script_state *state_create(const struct script *script, struct script *declaring,
                                   const struct script_place *place);
 
 /* Loads the script into the state and runs its top level. */
 enum status state_run_script(struct script_state *state, struct error *error);
 
-/* Fill *error. `place`, of `length` bytes, is "x.lua:3" or empty. state_out_of_memory returns
- * STATUS_FATAL. */
+/* Fill *error. `place`, which has `length` bytes, is a place such as "x.lua:3" or empty.
+ * state_out_of_memory returns STATUS_FATAL. */
 enum status state_out_of_memory(struct error *error);
 void state_set_interrupted(struct error *error, const char *place, size_t length);
 

@@ -8,8 +8,8 @@ struct script_rows {
     size_t most_rows;
     struct batch batch;
     struct column_data *columns;
-    char **values;       /* for each column, most_rows values */
-    struct buffer texts; /* of all rows */
+    char **values;       /* for each column, values of most_rows rows */
+    struct buffer texts; /* the texts in all rows */
 };
 
 const struct table *script_load_table(const struct script *script, size_t dataset)
@@ -106,7 +106,7 @@ static int fill_rows(lua_State *lua)
         }
     }
     DEMAND(lua, !buffer_failed(&rows->texts), "not enough memory");
-    /* only now: the buffer moves while it grows */
+    /* set the addresses last, because the buffer moves while it grows */
     const char *at = buffer_text(&rows->texts);
     for (size_t r = 0; r < filling->count; r++) {
         for (size_t c = 0; c < table->column_count; c++) {
@@ -130,7 +130,7 @@ const struct batch *script_rows_fill(struct script_rows *rows, struct script_sta
         state->alone_cpu_ns = mono_clock_ns(CLOCK_THREAD_CPUTIME_ID);
         state->end = SCRIPT_DONE;
     }
-    const int top = lua_gettop(lua); /* not 0 when a function of the script appends these rows */
+    const int top = lua_gettop(lua); /* above 0 if a function of the script appends these rows */
     lua_pushcfunction(lua, fill_rows);
     lua_pushlightuserdata(lua, &filling);
     const int result = lua_pcall(lua, 1, 0, 0);

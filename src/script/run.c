@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 enum {
-    ANSWER_BYTES_MAX = 4 << 20, /* of the answer that :all may read */
+    ANSWER_BYTES_MAX = 4 << 20, /* bytes of the longest answer that :all may read */
 };
 
 /* A number that the current transaction took from a counter. */
@@ -13,7 +13,7 @@ struct taken {
     uint64_t number;
 };
 
-/* Ends the function when a call of the host failed. */
+/* Ends the function if a call of the host failed. */
 static void require_ok(lua_State *lua, enum status status)
 {
     if (status != STATUS_OK) {
@@ -21,8 +21,9 @@ static void require_ok(lua_State *lua, enum status status)
     }
 }
 
-/* Converts the arguments from 2 on, or the entries of a table that is the only argument, to a batch
- * of one row. A drawn value replaces its generator on the stack, which keeps its text alive. */
+/* Converts the arguments from 2 on to a batch of one row. If argument 2 is a table and the last
+ * one, converts its entries instead. A drawn value replaces its generator on the stack, so that its
+ * text stays alive. */
 static void bind_values(lua_State *lua, struct script_state *state, size_t number,
                         struct batch *batch)
 {
@@ -89,9 +90,10 @@ static bool copy_first_row(void *context, const struct cell *cells, size_t count
     return state->cell_rows > 0 || copy_cells(context, cells, count);
 }
 
-/* Runs the statement and returns the number of rows. `take` gets the rows of the answer; NULL
- * discards them. Sets *is_duplicate and returns 0 when the statement failed because of a duplicate
- * key that the host forgives; with is_duplicate NULL that failure ends the function. */
+/* Runs the statement and returns the number of rows. `take` gets the rows of the answer, which are
+ * discarded if it is NULL. If the statement failed because of a duplicate key that the host
+ * forgives, sets *is_duplicate and returns 0; if is_duplicate is NULL, this failure ends the
+ * function. */
 static uint64_t run_statement(lua_State *lua, bool (*take)(void *, const struct cell *, size_t),
                               bool *is_duplicate)
 {
@@ -336,7 +338,7 @@ static uint64_t base_of(const struct script_state *state, uint64_t turn)
 size_t script_choose(const struct script_state *state, uint64_t turn)
 {
     const struct script *script = state->script;
-    /* another stream than the function draws from */
+    /* choose from another stream than the one that the function draws from */
     struct draw_stream stream = {.base = ~base_of(state, turn)};
     double sum = 0;
     size_t chosen = 0;
@@ -392,7 +394,7 @@ enum script_end script_connected(struct script_state *state, struct error *error
         end = call(state, state->session_refs[i], error);
     }
     state->is_connecting = false;
-    script_transaction_ended(
-        state); /* on_session is not retried, so its numbers need not be kept */
+    /* on_session is not retried, so the numbers that it took need not be kept */
+    script_transaction_ended(state);
     return end;
 }

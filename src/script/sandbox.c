@@ -9,17 +9,17 @@
 #include "base/process.h"
 
 enum {
-    STATE_BYTES_MAX = 8 << 20, /* the memory that one state may allocate */
+    STATE_BYTES_MAX = 8 << 20, /* memory that one state may allocate */
     HOOK_INSTRUCTIONS = 10000, /* Lua instructions between two calls of check_time */
-    ELEMENTS_MAX = 1000000, /* largest table that a function of the table library may go through */
-    GC_PAUSE = 110,         /* percent; early collection makes a state a third smaller */
+    ELEMENTS_MAX = 1000000,    /* most elements that a call of the table library may visit */
+    GC_PAUSE = 110,            /* percent; early collection makes a state a third smaller */
 };
 
-/* A function that has used this much CPU time, ENDING_NS after the end of the run, without a call
- * of the host, is considered endless. */
+/* CPU time that a function may use after the end of the run without a call of the host. A function
+ * that has used more, ENDING_NS after the end of the run, is considered endless. */
 #define ENDING_CPU_NS (10 * MONO_NS_PER_MS)
 
-/* Bytes that C functions go through between two calls of check_time: some milliseconds. */
+/* Bytes that C functions process between two calls of check_time; they take some milliseconds. */
 #define BYTES_BETWEEN 1e7
 
 /* Only their addresses are used: `signal` is the error object of sandbox_end, and `table_sort` is
@@ -183,8 +183,8 @@ static void end_with_mistake(lua_State *lua, int level, const char *text)
     sandbox_end(lua, SCRIPT_WRONG);
 }
 
-/* Ends the function when it takes too long or must not go on. Called regularly while the script
- * computes. */
+/* Ends the function if it takes too long or must end for another reason. Called regularly while the
+ * script computes. */
 static void check_time(lua_State *lua, int level)
 {
     struct script_state *state = state_of(lua);
@@ -224,11 +224,11 @@ static void check_time(lua_State *lua, int level)
 static void on_hook(lua_State *lua, lua_Debug *debug)
 {
     (void)debug;
-    check_time(lua, 0); /* level 0: a hook does not add a level to Lua's stack */
+    check_time(lua, 0); /* level 0, because a hook adds no level to Lua's stack */
 }
 
-/* Compares two keys of a table: numbers come before texts, each in ascending order; keys of other
- * types are not ordered. */
+/* Compares two keys of a table. Numbers are before texts, and both are in ascending order. Keys of
+ * other types have no order. */
 static int compare_keys(lua_State *lua)
 {
     const int a = lua_type(lua, 1), b = lua_type(lua, 2);
@@ -252,7 +252,7 @@ static int next_pair(lua_State *lua)
 }
 
 /* Replaces pairs: visits the keys in the order of compare_keys. Lua's own order differs between
- * states, so a run could not be repeated. */
+ * states, so with it a run could not be repeated. */
 static int call_pairs(lua_State *lua)
 {
     luaL_checktype(lua, 1, LUA_TTABLE);
@@ -280,7 +280,7 @@ static void write_memory_limit(const struct script_state *state, char *text, siz
              state->script->source->chunk_name + 1, STATE_BYTES_MAX >> 20);
 }
 
-/* Replaces pcall: does not catch sandbox_end or a lack of memory. */
+/* Replaces pcall: does not catch sandbox_end or an error because memory is out. */
 static int call_pcall(lua_State *lua)
 {
     struct script_state *state = state_of(lua);
@@ -299,8 +299,8 @@ static int call_pcall(lua_State *lua)
     return lua_gettop(lua);
 }
 
-/* Counts bytes that a C function goes through, and calls check_time every BYTES_BETWEEN bytes: the
- * hook does not run in C functions. */
+/* Counts bytes that a C function processes, and calls check_time every BYTES_BETWEEN bytes, because
+ * the hook does not run in C functions. */
 static void note_bytes(lua_State *lua, double bytes)
 {
     struct script_state *state = state_of(lua);
@@ -311,9 +311,9 @@ static void note_bytes(lua_State *lua, double bytes)
     }
 }
 
-/* Calls a function of the table library, the first upvalue, unless it would go through more than
- * ELEMENTS_MAX elements. The second upvalue is the place of the argument FROM, which TO follows; 0:
- * the function goes through the whole table. */
+/* Calls a function of the table library, the first upvalue, unless it would visit more than
+ * ELEMENTS_MAX elements. The second upvalue is the place of the argument FROM, and TO is the
+ * argument after it. If the second upvalue is 0, the function visits the whole table. */
 static int call_bounded(lua_State *lua)
 {
     const lua_CFunction function = lua_tocfunction(lua, lua_upvalueindex(1));
@@ -329,10 +329,11 @@ static int call_bounded(lua_State *lua)
     DEMAND(lua, to < from || (lua_Unsigned)to - (lua_Unsigned)from < ELEMENTS_MAX,
            "more than %d elements in one call: use a smaller table", ELEMENTS_MAX);
     note_bytes(lua, to < from ? 0 : (double)(to - from) * (double)sizeof(lua_Number));
-    return function(lua); /* not by lua_call, so that its messages name the line of the script */
+    /* called directly, not by lua_call, so that its messages name the line of the script */
+    return function(lua);
 }
 
-/* Replaces string.rep. Repeating an empty text is answered at once, whatever the number. */
+/* Replaces string.rep. Repeating an empty text returns at once, whatever the number of repeats. */
 static int call_rep(lua_State *lua)
 {
     size_t length, between;
@@ -347,9 +348,9 @@ static int call_rep(lua_State *lua)
     return lua_tocfunction(lua, lua_upvalueindex(1))(lua);
 }
 
-/* The most steps that a match may need in the worst case, where each repetition of the pattern is
- * tried at each place of the text for each try of the repetition before it. Most patterns need far
- * fewer steps. */
+/* The most steps that a match may need. The steps are computed for the worst case: each repetition
+ * in the pattern is tried at each place of the text, for each try of the repetition before it. Most
+ * patterns need far fewer steps. */
 #define PATTERN_STEPS_MAX 1e20
 #define PATTERN_STEPS_LONG 1e8 /* about a second */
 #define PLAIN_STEPS_MAX 1e12
@@ -375,17 +376,18 @@ static void keep_place(lua_State *lua)
     if (state->declaring != NULL) {
         pthread_mutex_lock(&state->declaring->source->lock);
     }
+    /* without the ": " after "x.lua:3" */
     snprintf(state->slow_place, sizeof state->slow_place, "%.*s",
-             place[0] == '\0' ? 0 : (int)strlen(place) - 2, place); /* "x.lua:3: " */
+             place[0] == '\0' ? 0 : (int)strlen(place) - 2, place);
     if (state->declaring != NULL) {
         pthread_mutex_unlock(&state->declaring->source->lock);
     }
     lua_pop(lua, 1);
 }
 
-/* Replaces find, match, gmatch and gsub. A match runs in C, so it cannot be interrupted: a match
- * that might never finish is refused, and the thread of a match that outlives the run is abandoned.
- * The upvalues are the library's function and whether it has the argument PLAIN. */
+/* Replaces find, match, gmatch and gsub. A match runs in C and cannot be interrupted. So a match
+ * that might never finish is refused, and if a match outlives the run, its thread is abandoned. The
+ * upvalues are the library's function and whether the function has the argument PLAIN. */
 static int call_pattern(lua_State *lua)
 {
     size_t length, pattern_length;
@@ -410,10 +412,10 @@ static int call_pattern(lua_State *lua)
                           (int)pattern_length, (int)repetitions, (int)length);
     }
     note_bytes(lua, bytes);
-    const bool is_long = steps * bytes > PATTERN_STEPS_LONG; /* `steps` at each place of the text */
+    const bool is_long = steps * bytes > PATTERN_STEPS_LONG; /* a match is tried at each place */
     if (is_long) {
         keep_place(lua);
-        check_time(lua, 1); /* do not begin after the run has ended */
+        check_time(lua, 1); /* do not begin a match after the run has ended */
     }
     lua_pushvalue(lua, lua_upvalueindex(1));
     lua_insert(lua, 1);
@@ -424,7 +426,7 @@ static int call_pattern(lua_State *lua)
     return lua_gettop(lua);
 }
 
-/* Calls a function, the upvalue, that goes through its texts once. */
+/* Calls a function, the upvalue, that reads each of its texts once. */
 static int call_text(lua_State *lua)
 {
     double bytes = 0;
@@ -440,7 +442,7 @@ static void bound_libraries(lua_State *lua)
 {
     static const struct {
         const char *name;
-        int from; /* place of the arguments FROM, TO; 0: without these arguments */
+        int from; /* place of the argument FROM, which TO follows; 0: no range */
     } table_functions[] = {{"concat", 3}, {"move", 2}, {"insert", 0}, {"remove", 0}, {"sort", 0}};
     lua_getglobal(lua, LUA_TABLIBNAME);
     for (size_t i = 0; i < COUNT_OF(table_functions); i++) {
@@ -475,8 +477,8 @@ static void bound_libraries(lua_State *lua)
     lua_settop(lua, 0);
 }
 
-/* Replaces setmetatable: refuses __gc, because a finalizer runs whenever the collector runs, and
- * could not be ended. */
+/* Replaces setmetatable. Refuses __gc: a finalizer runs whenever the collector runs, and nothing
+ * could end it. */
 static int call_setmetatable(lua_State *lua)
 {
     if (lua_istable(lua, 2)) {
@@ -505,7 +507,7 @@ void sandbox_add(lua_State *lua, const luaL_Reg *functions)
     lua_pop(lua, 1);
 }
 
-/* Opens the libraries. Called by lua_pcall, because memory may run out. */
+/* Opens the libraries. lua_pcall calls this function, because memory may run out. */
 static int open_libraries(lua_State *lua)
 {
     static const luaL_Reg libraries[] = {{LUA_GNAME, luaopen_base},
@@ -513,8 +515,9 @@ static int open_libraries(lua_State *lua)
                                          {LUA_STRLIBNAME, luaopen_string},
                                          {LUA_MATHLIBNAME, luaopen_math},
                                          {LUA_UTF8LIBNAME, luaopen_utf8}};
-    /* functions that load code, depend on the time or on addresses in memory, change read-only
-     * globals, or escape the hook, which does not run in the handler of xpcall */
+    /* Functions that scripts do not have: they load code, depend on the time or on addresses in
+     * memory, change read-only globals, or escape the hook (the handler of xpcall runs without the
+     * hook). */
     static const struct {
         const char *library, *name;
     } removed[] = {
@@ -568,8 +571,9 @@ bool sandbox_open(struct script_state *state, lua_CFunction open_rest)
 
 int sandbox_freeze(lua_State *lua)
 {
-    lua_pushglobaltable(lua); /* 1 */
-    lua_newtable(lua);        /* 2: a copy, which the empty table of globals then reads */
+    lua_pushglobaltable(lua); /* index 1 */
+    /* index 2: a copy of the globals, which the emptied table of globals reads */
+    lua_newtable(lua);
     for (lua_pushnil(lua); lua_next(lua, 1) != 0; lua_pop(lua, 1)) {
         lua_pushvalue(lua, -2);
         lua_pushvalue(lua, -2);
@@ -592,8 +596,7 @@ int sandbox_freeze(lua_State *lua)
     return 0;
 }
 
-/* Returns an advice to append to an error of Lua about a function that a script does not have, or
- * "". */
+/* Returns a hint to append to an error of Lua about a function that scripts do not have, or "". */
 static const char *hint_for_error(const char *text)
 {
     static const struct {
@@ -627,7 +630,8 @@ enum script_end sandbox_finish(struct script_state *state, int result, struct er
         lua_settop(lua, 0);
         return state->end;
     }
-    /* a number is not converted to a text: no pcall would catch the error if memory is out */
+    /* Reads only a text. Converting a number to a text could run out of memory, and no pcall would
+     * catch that error here. */
     const char *text = lua_type(lua, -1) == LUA_TSTRING ? lua_tostring(lua, -1) : NULL;
     if (result == LUA_ERRMEM) {
         write_memory_limit(state, state->why, sizeof state->why);

@@ -10,8 +10,8 @@
 #include "base/text.h"
 
 enum {
-    SIZE_LIMIT =
-        100000, /* sizes of a type are below it; longer texts are declared without a size */
+    /* the size of a type is less than this; longer texts are declared without a size */
+    SIZE_LIMIT = 100000,
 };
 
 bool scalar_parse_type(const char *text, struct column *column)
@@ -61,8 +61,8 @@ bool scalar_parse_type(const char *text, struct column *column)
     return is_valid && is_whole;
 }
 
-/* Converts a value to a whole number in low … high; false when that is not possible. A text is
- * accepted, because client libraries return some numbers as text. */
+/* Converts a value to a whole number in low … high. False: the value is not such a number. A text
+ * is also converted, because client libraries return some numbers as text. */
 static bool to_whole(const struct draw_value *value, int64_t low, int64_t high, int64_t *whole)
 {
     if (value->type == DRAW_IS_INTEGER) {

@@ -13,10 +13,10 @@
 #include "script/draw.h"
 
 enum {
-    SCALAR_NUMBER_BYTES = 40 /* a number written as text */
+    SCALAR_NUMBER_BYTES = 40 /* size of a number written as text */
 };
 
-/* One value, an element of the array that union column_values points to. */
+/* A single value, an element of the array to which union column_values points. */
 union scalar {
     uint8_t boolean;
     int16_t int16;

@@ -13,7 +13,7 @@ enum {
     SOURCE_BYTES_MAX = 1 << 20,
 };
 
-/* Time between two checks whether the top level has to end. */
+/* Time between two checks of whether the top level must be abandoned. */
 #define CHECK_NS (20 * MONO_NS_PER_MS)
 
 /* Reads a whole file into memory that the caller frees, with a NUL after its *length bytes. NULL:
@@ -148,7 +148,7 @@ static enum status declare(struct script *script, struct error *error)
     const struct script_place place = {.sessions = 1, .dialect = ""};
     struct script_state *state = state_create(script, script, &place);
     pthread_mutex_lock(&source->lock);
-    source->main = state; /* abandon_loading, in another thread, reads it */
+    source->main = state; /* needed by abandon_loading, which runs in another thread */
     pthread_mutex_unlock(&source->lock);
     if (state == NULL) {
         return state_out_of_memory(error);
@@ -176,15 +176,15 @@ static enum status declare(struct script *script, struct error *error)
 }
 
 /*
- * A separate thread runs the top level, because a C function that never returns cannot be
- * stopped: then script_load abandons the thread with its memory, and fails. An abandoned thread
- * changes nothing that other threads see, and ends at its next check_time.
+ * The work of a separate thread, which runs the top level of the script. A C function that never
+ * returns cannot be stopped; then script_load abandons the thread with its memory, and fails. An
+ * abandoned thread changes nothing that other threads see, and ends at its next check_time.
  */
 struct loading {
     struct script *script;
-    struct error error; /* the thread's, until it has ended */
+    struct error error; /* belongs to the thread until the thread has ended */
     enum status status;
-    pthread_mutex_t lock; /* of has_ended */
+    pthread_mutex_t lock; /* lock for has_ended */
     pthread_cond_t ended;
     bool has_ended;
 };
@@ -204,8 +204,8 @@ static void *run_loading(void *argument)
     return NULL;
 }
 
-/* Waits until the thread has ended. False: the thread still runs, ENDING_NS after the user's
- * interrupt or after its CPU time was used up. */
+/* Waits until the thread has ended. False: the thread still runs although the user interrupted it,
+ * or its CPU time ALONE_NS was used up, more than ENDING_NS ago. */
 static bool await_loading(struct loading *loading, pthread_t thread)
 {
     clockid_t clock;
@@ -217,7 +217,7 @@ static bool await_loading(struct loading *loading, pthread_t thread)
         const int64_t now_ns = mono_now_ns();
         const struct timespec until = mono_timespec(now_ns + CHECK_NS);
         interrupted_ns = interrupted_ns == 0 && interrupt_requested() ? now_ns : interrupted_ns;
-        /* within ENDING_NS the thread ends by itself, unless it is in a long C function */
+        /* in this time the thread ends by itself, unless it is in a long C function */
         keeps_waiting = interrupted_ns > 0
                             ? now_ns - interrupted_ns < ENDING_NS
                             : !has_clock || mono_clock_ns(clock) < ALONE_NS + ENDING_NS;
@@ -311,7 +311,8 @@ struct script *script_load(const char *name, const char *const *sets, size_t set
     if (!parse_sets(source, sets, set_count)) {
         loading->status = state_out_of_memory(&loading->error);
     } else if (thread_start(&thread, 0, run_loading, loading) != 0) {
-        run_loading(loading); /* without a thread only a second Ctrl-C ends an endless top level */
+        /* without a separate thread only a second Ctrl-C ends an endless top level */
+        run_loading(loading);
     } else if (await_loading(loading, thread)) {
         pthread_join(thread, NULL);
     } else {

@@ -25,11 +25,12 @@
 enum {
     SCRIPT_NAME_BYTES = 48, /* a name of a statement, transaction or parameter, with its NUL */
     SCRIPT_NO_DATASET = -1,
-    SCRIPT_STACK_BYTES = 512 << 10, /* stack of a thread that runs scripts: C functions that call
-                                       functions of the script, as gsub does, nest up to 200 deep */
+    /* Stack of a thread that runs scripts. C functions that call functions of the script, as gsub
+     * does, are nested up to 200 deep. */
+    SCRIPT_STACK_BYTES = 512 << 10,
 };
 
-/* One text for each dialect. An entry without a dialect is the default. */
+/* A text for one dialect. The text without a dialect is the default. */
 struct script_text {
     const char *dialect; /* "mariadb"; NULL: every dialect without its own entry */
     const char *text;
@@ -39,40 +40,43 @@ struct script_texts {
     struct script_text *entries;
 };
 
-/* Returns the text for `dialect`: the dialect's own text, else (for mysql and singlestore) the text
- * for mariadb, else the default. NULL: no entry applies. */
+/* Returns the text for `dialect`: the dialect's own text, else the default. mysql and singlestore
+ * use the text for mariadb before the default. NULL: the script has none of these texts. */
 const char *script_text_for(const struct script_texts *texts, const char *dialect);
 
 struct script_param {
     const char *name;
-    const char *help;    /* "" without a help text */
-    const char *usual;   /* the default value, as text */
-    const char *allowed; /* "a, b or c", "at least 1", "0 to 9"; "" = any value of its type */
-    const char *value;   /* the value given by --set, else the default */
-    bool is_set;         /* by --set */
+    const char *help;  /* "" if the script gives no help text */
+    const char *usual; /* the default value, as text */
+    /* "a, b or c", "at least 1", "0 to 9"; "" if any value of its type is allowed */
+    const char *allowed;
+    const char *value; /* the value given by --set, else the default */
+    bool is_set;       /* --set has set the value */
 };
 
 struct script_column {
-    const struct draw *value; /* generator; NULL: the load leaves the column out */
-    unsigned key;             /* place in the primary key, from 1; 0: not in the key */
-    bool is_numbered;         /* the database numbers it when a statement leaves it out */
+    const struct draw *value; /* generator of the values; NULL: the load leaves the column out */
+    unsigned key;             /* place in the primary key, from 1; 0: not part of the key */
+    /* the database numbers the column in rows of statements that leave it out */
+    bool is_numbered;
 };
 
 /* A table that a script declares. */
 struct script_dataset {
     const char *name;
-    bool is_declared;              /* false: no columns declared; the table exists or is built in */
-    uint64_t rows;                 /* to load */
-    struct table table;            /* its columns; is_unique: the column alone is the key */
-    size_t column_count;           /* table.column_count */
-    struct script_column *columns; /* column_count of them */
+    /* false: the script declares no columns, and the table exists or is built in */
+    bool is_declared;
+    uint64_t rows;       /* rows to load */
+    struct table table;  /* columns of the table; is_unique: the column alone is the key */
+    size_t column_count; /* the same as table.column_count */
+    struct script_column *columns; /* column_count elements */
     struct script_texts create;    /* CREATE TABLE that replaces the generated one; may be empty */
-    struct script_texts options;   /* text after the closing bracket of the generated CREATE TABLE;
-                                      may be empty */
+    /* Text after the closing bracket of the generated CREATE TABLE; may be empty. */
+    struct script_texts options;
     size_t index_count;
     const char **indexes; /* the columns of each index, "a, b"; indexes are made after the load */
-    uint64_t number;      /* hash of the name; part of the seed of its draws */
-    int line;             /* of the script */
+    uint64_t number;      /* hash of the name; part of the seed of the values that are loaded */
+    int line;             /* line of the declaration in the script */
 };
 
 enum script_statement_kind {
@@ -87,37 +91,39 @@ struct script_statement {
     size_t operation; /* index in script.operations */
     struct script_texts sql;
     struct table parameters;
-    enum script_statement_kind kind; /* by the first word of the SQL */
-    int adds_to, takes_from;         /* index of a dataset, or SCRIPT_NO_DATASET: the rows that the
-                                        statement matches are added to the dataset or removed from it */
+    enum script_statement_kind kind; /* derived from the first word of the SQL */
+    /* Indexes of datasets, or SCRIPT_NO_DATASET. The rows that the statement matches are counted as
+     * added to the first dataset, or as removed from the second. */
+    int adds_to, takes_from;
     bool is_prepared;
     bool has_session;          /* the text contains ${session}: each session has its own text */
     bool controls_transaction; /* the text contains BEGIN, COMMIT or ROLLBACK */
-    int line;                  /* of the script */
+    int line;                  /* line of the declaration in the script */
 };
 
 struct script_transaction {
     const char *name;
     size_t operation; /* index in script.operations */
-    double weight;    /* 0: never chosen */
+    double weight;    /* 0: the transaction is never chosen */
     bool is_autocommit;
-    uint64_t tries;         /* at most; 0: until it succeeds */
+    uint64_t tries;         /* most tries; 0: try until it succeeds */
     bool retries_duplicate; /* a duplicate key is also a reason to retry */
     const char *isolation;  /* NULL: the server's default */
-    int line;               /* of the script */
+    int line;               /* line of the declaration in the script */
 };
 
 /* An operation: a transaction, or all statements of one name. */
 struct script_operation {
     const char *name;
     bool is_transaction;
-    enum script_statement_kind kind; /* for statements: the kind of the first one with this name */
+    /* for statements: the kind of the first statement of this name */
+    enum script_statement_kind kind;
 };
 
-/* A loaded script. Read-only, except for the counters. */
+/* A loaded script. Only its counters change after loading. */
 struct script {
-    const char *name;  /* as the caller gave it */
-    char hash[17];     /* of the text and the parameters: 16 hexadecimal digits */
+    const char *name;  /* the name that the caller gave */
+    char hash[17];     /* hash of the text and the parameters: 16 hexadecimal digits */
     uint64_t shape;    /* hash of the declared tables, without their generators */
     bool names_append; /* false: the text never calls append, so no dataset is appended to */
     size_t param_count;
@@ -131,11 +137,11 @@ struct script {
     size_t operation_count;
     struct script_operation *operations;
     size_t counter_count;
-    struct counter **counters; /* shared by all states */
+    struct counter **counters; /* all states share them */
     struct script_source *source;
 };
 
-/* The scripts that are built into the program; the build writes the array. Ends with a NULL name.
+/* A script that is built into the program. The build writes the array, which ends with a NULL name.
  */
 struct script_built_in {
     const char *name, *text;
@@ -145,35 +151,36 @@ extern const struct script_built_in script_built_ins[];
 /* Returns whether `name` is a path: it contains a '/' or ends in ".lua". */
 bool script_is_file(const char *name);
 
-/* Loads the script `name`, a built-in script or a file (script_is_file). `name` must outlive the
- * script. Each of `sets` is a text "name=value,name=value". The caller frees the script with
- * script_destroy. NULL: *error (ERROR_USAGE) names the script, the line and the mistake. */
+/* Loads the script `name`, which is a built-in script or a file (script_is_file). `name` must
+ * outlive the script. Each of `sets` is a text "name=value,name=value". The caller frees the script
+ * with script_destroy. NULL: *error (ERROR_USAGE) names the script, the line and the mistake. */
 struct script *script_load(const char *name, const char *const *sets, size_t set_count,
                            struct error *error);
 void script_destroy(struct script *script);
 
 /* Divides the numbers of all counters among `ranks` processes, of which this process is number
- * `place` (from 0), so that no two processes take the same number. Called before the script runs.
- */
+ * `place` (from 0), so that no two processes take the same number. Must be called before the script
+ * runs. */
 void script_share(struct script *script, unsigned place, unsigned ranks);
 
 /* Returns the source text of the script. */
 const char *script_text(const struct script *script);
 
-/* The functions by which a script reaches its session. Only script_try and script_connected call
- * them; each gets `context`. A status other than OK means that the call failed and the try is over;
- * the host keeps the reason. */
+/* The functions by which a script uses its session. Only script_try and script_connected call them,
+ * and pass `context` to each. If a status is not OK, the call failed and the try is over; the host
+ * keeps the reason. */
 struct script_host {
-    void *context; /* the host's own */
+    void *context; /* belongs to the host */
     enum status (*run)(void *context, size_t statement, const struct batch *parameters,
                        struct answer *answer);
-    /* Optional (may be NULL). True: the latest run failed because of a duplicate key, and the
-     * earlier statements of the transaction are still in effect; the host forgets the failure. */
+    /* Optional (may be NULL). True: the latest statement failed because of a duplicate key, but the
+     * earlier statements of the transaction are still in effect, and the host forgets the failure.
+     */
     bool (*forgive)(void *context);
     enum status (*append)(void *context, size_t dataset, uint64_t rows);
     enum status (*count)(void *context, size_t dataset, uint64_t *rows);
-    enum status (*think)(void *context, int64_t ns);              /* REJECTED: the run ended */
-    void (*check)(void *context, bool is_good, const char *text); /* text may be "" */
+    enum status (*think)(void *context, int64_t ns);              /* REJECTED: the run has ended */
+    void (*check)(void *context, bool is_good, const char *text); /* `text` may be "" */
     void (*found)(void *context, bool is_found);
     bool (*can_roll_back)(void *context); /* false: writes of the transaction are permanent */
     bool (*is_stopped)(void *context);    /* true: the run has ended, so the script must end */
@@ -182,22 +189,24 @@ struct script_host {
 /* The session that a state belongs to. */
 struct script_place {
     unsigned session;  /* its number, from 0 */
-    unsigned sessions; /* of the whole run */
+    unsigned sessions; /* number of sessions of the whole run */
     uint64_t seed;
     const char *dialect;
-    const struct script_host *host; /* NULL: the state only makes rows */
+    const struct script_host *host; /* NULL if the state only makes rows */
 };
 
 struct script_state;
 
-/* Creates a state and runs the top level in it. FATAL: out of memory, or the top level declares
- * something different from script_load. The caller frees the state with script_state_destroy. */
+/* Creates a state and runs the top level in it. FATAL: memory is out, or the top level declares
+ * something different than it did in script_load. The caller frees the state with
+ * script_state_destroy. */
 enum status script_state_create(struct script_state **state, const struct script *script,
                                 const struct script_place *place, struct error *error);
 void script_state_destroy(struct script_state *state);
 
-/* Returns the statement with this number as the session sends it: the text of its dialect, with
- * ${session} replaced. A prepared statement has the slot number + 1. Valid as long as the state. */
+/* Returns the statement with this number as the session sends it: the text for the session's
+ * dialect, with ${session} replaced. If the statement is prepared, its slot is number + 1. The
+ * result is valid as long as the state. */
 const struct statement *script_state_statement(const struct script_state *state, size_t number);
 
 /* Fills *statement as script_state_statement does, but without a state, so that a statement can be
@@ -207,17 +216,17 @@ enum status script_resolve(const struct script *script, size_t number,
                            const struct script_place *place, struct statement *statement,
                            char **sql, struct error *error);
 
-/* How a call of a function of the script ended. */
+/* How a call of a script's function ended. */
 enum script_end {
     SCRIPT_DONE,
     SCRIPT_ROLLBACK, /* the script called rollback; *error has its text */
     SCRIPT_FAILED,   /* a function of the host failed; the host keeps the reason */
     SCRIPT_STOPPED,  /* host.is_stopped was true, or think was interrupted */
-    SCRIPT_WRONG,    /* a mistake in the script: *error (ERROR_USAGE) has script and line */
+    SCRIPT_WRONG,    /* the script is wrong: *error (ERROR_USAGE) names script and line */
 };
 
-/* Chooses the transaction for `turn`, by weight; turns of a session count from 0. The same seed,
- * session and turn always give the same transaction. */
+/* Chooses the transaction for `turn`, by weight. The turns of a session count from 0. The same
+ * seed, session and turn always result in the same transaction. */
 size_t script_choose(const struct script_state *state, uint64_t turn);
 
 /* Calls the function of a transaction. A retry with the same `turn` draws the same values again. */
@@ -228,26 +237,26 @@ enum script_end script_try(struct script_state *state, size_t transaction, uint6
  * longer pending. */
 void script_transaction_ended(struct script_state *state);
 
-/* Returns "x.lua:3", the place of the latest call that may compute for very long, or the script's
- * name when no call was that long. Another thread may call it while that call runs. */
+/* Returns the place, such as "x.lua:3", of the latest call that may compute for very long. Returns
+ * the script's name if there was no such call. Another thread may call this function meanwhile. */
 const char *script_place_of(const struct script_state *state);
 
-/* Calls the functions that the script gave to on_session. Called after each connect. */
+/* Calls the functions that the script gave to on_session. Must be called after each connect. */
 enum script_end script_connected(struct script_state *state, struct error *error);
 
 /* Rows of a declared dataset in reusable memory. */
 struct script_rows;
 struct script_rows *script_rows_create(const struct script *script, size_t dataset,
-                                       size_t most_rows); /* NULL: out of memory */
+                                       size_t most_rows); /* NULL if memory is out */
 void script_rows_destroy(struct script_rows *rows);
 
-/* Returns the columns that the load writes, in the dataset's order; an append is opened with them.
- * Valid as long as the script. */
+/* Returns the columns that the load writes, in the dataset's order. An append must be opened with
+ * these columns. The result is valid as long as the script. */
 const struct table *script_load_table(const struct script *script, size_t dataset);
 
-/* Fills `count` rows, at most most_rows: the rows numbered first, first + step, … of the dataset.
- * The returned batch is valid until the next call. NULL: a function of the script failed, or a
- * value does not fit its column; *error says which. */
+/* Fills `count` rows, at most most_rows, with the rows first, first + step, … of the dataset. The
+ * returned batch is valid until the next call. NULL: a function of the script failed, or a value
+ * does not fit its column; *error says which. */
 const struct batch *script_rows_fill(struct script_rows *rows, struct script_state *state,
                                      uint64_t first, uint64_t step, size_t count,
                                      struct error *error);

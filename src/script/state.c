@@ -67,7 +67,7 @@ static int write_code(lua_State *lua, const void *bytes, size_t length, void *co
 }
 
 /* Allocates memory for the values of the statement with the most parameters, and for the longest
- * text that a generator draws, also a generator of the main state. */
+ * text that a generator draws, including the generators of the main state. */
 static bool make_room(struct script_state *state)
 {
     size_t count = 1;
@@ -112,7 +112,7 @@ enum status state_run_script(struct script_state *state, struct error *error)
         end = sandbox_finish(state, lua_pcall(lua, 0, 0, 0), error);
     }
     if (end == SCRIPT_STOPPED) {
-        const size_t length = strlen(state->why); /* of "x.lua:3: " or "" */
+        const size_t length = strlen(state->why); /* length of "x.lua:3: " or "" */
         state_set_interrupted(error, state->why, length > 2 ? length - 2 : 0);
     }
     if (end == SCRIPT_DONE && !make_room(state)) {
@@ -195,8 +195,8 @@ static enum status resolve(const struct script *script, size_t number, const cha
     return STATUS_OK;
 }
 
-/* Returns a copy of `sql` with ${session} replaced by the session's number. The caller frees it.
- * NULL: out of memory. */
+/* Returns a copy of `sql` with ${session} replaced by the session's number. The caller frees the
+ * copy. NULL: memory is out. */
 static char *replace_session(const char *sql, unsigned session)
 {
     struct buffer out = {0};
@@ -228,8 +228,8 @@ enum status script_resolve(const struct script *script, size_t number,
     return status;
 }
 
-/* Sets state->statements to the statements that all sessions share. The first session of a dialect
- * makes them. */
+/* Sets state->statements to the statements that all sessions share. The first session that uses a
+ * dialect makes the statements. */
 static enum status share_statements(struct script_state *state, struct error *error)
 {
     const struct script *script = state->script;

@@ -5,7 +5,7 @@
 
 enum {
     DISTINCT_MAX = 10000,
-    DISTINCT_TRIES = 1000, /* most draws for each value */
+    DISTINCT_TRIES = 1000, /* most draws for each value that is wanted */
 };
 
 char value_null;
@@ -81,8 +81,8 @@ const char *value_whole_hint(const struct column *column, const struct draw_valu
                : "";
 }
 
-/* The function of derive may itself draw, and then overwrites state->room; so a drawn text is
- * pushed before the function is called. */
+/* A drawn text is pushed before the function of derive is called, because this function may itself
+ * draw and then overwrites state->room. */
 void value_push_drawn(lua_State *lua, const struct draw *draw, struct draw_stream *stream)
 {
     struct script_state *state = state_of(lua);
@@ -92,7 +92,7 @@ void value_push_drawn(lua_State *lua, const struct draw *draw, struct draw_strea
         lua_rawgeti(lua, LUA_REGISTRYINDEX, state->function_refs[draw_function(draw)]);
         value_push_drawn(lua, draw_inner(draw), stream);
         lua_call(lua, 1, 1);
-        value_check(lua, -1, &value); /* ends the function when it is not a value */
+        value_check(lua, -1, &value); /* ends the function if it is not a value */
         return;
     }
     draw_value(draw, stream, state->room, &value);
@@ -128,12 +128,14 @@ bool value_reserve_room(struct script_state *state, size_t bytes)
     return true;
 }
 
-/* Pushes `draw` as an object, which owns it. Ends the function with *error when `draw` is NULL. */
+/* Pushes `draw` as an object, which then owns it. Ends the function with *error if `draw` is NULL.
+ */
 static int push_generator(lua_State *lua, struct draw *draw, const struct error *error)
 {
     struct script_state *state = state_of(lua);
     DEMAND(lua, draw != NULL, "%s", error->text);
-    /* without memory for the object the draw leaks; the state is unusable then anyway */
+    /* if memory for the object is out, `draw` leaks: the state cannot be used any more in any case
+     */
     object_push(lua, OBJECT_DRAW, 0)->draw = draw;
     DEMAND(lua, value_reserve_room(state, draw_room(draw)), "not enough memory");
     return 1;
@@ -183,7 +185,7 @@ static int make_format(lua_State *lua)
     push_generator(
         lua, draw_format(luaL_checkstring(lua, 1), inner, count < 0 ? 0 : (size_t)count, &error),
         &error);
-    /* keeps the inner generators alive as long as the new generator */
+    /* the table keeps the inner generators alive as long as the new generator */
     lua_createtable(lua, count, 0);
     for (int i = 0; i < count; i++) {
         lua_pushvalue(lua, i + 2);
@@ -261,7 +263,8 @@ static int make_keys(lua_State *lua)
 }
 
 /* Pushes a uniform generator between the numbers at the indexes `first` and `last`. It draws whole
- * numbers only when both are of Lua's integer type: between 1 and 2, but not between 1.0 and 2. */
+ * numbers only if both numbers have Lua's integer type: between 1 and 2, but not between 1.0 and 2.
+ */
 static int push_uniform(lua_State *lua, int first, int last)
 {
     struct error error = {.kind = ERROR_NONE};
@@ -287,7 +290,7 @@ void value_push_constant(lua_State *lua, int index)
     int is_whole;
     const lua_Integer value = lua_tointegerx(lua, index, &is_whole);
     if (is_whole) {
-        lua_pushinteger(lua, value); /* 5.0 is 5 here */
+        lua_pushinteger(lua, value); /* so 5.0 becomes 5 */
         lua_replace(lua, index);
     }
     push_uniform(lua, index, index);
@@ -301,8 +304,8 @@ static int call_distinct(lua_State *lua)
     (void)sandbox_check_running(lua, "distinct");
     DEMAND(lua, count >= 0 && count <= DISTINCT_MAX,
            "distinct: the number of values must be 0 to %d", DISTINCT_MAX);
-    lua_createtable(lua, (int)count, 0); /* 3: the values, a list */
-    lua_createtable(lua, 0, (int)count); /* 4: the same values as keys */
+    lua_createtable(lua, (int)count, 0); /* index 3: list of the values */
+    lua_createtable(lua, 0, (int)count); /* index 4: the same values as keys */
     int64_t left = count * DISTINCT_TRIES;
     for (int64_t i = 1; i <= count;) {
         DEMAND(lua, left-- > 0,
@@ -323,7 +326,8 @@ static int call_distinct(lua_State *lua)
     return 1;
 }
 
-/* The only light userdata that scripts meet are null and the error object of sandbox_end. */
+/* Pushes the text of a light userdata. A script can meet only two of them: null and the error
+ * object of sandbox_end. */
 static int light_to_string(lua_State *lua)
 {
     lua_pushstring(lua, value_is_null(lua, 1) ? "NULL" : "end of the transaction");

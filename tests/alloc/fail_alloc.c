@@ -1,7 +1,7 @@
 /*
  * A library to preload into a program. Allocation number FAIL_AT (from 1) fails, and all others
- * succeed; with FAIL_FROM=1 all later allocations also fail. A byte is then appended to the file
- * named by FAIL_LOG.
+ * succeed. With FAIL_FROM=1 all allocations after it also fail. When allocation FAIL_AT fails, a
+ * byte is appended to the file named by FAIL_LOG.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* glibc's own entry points: looking malloc up with dlsym would allocate. */
+/* The entry points of glibc. Finding malloc with dlsym would itself allocate memory. */
 extern void *__libc_malloc(size_t size);
 extern void *__libc_calloc(size_t count, size_t size);
 extern void *__libc_realloc(void *memory, size_t size);

@@ -1,7 +1,8 @@
 /*
- * contract_tests ADAPTER[-DATABASE]: one suite for every adapter, run once for each of its methods.
- * Installed as append-contract: append-contract FIXTURE.so FOLDER tests the adapter outside the
- * tree that the fixture names, from FOLDER. Exit code 77 = this database cannot be tested here.
+ * contract_tests ADAPTER[-DATABASE]: one suite for every adapter, which runs once for each of the
+ * adapter's methods. Installed as append-contract: append-contract FIXTURE.so FOLDER tests an
+ * adapter outside the tree. The fixture names the adapter, and the adapter is loaded from FOLDER.
+ * Exit code 77 means that this database cannot be tested here.
  */
 #include "contract.h"
 
@@ -75,7 +76,8 @@ bool contract_has_rules(const struct contract *contract)
     return !contract_discards(contract) && !contract->fixture->has_no_rules && info.words == NULL;
 }
 
-/* Creates or drops a table with the connection's SQL templates, if there are any. */
+/* Creates or drops a table with the connection's SQL template. Does nothing if there is no
+ * template. */
 static void create_or_drop(struct contract *contract, const char *name, bool makes)
 {
     struct connection_info info;
@@ -104,8 +106,8 @@ static void add_column(struct table *table, const struct column *column)
     assert_int_equal(table_add_column(table, column, &error), STATUS_OK);
 }
 
-/* Adds the columns that keyed or every_type would have been declared with, for databases without
- * declared columns. */
+/* Adds the columns that table keyed or every_type has in other databases, for a database in which
+ * columns are not declared. */
 static void make_columns(struct contract *contract, const char *name, struct table *table)
 {
     const struct fixture *fixture = contract->fixture;
@@ -178,7 +180,7 @@ void contract_make_keyed(struct contract *contract, struct table *table)
     contract_make_table(contract, "keyed", sql, table);
 }
 
-/* Returns one statement for all connections, as in a run. */
+/* Returns the statement that counts rows: the same statement for all connections, as in a run. */
 static const struct statement *find_count(const char *sql)
 {
     static struct {
@@ -244,12 +246,13 @@ enum status contract_append(struct contract *contract, const struct table *table
 
 /* The prepared statements of the open connections. */
 static struct connection_statements {
-    struct adapter_conn *conn; /* NULL: unused */
+    struct adapter_conn *conn; /* NULL if the entry is unused */
     struct prepared_set prepared;
 } connection_statements[4];
 static pthread_mutex_t prepared_lock = PTHREAD_MUTEX_INITIALIZER; /* protects `conn` */
 
-/* Returns the entry of a connection, or an unused entry for NULL. NULL: not found. */
+/* Returns the entry of a connection. If `conn` is NULL, returns an unused entry. NULL: not found.
+ */
 static struct connection_statements *find_prepared(const struct adapter_conn *conn)
 {
     size_t i = 0;
@@ -269,7 +272,7 @@ static struct prepared_set *prepared_of(const struct contract *contract, struct 
     if (found == NULL) {
         found = find_prepared(NULL);
         if (found == NULL) {
-            abort(); /* not an assertion: it may run in another thread */
+            abort(); /* not an assertion, because this may run in another thread */
         }
         found->conn = conn;
         found->prepared = (struct prepared_set){.adapter = contract->adapter, .conn = conn};
@@ -348,8 +351,8 @@ static int run_method(const char *method)
     return _cmocka_run_group_tests(name, tests, count, NULL, NULL);
 }
 
-/* Checks that a method that this database does not support is refused, instead of replaced by
- * another. */
+/* Checks a method that this database does not support: the adapter must refuse the method, and not
+ * use another method instead. */
 static bool is_refused(const char *method)
 {
     suite.target = suite.fixture->target;
@@ -401,8 +404,8 @@ static int run_suite(void)
     return failures;
 }
 
-/* Runs a fixture's tests, with the adapter from `folder` unless `folder` is NULL. Returns an exit
- * code. */
+/* Runs the tests with a fixture. The adapter is loaded from `folder`, or is built in if `folder` is
+ * NULL. Returns an exit code. */
 static int test_place(const struct fixture_place *place, const char *folder)
 {
     struct error error = {.kind = ERROR_NONE};

@@ -1,4 +1,4 @@
-/* Common to the files of the contract suite. */
+/* Declarations that the files of the contract suite share. */
 #ifndef CONTRACT_CONTRACT_H
 #define CONTRACT_CONTRACT_H
 
@@ -18,52 +18,54 @@
 struct contract {
     const struct adapter *adapter;
     const struct fixture *fixture;
-    struct adapter_library *library; /* owned by main; NULL: the adapter loads no library */
-    struct target target;            /* the fixture's, with the method under test */
+    struct adapter_library *library; /* main owns it; NULL if the adapter loads no library */
+    struct target target;            /* the fixture's target, with the method under test */
     struct adapter_conn *conn; /* open; a test may replace it, or close it and set it to NULL */
     struct error error;        /* cleared before each test */
 };
 
-/* Fails the test when `status` is not `wanted`, or the error text is not a single line. */
+/* Fails the test if `status` is not `wanted`, or if the error text is not a single line. */
 void contract_expect(struct contract *contract, enum status status, enum status wanted);
 
-/* Fills *info as the connection describes itself. */
+/* Fills *info with the adapter's description of the connection. */
 void contract_inspect(const struct contract *contract, struct connection_info *info);
 
-/* Translates a test's SQL for the database; NULL: the database cannot express it. */
+/* Translates a test's SQL for the database. NULL: the database has no translation of it. */
 const char *contract_translate(const struct contract *contract, const char *sql);
 
-/* Returns true when the database has SQL's keys, ALTER, INSERT and joins. */
+/* Returns whether the database has SQL's keys, ALTER, INSERT and joins. */
 bool contract_has_rules(const struct contract *contract);
 
 /* Drops a table if it exists. */
 void contract_drop(struct contract *contract, const char *name);
 
-/* Drops and creates `name` with `sql`, and describes it; `sql` NULL: the table needs no CREATE. */
+/* Drops table `name`, creates it with `sql`, and describes it. `sql` may be NULL if the table needs
+ * no CREATE. */
 void contract_make_table(struct contract *contract, const char *name, const char *sql,
                          struct table *table);
 
-/* Creates the default table, from schemas/syslog. */
+/* Creates the default table from schemas/syslog. */
 void contract_make_syslog(struct contract *contract, struct table *table);
 
 /* Creates table keyed (id int primary key, v varchar), which refuses a second row with the same
  * id. */
 void contract_make_keyed(struct contract *contract, struct table *table);
 
-/* Count the table's rows; contract_count fails the test when counting fails. */
+/* Count the table's rows. contract_count fails the test if counting fails. */
 enum status contract_ask_count(struct contract *contract, const struct table *table,
                                uint64_t *rows);
 uint64_t contract_count(struct contract *contract, const struct table *table);
 
-/* Runs a user's query; *rows = the rows that it returns. */
+/* Runs a user's query, and sets *rows to the number of rows that it returns. */
 enum status contract_query(struct contract *contract, const char *sql, uint64_t *rows);
 
-/* Appends `rows` rows with ids from `first_id` on; stops at the first result that is not OK. */
+/* Appends `rows` rows with ids from `first_id` on. Stops at the first call whose status is not OK.
+ */
 enum status contract_append(struct contract *contract, const struct table *table, size_t rows,
                             int first_id, uint64_t *accepted);
 
-/* Run and prepare a statement on a connection of the test, which keeps statements with slots
- * prepared. Several threads may call them, each with its own connection. */
+/* Run and prepare a statement on a connection of the test. Statements with slots stay prepared.
+ * Several threads may call these functions, each with a connection of its own. */
 enum status contract_run(const struct contract *contract, struct adapter_conn *conn,
                          const struct statement *statement, const struct batch *parameters,
                          struct answer *answer, struct error *error);
@@ -77,7 +79,7 @@ bool contract_discards(const struct contract *contract);
 int contract_setup(void **state);
 int contract_teardown(void **state);
 
-/* Each file's tests; ends with a zeroed entry. */
+/* The tests of each file. Each list ends with a zeroed entry. */
 extern const struct CMUnitTest contract_open_tests[];
 extern const struct CMUnitTest contract_append_tests[];
 extern const struct CMUnitTest contract_value_tests[];

@@ -1,7 +1,7 @@
 /*
- * What the contract suite needs to know about a database besides its adapter: its target, its DDL,
- * and how to read it and break its connections without the adapter. Installed as append/fixture.h,
- * for adapters outside the tree.
+ * What the contract suite needs to know about a database, in addition to its adapter: its target,
+ * its DDL, and how to read it and to break its connections without the adapter. Installed as
+ * append/fixture.h, for adapters outside the tree.
  */
 #ifndef CONTRACT_FIXTURE_H
 #define CONTRACT_FIXTURE_H
@@ -15,7 +15,7 @@ enum {
     FIXTURE_TEXT_BYTES = 32768
 };
 
-/* The row of a batch of samples decides which of these samples its values are. */
+/* The kinds of sample values. The row of a batch decides which kind its values have. */
 enum sample {
     SAMPLE_ORDINARY,
     SAMPLE_SMALLEST,
@@ -27,22 +27,24 @@ enum sample {
 /* A target that cannot be opened, and the error that open must return. */
 struct bad_target {
     const char *label;
-    struct target target; /* an unset host, port, user, password or database is taken from the
-                             fixture's target */
+    /* If host, port, user, password or database is not set, it is taken from the fixture's target.
+     */
+    struct target target;
     enum status status;
     enum error_kind kind;
-    const char *sqlstate; /* NULL: not checked */
+    const char *sqlstate; /* NULL: the test does not check it */
 };
 
 /* A column of table `every_type`, and its samples as text. */
 struct value_case {
     const char *column;
     enum column_type type;
-    const char *expression;             /* SQL expression that returns the text */
-    const char *expected[SAMPLE_COUNT]; /* NULL: the sample's own text, bytes in hexadecimal */
+    const char *expression; /* SQL expression that returns the text */
+    /* NULL: the text of the sample itself, bytes as hexadecimal digits */
+    const char *expected[SAMPLE_COUNT];
 };
 
-/* The samples as most databases write them. */
+/* The samples in the form in which most databases write them. */
 #define INT16_TEXTS "1234", "-32768", "32767", "0"
 #define INT32_TEXTS "123456", "-2147483648", "2147483647", "-1"
 #define INT64_TEXTS "1234567890123", "-9223372036854775808", "9223372036854775807", "-1"
@@ -57,87 +59,96 @@ struct value_case {
 #define IP4_TEXTS "192.0.2.7", "0.0.0.0", "255.255.255.255", "10.0.0.1"
 #define IP6_TEXTS "2001:db8::1", "::", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "::1"
 
-/* A statement of the tests, translated for a database that has its own language instead of SQL. */
+/* A statement of the tests, and its translation for a database that has its own language, not SQL.
+ */
 struct phrase {
     const char *sql, *translation;
 };
 
 struct fixture {
     struct target target;
-    const char *missing_method; /* a method of the adapter that this database does not support;
-                                   NULL: none */
+    /* A method of the adapter that this database does not support, or NULL. */
+    const char *missing_method;
     const struct bad_target *bad_targets;
     size_t bad_target_count;
-    const char *every_type_sql; /* create table every_type, with id first; NULL: the database keeps
-                                   nothing */
-    const char *special_sql;    /* create table special: see test_describe_special */
-    const char *ignoring_sql;   /* create table ignoring (id int): a second row with the same id is
-                                   left out without an error; NULL: not possible */
+    /* Creates table every_type, with id first. NULL: the database keeps no rows. */
+    const char *every_type_sql;
+    const char *special_sql; /* creates table special: see test_describe_special */
+    /* Creates table ignoring (id int), which leaves out a second row with the same id without an
+     * error. NULL: the database has no such table. */
+    const char *ignoring_sql;
     const struct value_case *cases;
     size_t case_count;
 
-    /* Runs SQL through the client library and copies the first value; false: it failed. */
+    /* Runs SQL through the client library and copies the first value. False: the SQL failed. */
     bool (*read_text)(const char *sql, char text[FIXTURE_TEXT_BYTES]);
-    /* Ends every connection of the adapter from the server's side. NULL: there is no server. */
+    /* Ends all connections of the adapter at the server's side. NULL: there is no server. */
     bool (*break_connections)(void);
-    const char *broken_sqlstate;    /* NULL: not checked */
-    const char *duplicate_sqlstate; /* of a second row with the same key; NULL: not checked */
+    const char *broken_sqlstate;    /* SQLSTATE of a broken connection; NULL: not checked */
+    const char *duplicate_sqlstate; /* SQLSTATE of a duplicate key; NULL: not checked */
     const char *endless_sql;        /* a query that runs for a minute */
     const char *port_sql;           /* queries the server's port; NULL: the server has no port */
-    const char *indexes_sql; /* create table indexed (a, b, c, d, e), where only e alone is unique;
-                                NULL: the suite's own SQL */
-    const char *generated_sql; /* create table computed (id int, g, which is id * 2, v varchar(40));
-                                  NULL: the suite's own SQL */
-    const struct phrase
-        *phrases; /* ends with a zeroed entry; a statement that is not listed has no translation */
-    const struct column *time; /* a column of every table that distinguishes its rows; NULL: none */
+    /* Creates table indexed (a, b, c, d, e), in which only e is unique by itself. NULL: the suite
+     * has SQL for it. */
+    const char *indexes_sql;
+    /* Creates table computed (id int, g, which is id * 2, v varchar(40)). NULL: the suite has SQL
+     * for it. */
+    const char *generated_sql;
+    /* The list ends with a zeroed entry. A statement that is not listed has no translation. */
+    const struct phrase *phrases;
+    const struct column *time; /* column of every table that distinguishes its rows, or NULL */
     const char *session_limit; /* name of the server's first limit; NULL: max_connections */
-    const char *keyed_sql;     /* create table keyed (id int, v varchar(60)), for databases without
-                                  keys; NULL: with a primary key */
-    const char *no_rollback_sql;     /* create table keyed, with a key, whose engine keeps the rows
-                                        before a refused row; NULL: there is no such engine */
-    const char *keyed_with_more_sql; /* keyed with a column w before the others, and ... */
-    const char *keyed_with_less_sql; /* ... with w instead of v; NULL: as with keyed_sql */
-    const char *numbers_sql; /* create table numbers, see test_numbers.c; NULL: the suite's */
-    const char *one_row_sql; /* a query of one row, if it needs a table; NULL: select 1 */
-    const char *usable_sql;  /* returns 11 and -12, if it needs a table; NULL: select 11, -12 */
+    /* Creates table keyed (id int, v varchar(60)) in a database without keys. NULL: the suite
+     * creates it with a primary key. */
+    const char *keyed_sql;
+    /* Creates table keyed with a key, and with an engine that keeps the rows before a refused row.
+     * NULL: the database has no such engine. */
+    const char *no_rollback_sql;
+    /* creates keyed with a column w before the others; NULL: the suite has SQL for it */
+    const char *keyed_with_more_sql;
+    /* creates keyed with a column w instead of v; NULL: the suite has SQL for it */
+    const char *keyed_with_less_sql;
+    const char *numbers_sql; /* creates numbers, see test_numbers.c; NULL: the suite has SQL */
+    const char *one_row_sql; /* query with one row, if it needs a table; NULL: select 1 */
+    const char *usable_sql;  /* query for 11 and -12, if it needs a table; NULL: select 11, -12 */
     /* Makes the server refuse the next 1 to 9 rows and keep the rows after them. NULL: the server
      * refuses whole appends. */
     bool (*refuse_rows)(unsigned rows);
-    bool sends_small_batches; /* fewer than ROW_BATCH_MAX rows are sent before append_close */
-    bool holds_results;       /* the client library holds a whole result before its first row */
-    bool opens_silently;      /* append_open sends nothing to the server */
-    bool reconnects_idle;     /* an idle connection that has ended is replaced without a loss */
-    bool has_no_columns;   /* until there are rows, tables have no columns: every_type and keyed are
-                              not declared */
+    /* a batch of fewer than ROW_BATCH_MAX rows may be sent before append_close */
+    bool sends_small_batches;
+    bool holds_results;   /* the client library holds a whole result before its first row */
+    bool opens_silently;  /* append_open sends nothing to the server */
+    bool reconnects_idle; /* an idle connection that has ended is replaced without loss */
+    /* Tables have no columns until they have rows, so every_type and keyed are not declared. */
+    bool has_no_columns;
     bool has_no_deferred;  /* constraints are not deferred to the end of a transaction */
-    bool has_no_rules;     /* no keys, ALTER, INSERT or joins that tests can use */
-    bool takes_parameters; /* despite has_no_rules, statements with ? can be tested */
+    bool has_no_rules;     /* keys, ALTER, INSERT or joins are missing, or tests cannot use them */
+    bool takes_parameters; /* statements with ? can be tested although has_no_rules is true */
     bool fills_columns;    /* each column has a default */
     bool is_modern;        /* dates and times lie between 1970 and 2105 */
     bool hides_limits;     /* the server does not report its limits */
     bool locks_database;   /* a transaction that writes blocks all other writers */
-    bool sees_conflicts;   /* "repeatable read" refuses to change rows that another transaction has
-                              changed */
-    bool has_no_rollback;  /* rows that were sent stay */
-    bool has_no_empty_text; /* "" is NULL */
+    /* "repeatable read" refuses to change rows that another transaction has changed */
+    bool sees_conflicts;
+    bool has_no_rollback;   /* rows that were sent cannot be rolled back */
+    bool has_no_empty_text; /* "" is stored as NULL */
     bool folds_names;       /* column names are upper-case */
     bool measures_bytes;    /* the size of a text column is in bytes */
     bool needs_type;        /* a parameter whose type the statement does not determine is refused */
-    bool keeps_columns;     /* a prepared query may keep the columns that its table had when it was
-                               prepared */
-    bool truncates_floats;  /* floats of 32 bits are read with six digits */
+    /* A prepared query may keep the columns that its table had when the query was prepared. */
+    bool keeps_columns;
+    bool truncates_floats; /* floats of 32 bits are read with six digits */
 };
 
-/* How to open and close a database: fixture_NAME of fixture_NAME.c. */
+/* How to open and close a database. fixture_NAME.c defines the place fixture_NAME. */
 struct fixture_place {
-    /* returns NULL when this database cannot be tested here, after printing the reason */
+    /* Returns NULL if this database cannot be tested here, after printing the reason. */
     const struct fixture *(*open)(void);
-    void (*close)(void); /* NULL: nothing to close */
+    void (*close)(void); /* NULL if there is nothing to close */
 };
 
-/* The fixtures of all adapters that are built, made by tests/CMakeLists.txt; ends with a zeroed
- * entry. */
+/* The fixtures of all adapters that are built. tests/CMakeLists.txt makes the list, which ends with
+ * a zeroed entry. */
 struct fixture_entry {
     const char *name; /* ADAPTER or ADAPTER-DATABASE */
     const struct fixture_place *place;

@@ -1,6 +1,6 @@
 /*
- * The stand-in for ArangoDB (tests/standin/arangodb_standin.py): passing tests prove nothing about
- * a real server.
+ * The stand-in for ArangoDB (tests/standin/arangodb_standin.py). Tests that pass here prove nothing
+ * about a real server.
  */
 #include "observer.h"
 

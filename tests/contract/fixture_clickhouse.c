@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Every test uses its own database, so that the server may be in use. */
+/* The database of the test: each test uses its own, so that others may use the server. */
 static char database[40];
 static char user[64];
 static struct observer place;

@@ -1,6 +1,6 @@
 /*
- * The stand-in for a Machbase server (tests/standin/machbase_standin.py), reached through the
- * vendor's client library. APPEND_TEST_MACHBASE_LIB names the library; without it the test is
+ * The stand-in for a Machbase server (tests/standin/machbase_standin.py). The tests connect through
+ * the vendor's client library, which APPEND_TEST_MACHBASE_LIB names. Without the library they are
  * skipped. The rows that arrived are read from the stand-in's own list.
  */
 #include "observer.h"
@@ -19,7 +19,7 @@ enum {
 static struct observer place;
 static char dump_path[] = "/tmp/append_contract_XXXXXX";
 
-/* Reads one field of a CSV file, truncated to `size`; false: it was the last field of its line. An
+/* Reads one field of a CSV file, truncated to `size`. False: it was the last field of its line. An
  * empty field without quotes is NULL. */
 static bool read_field(FILE *file, char *text, size_t size, bool *is_null)
 {
@@ -51,12 +51,12 @@ static bool read_field(FILE *file, char *text, size_t size, bool *is_null)
     return c == ',';
 }
 
-/* A search in a table: a column of the row with an id, or the number of rows where the column is
- * not NULL. */
+/* A query for one value of a table: a column of the row with `id`, or the number of rows whose
+ * column is not NULL. */
 struct search {
     char column[64];
     char table[64];
-    char id[16]; /* "": all rows */
+    char id[16]; /* "" stands for all rows */
     unsigned not_null;
     bool is_found;
 };
@@ -133,7 +133,7 @@ static bool break_connections(void)
     return observer_command("kick");
 }
 
-/* Makes the stand-in refuse the first `rows` rows to come. */
+/* Makes the stand-in refuse the next `rows` rows. */
 static bool refuse_rows(unsigned rows)
 {
     char command[LINE_BYTES];

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Every test uses its own database, so that the server may be in use. */
+/* The database of the test: each test uses its own, so that others may use the server. */
 static char database[40];
 static char url_text[512];
 static char password_text[512];
@@ -25,7 +25,7 @@ struct place {
     const char *password;
 };
 
-/* Splits scheme://user[:password]@host[:port][/database], without decoding; modifies `text`. */
+/* Splits scheme://user[:password]@host[:port][/database], without decoding. Modifies `text`. */
 static bool split_url(char *text, struct place *place)
 {
     memset(place, 0, sizeof *place);
@@ -75,7 +75,8 @@ static bool read_text(const char *sql, char text[FIXTURE_TEXT_BYTES])
     return run(sql, text);
 }
 
-/* Waits until the sessions are no longer listed: a session ends some time after KILL. */
+/* Ends the sessions and waits until they are not listed any more: a session ends some time after
+ * KILL. */
 static bool break_connections(void)
 {
     static const char list[] = "select coalesce(group_concat(id), '') from"

@@ -1,6 +1,6 @@
 /*
- * ODBC with the databases of the other fixtures: their tables, values and observers, through an
- * ODBC driver. If the driver is not registered (odbcinst -q -d), the test is skipped.
+ * ODBC: the other fixtures' databases, with their tables, values and observers, through an ODBC
+ * driver. If the driver is not registered (odbcinst -q -d), the test is skipped.
  */
 #include "fixture.h"
 
@@ -34,7 +34,7 @@ static void add_bad(const char *label, const char *path, enum status status, enu
     bad->target.connect_timeout_s = 2;
 }
 
-/* Copies a database's fixture and sets this adapter's target. */
+/* Copies the fixture of a database and gives the copy the target of this adapter. */
 static const struct fixture *take_over(const struct fixture *other)
 {
     const char *schema = other->target.schema;
@@ -139,7 +139,8 @@ const struct fixture_place fixture_odbc_mariadb = {open_mariadb, close_mariadb};
 #endif
 
 #if APPEND_HAVE_SQLITE
-/* The driver cannot be interrupted, so that it is not tested with an endless query. */
+/* SQLite through its driver. The driver cannot be interrupted, so there is no test with an endless
+ * query. */
 extern const struct fixture_place fixture_sqlite;
 
 static const struct fixture *open_sqlite(void)

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Every test uses its own schema, so that the server may be in use. */
+/* The schema of the test: each test uses its own, so that others may use the server. */
 static char schema[40];
 static char application[40];
 static PGconn *observer;
@@ -33,7 +33,8 @@ static bool read_text(const char *sql, char text[FIXTURE_TEXT_BYTES])
     return run(sql, text);
 }
 
-/* Waits up to 5 s for each backend, which ends some time after it is signalled. */
+/* Ends the backends and waits up to 5 s for each: a backend ends some time after it is signalled.
+ */
 static bool break_connections(void)
 {
     char sql[256];
@@ -189,7 +190,7 @@ static const struct fixture *open_fixture(void)
         fprintf(stderr, "contract: %s", PQerrorMessage(observer));
         return NULL;
     }
-    /* with blanks and quotes, because a schema's name may contain any character */
+    /* the name has blanks and quotes, because a schema's name may contain any character */
     snprintf(schema, sizeof schema, "Contract \"%d\"\\", (int)getpid());
     snprintf(application, sizeof application, "append_contract_%d", (int)getpid());
     setenv("PGAPPNAME", application, 1);

@@ -1,6 +1,6 @@
 /*
- * The stand-in for SingleStore's Data API (tests/standin/singlestore_standin.py): passing tests
- * prove nothing about a real server's SQL.
+ * The stand-in for SingleStore's Data API (tests/standin/singlestore_standin.py). Tests that pass
+ * here prove nothing about the SQL of a real server.
  */
 #include "observer.h"
 

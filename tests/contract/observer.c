@@ -40,7 +40,8 @@ static int connect_to(const struct observer *to)
     return peer;
 }
 
-/* Returns the body, which is valid until the next call; NULL: no 2xx answer. */
+/* Returns the body of the answer, which is valid until the next call. NULL: the status is not 2xx.
+ */
 static const char *ask(const struct observer *to, const char *request, const char *headers,
                        const char *body)
 {
@@ -151,7 +152,7 @@ bool observer_command(const char *command)
 
 void observer_stop(void)
 {
-    fclose(commands); /* closing the pipe ends the observer */
+    fclose(commands); /* a closed pipe ends the stand-in */
     waitpid(standin, NULL, 0);
     fclose(answers);
 }

@@ -1,5 +1,5 @@
-/* How fixtures read databases without a client library: with their own HTTP/1.0, also from
- * stand-ins (tests/standin), which are separate programs. */
+/* How fixtures read databases without a client library: over HTTP/1.0, with code of their own. This
+ * also starts stand-ins (tests/standin), which are separate programs. */
 #ifndef CONTRACT_OBSERVER_H
 #define CONTRACT_OBSERVER_H
 
@@ -10,12 +10,14 @@ struct observer {
 };
 
 /* Sends a request, for example "POST /path", with additional headers, each ended by "\r\n", and
- * copies the answer's body. False: the status is not 2xx; the answer was printed. */
+ * copies the answer's body to `answer`. False: the status is not 2xx, and the answer was printed.
+ */
 bool observer_request(const struct observer *to, const char *request, const char *headers,
                       const char *body, char answer[FIXTURE_TEXT_BYTES]);
 
-/* Sends a request like observer_ask and copies the value at "a/0/b" of the JSON answer: text
- * without quotes, and "(null)" when the value is null or missing. */
+/* Sends a request as observer_request does, and copies the value at `path`, such as "a/0/b", in the
+ * JSON answer. A text is copied without its quotes. If the value is null or missing, "(null)" is
+ * copied. */
 bool observer_request_json(const struct observer *to, const char *request, const char *headers,
                            const char *body, const char *path, char text[FIXTURE_TEXT_BYTES]);
 

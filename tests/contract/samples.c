@@ -7,7 +7,7 @@
 
 enum {
     LONG_TEXT_BYTES = 9001
-}; /* more than two pieces of any adapter */
+}; /* more than two pieces of a long text in any adapter */
 
 struct samples {
     struct batch batch;
@@ -90,7 +90,7 @@ static struct text_value text_sample(const struct samples *samples, const struct
         length = strlen(text);
     } else if (sample == SAMPLE_LARGEST) {
         text = column->type == COLUMN_BYTES ? samples->long_bytes : samples->long_text;
-        /* two bytes per character, because the limit is in characters */
+        /* the characters have two bytes each, because the limit is in characters */
         length = column->type == COLUMN_BYTES || measures_bytes ? column->size : column->size * 2U;
         if (column->size == 0 || column->size > LONG_TEXT_BYTES / 2) {
             length = LONG_TEXT_BYTES - 1;

@@ -1,4 +1,5 @@
-/* Batches of known values: an ordinary, the smallest, the largest and an odd value of each type. */
+/* Batches of known values. Each type has four samples: an ordinary, the smallest, the largest and
+ * an odd value. */
 #ifndef CONTRACT_SAMPLES_H
 #define CONTRACT_SAMPLES_H
 
@@ -7,19 +8,21 @@
 
 struct samples; /* owns a batch and its values */
 
-/* Sets whether the sizes of text columns are in bytes, not in characters. Call before creating
- * samples. */
+/* Sets whether the sizes of text columns are in bytes instead of characters. Must be called before
+ * samples are created. */
 void samples_measure_in_bytes(bool is_wanted);
 
-/* Sets whether dates and times lie between 1970 and 2105. Call before creating samples. */
+/* Sets whether dates and times lie between 1970 and 2105. Must be called before samples are
+ * created. */
 void samples_use_modern_times(bool is_wanted);
 
-/* Sets the column that counts up from one call to the next; NULL: no column counts up. */
+/* Sets the column whose values count up, also from one batch to the next. NULL: there is no such
+ * column. */
 void samples_count_time(const struct column *time);
 
-/* Creates `row_count` rows for `table`; row r has sample r modulo SAMPLE_COUNT. A column named id
- * counts up from `first_id`. With has_nulls, every nullable column except id is NULL. Never returns
- * NULL (aborts). */
+/* Creates `row_count` rows for `table`. Row r has sample r modulo SAMPLE_COUNT. A column named id
+ * counts up from `first_id`. With has_nulls, every nullable column except id is NULL. Aborts if
+ * memory is out, so that the result is never NULL. */
 struct samples *samples_create(const struct table *table, size_t row_count, int first_id,
                                bool has_nulls);
 void samples_destroy(struct samples *samples);
@@ -28,7 +31,7 @@ const struct batch *samples_batch(const struct samples *samples);
 /* Fills columns[] with the values of row `row` alone. */
 void samples_pick(const struct samples *samples, size_t row, struct column_data *columns);
 
-/* Returns the text in one row of a TEXT, BYTES or JSON column. */
+/* Returns the text of a TEXT, BYTES or JSON column in one row. */
 struct text_value samples_text(const struct samples *samples, size_t column, size_t row);
 
 #endif

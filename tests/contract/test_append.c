@@ -24,7 +24,7 @@ static void test_row_counts(void **state)
     table_fini(&table);
 }
 
-/* Appends more different sizes than there are prepared statements. */
+/* Appends batches of more different sizes than an adapter keeps prepared statements. */
 static void test_many_sizes(void **state)
 {
     struct contract *contract = *state;
@@ -96,7 +96,7 @@ static void test_rejected_batch(void **state)
     table_fini(&table);
 }
 
-/* If the server judges every row separately, the other rows of the append stay. */
+/* If the server judges every row by itself, the rows that it does not refuse stay. */
 static void test_rejected_rows(void **state)
 {
     struct contract *contract = *state;
@@ -127,12 +127,12 @@ static void test_rejected_rows(void **state)
 }
 
 /* In a table without rollback, the rows before a refused row stay. The call that reports the
- * refusal returns their number, and no further rows are sent. */
+ * refusal returns the number of these rows, and no further rows are sent. */
 static void test_kept_rows(void **state)
 {
     enum {
         BATCHES = 6,
-        /* an id that the table already contains, in the second batch */
+        /* id in the second batch that the table already contains */
         EXISTING = ROW_BATCH_MAX + 100,
     };
     struct contract *contract = *state;
@@ -144,7 +144,7 @@ static void test_kept_rows(void **state)
         return;
     }
     contract_make_table(contract, "keyed", contract->fixture->no_rollback_sql, &table);
-    /* as in a session: with the facts that another connection has learned */
+    /* open with the facts that another connection has learned, as a session does */
     static struct connection_info info;
     contract_inspect(contract, &info);
     contract_close(contract, contract->conn);
@@ -189,8 +189,8 @@ static void recreate(struct contract *contract, const char *own, const char *col
         STATUS_OK);
 }
 
-/* Recreates a table while a connection is open: with an additional column the append succeeds, with
- * a missing column it fails. */
+/* The table is created again while a connection is open. With an additional column the append
+ * succeeds; with a missing column it fails. */
 static void test_table_recreated(void **state)
 {
     struct contract *contract = *state;
@@ -348,8 +348,8 @@ static void test_rows_left_out(void **state)
     table_fini(&table);
 }
 
-/* Changes a table while a connection is open: recreated, appends continue; without a column, they
- * fail. */
+/* The table changes while a connection is open. After it was created again, appends continue. After
+ * a column was dropped, they fail. */
 static void test_table_changes(void **state)
 {
     struct contract *contract = *state;
@@ -386,7 +386,8 @@ static void test_table_changes(void **state)
     table_fini(&again);
 }
 
-/* Appends within a user's open transaction would be acknowledged and later lost. */
+/* A user's query leaves a transaction open. An append within this transaction would be acknowledged
+ * and later lost. */
 static void test_open_transaction(void **state)
 {
     static const char *const queries[] = {"begin; select 1", "begin; select nonsense from"};

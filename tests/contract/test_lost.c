@@ -1,4 +1,4 @@
-/* Connections that end at various steps. */
+/* Connections that are lost at various steps. */
 #include "contract.h"
 
 #include <pthread.h>
@@ -28,8 +28,8 @@ static enum status send_rows(struct contract *contract, const struct table *tabl
     return status;
 }
 
-/* Continues to a step, breaks the connection there, and continues until a call reports it. Adds the
- * acknowledged rows to *kept. */
+/* Works up to a step, breaks the connection there, and goes on until a call reports the loss. Adds
+ * the acknowledged rows to *kept. */
 static enum status break_at(struct contract *contract, const struct table *table, enum step step,
                             uint64_t *kept)
 {

@@ -12,7 +12,7 @@ enum {
     MANY = 200 * KEYS
 };
 
-/* The rows that were taken, and when to stop. */
+/* How many rows of an answer to take, and the rows taken so far. */
 struct taken {
     struct contract *contract;
     uint64_t rows;
@@ -115,7 +115,7 @@ static void test_numbers_refused(void **state)
 {
     static const struct {
         const char *sql;
-        const char *text; /* of the error */
+        const char *text; /* words in the error */
     } cases[] = {
         {"select id, big from numbers where id >= 3 order by id", "NULL"},
         {"select id, word from numbers where id = 2", "not a whole number: x"},
@@ -203,7 +203,7 @@ static void test_numbers_of_rows(void **state)
     table_fini(&table);
 }
 
-/* A row of two values, and how many rows there were. */
+/* The values of a row with two values, and the number of rows. */
 struct row {
     unsigned rows;
     char text[16];
@@ -223,7 +223,8 @@ static bool take_row(void *context, const struct cell *cells, size_t count)
     return true;
 }
 
-/* Stores a number, a text that needs escaping, and NULL; a ? within quotes is not a parameter. */
+/* Parameters are a number, a text that needs escaping, and NULL. A ? within quotes is not a
+ * parameter. */
 static void test_parameters(void **state)
 {
     struct contract *contract = *state;

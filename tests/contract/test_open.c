@@ -1,4 +1,4 @@
-/* Opening, describing, querying. */
+/* Tests of opening connections, describing tables and running queries. */
 #include "contract.h"
 
 #include <stdio.h>
@@ -191,7 +191,7 @@ static void test_describe_special(void **state)
     table_fini(&table);
 }
 
-/* Only an index on a single column, over all rows, makes that column unique. */
+/* A column is unique only by an index on this column alone, over all rows. */
 static void test_describe_indexes(void **state)
 {
     struct contract *contract = *state;
@@ -243,7 +243,7 @@ static void test_query_drains(void **state)
     assert_int_equal(rows, 1);
 }
 
-/* Checks that the database refuses the statements that the adapter lists as unsupported. */
+/* The database refuses the statements that the adapter lists as unsupported. */
 static void test_lacks(void **state)
 {
     static const char *const statements[] = {"delete from keyed where id = 1",

@@ -13,7 +13,7 @@
 #include "base/ask.h"
 
 enum {
-    ROWS = 10, /* of table keyed */
+    ROWS = 10, /* rows of table keyed */
     CELLS_MAX = 40,
     CELL_BYTES = 400
 };
@@ -76,7 +76,7 @@ static bool has_transactions(const struct contract *contract)
     return has_statements(contract) && contract->adapter->begin != NULL;
 }
 
-/* Used by all tests; each connection prepares them at their first use. */
+/* Statements for all tests. Each connection prepares a statement when it first uses it. */
 static const struct statement insert = {.sql = "insert into keyed (id, v) values (?, ?)",
                                         .name = "insert",
                                         .is_prepared = true,
@@ -99,7 +99,8 @@ static const struct statement find_all = {.sql = "select * from keyed where id >
                                           .is_prepared = true,
                                           .slot = 5,
                                           .parameters = &numbers};
-/* Compares a text with a number; the type of the other parameter is not determined. */
+/* Compares an id with a parameter of type text. The statement itself does not determine the type of
+ * the other parameter. */
 static const struct statement find_by_text = {.sql = "select id from keyed where ? is not null"
                                                      " and id = ?",
                                               .is_prepared = true,
@@ -113,7 +114,7 @@ struct call {
     const struct statement *statement;
     int32_t number;
     const char *text;
-    struct row *row; /* NULL: not wanted */
+    struct row *row; /* NULL if the row is not wanted */
 };
 
 static enum status run_on(const struct contract *contract, struct adapter_conn *conn,
@@ -167,7 +168,7 @@ static void make_keyed(struct contract *contract)
     }
 }
 
-/* Checks what another connection reads: the committed value. */
+/* Checks the value that another connection reads, which is the committed value. */
 static void expect_committed(struct contract *contract, int id, const char *wanted)
 {
     char sql[80];
@@ -241,7 +242,7 @@ static void test_rows_of_statements(void **state)
         expect_rows(contract, &find_by_text, 0, "99", 0);
     }
     expect_rows(contract, &find_all, 4, NULL, ROWS - 3);
-    /* rows that matched, changed or not */
+    /* the number includes rows that matched but did not change */
     for (int i = 0; i < 2; i++) {
         expect_rows(contract, &change_from, 8, "it's a 'new' \\ one; ? -- $1", 3);
         expect_rows(contract, &change_as_text, 7, "\"text\" /* ? */ \\", 4);
@@ -322,7 +323,7 @@ static void test_many_slots(void **state)
                         STATUS_OK);
         assert_string_equal(row.texts[0], wanted);
     }
-    /* another statement in a used slot, and back again */
+    /* use another statement in a used slot, and then the first statement again */
     const struct statement *const both[] = {&find, &statements[3], &find};
     for (size_t i = 0; i < 3; i++) {
         contract_expect(contract,
@@ -375,7 +376,7 @@ static void test_statements_refused(void **state)
     expect_rows(contract, &insert, ROWS + 1, "new", 1);
 }
 
-/* A table changes after the statement was prepared. */
+/* A table changes after a statement on it was prepared. */
 static void test_changed_table(void **state)
 {
     struct contract *contract = *state;
@@ -548,7 +549,7 @@ static void test_serialization(void **state)
     contract_close(contract, other);
 }
 
-/* A table with every type, as a script declares it. */
+/* A table with a column of every type, as a script can declare it. */
 struct declared {
     struct table table;
     char create[4096];
@@ -609,8 +610,8 @@ static void read_row(struct contract *contract, const struct statement *statemen
     assert_int_equal(answer.rows, 1);
 }
 
-/* Values sent by a prepared statement read back like appended values, both by a prepared statement
- * and as text, and are found by comparing with themselves. */
+/* Values that a prepared statement sent read back as appended values do, both with a prepared
+ * statement and as text. A row is also found by comparing its columns with its values. */
 static void test_declared_types(void **state)
 {
     static struct declared declared;
@@ -642,7 +643,7 @@ static void test_declared_types(void **state)
         assert_int_equal(table.columns[i].type, type);
         assert_int_equal(table.columns[i].is_nullable, declared.table.columns[i].is_nullable);
         used += (size_t)snprintf(insert_sql + used, sizeof insert_sql - used, i == 0 ? "" : ", ?");
-        /* equality is useless for JSON and floats of 32 bits */
+        /* values of JSON and of floats of 32 bits cannot be compared for equality */
         const char *const any_value = contract->fixture->needs_type
                                           ? " and (cast(? as text) is null or 1 = 1)"
                                           : " and (? is null or 1 = 1)";
@@ -757,7 +758,7 @@ static void test_declared_sizes(void **state)
 {
     static const struct {
         struct column column;
-        const char *parts[2]; /* the declaration contains one of them */
+        const char *parts[2]; /* the declaration contains one of these texts */
     } cases[] = {
         {{.type = COLUMN_TEXT, .size = 255, .type_name = "text(255)"}, {"varchar(255)", "varchar"}},
         {{.type = COLUMN_TEXT, .size = 120, .type_name = "char(120)"}, {"char(120)", "text"}},

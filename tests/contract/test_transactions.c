@@ -10,7 +10,7 @@ enum {
     TEXT_BYTES = 256
 };
 
-/* Returns a table with the first `count` of two columns: a number, a text. */
+/* Returns a table with the first `count` of two columns: a number and a text. */
 static const struct table *types_of(size_t count)
 {
     static struct column columns[] = {{.type = COLUMN_INT32}, {.type = COLUMN_TEXT, .size = 60}};
@@ -43,7 +43,7 @@ static const struct statement *statement(unsigned which)
     return &statements[which];
 }
 
-/* The first value of the first row, as text. */
+/* The first value of the first row of an answer, as text. */
 struct taken {
     bool is_taken;
     bool is_null;
@@ -74,7 +74,7 @@ static enum status run(struct contract *contract, const struct statement *what, 
                         answer, &contract->error);
 }
 
-/* Returns the rows that the statement returned or matched. */
+/* Runs a statement and returns the number of rows that it returned or matched. */
 static uint64_t rows_of(struct contract *contract, unsigned which, int32_t id, const char *text)
 {
     struct answer answer = {.take = NULL};
@@ -116,7 +116,7 @@ static uint64_t count_apart(struct contract *contract, const struct table *table
     return rows;
 }
 
-/* Creates keyed; false: the database lacks keys or transactions. */
+/* Creates table keyed. False: the database lacks keys or transactions. */
 static bool has_keyed(struct contract *contract, struct table *table)
 {
     if (!contract_has_rules(contract) || contract->adapter->begin == NULL) {
@@ -126,7 +126,7 @@ static bool has_keyed(struct contract *contract, struct table *table)
     return true;
 }
 
-/* A value longer than any of the adapter's buffers. */
+/* The value is longer than any buffer of the adapter. */
 static void test_long_value(void **state)
 {
     static char sql[8000];
@@ -176,7 +176,7 @@ static void test_commit_and_rollback(void **state)
     roll_back(contract);
     assert_int_equal(rows_of(contract, SELECT, 9, NULL), 3);
 
-    begin(contract, NULL, false); /* without a statement */
+    begin(contract, NULL, false); /* a transaction without a statement */
     commit(contract);
     begin(contract, NULL, false);
     roll_back(contract);
@@ -252,8 +252,9 @@ static void test_conflict(void **state)
     const bool is_file = (contract->adapter->flags & ADAPTER_FILE) != 0;
     contract_inspect(contract, &info);
     if ((!is_file && strcmp(info.dialect, "postgresql") != 0) || !has_keyed(contract, &table)) {
-        skip(); /* in MariaDB and in SQLite's driver, the first transaction waits for the lock of
-                   the second */
+        /* in MariaDB and in SQLite's driver, the first transaction waits for the lock of the second
+         */
+        skip();
         return;
     }
     assert_int_equal(rows_of(contract, INSERT, 1, "one"), 1);
@@ -332,7 +333,7 @@ static void test_lost_inside(void **state)
     table_fini(&table);
 }
 
-/* A key that the database numbers, continuing after the given keys. */
+/* The database numbers the key, and continues after the keys that statements gave. */
 static void test_numbered(void **state)
 {
     struct contract *contract = *state;

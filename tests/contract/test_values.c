@@ -1,4 +1,4 @@
-/* Values, as the database itself reads them back. */
+/* Values are compared with the values that the database itself reads back. */
 #include "contract.h"
 
 #include <stdio.h>
@@ -90,7 +90,7 @@ static void test_every_type(void **state)
     table_fini(&table);
 }
 
-/* The same rows, written by a prepared statement and by a statement sent as text. */
+/* A prepared statement and a statement sent as text write the same rows. */
 static void test_every_type_by_statement(void **state)
 {
     enum {

@@ -16,7 +16,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Aborts the program unless the claim holds. */
+/* Aborts the program unless `holds` is true. */
 static inline void fuzz_require(bool holds, const char *claim)
 {
     if (!holds) {
@@ -39,15 +39,15 @@ static inline char *fuzz_text(const uint8_t *data, size_t size)
     return text;
 }
 
-/* Copies a text with other letters and digits in the part from `at`: a secret, which must not
- * change what is shown of the text. The caller frees the copy. */
+/* Copies a text and changes the letters and digits of `length` bytes from `at` on. This part is a
+ * secret, so the change must not show when the text is shown. The caller frees the copy. */
 static inline char *fuzz_change(const char *text, size_t at, size_t length)
 {
     char *other = strdup(text);
     fuzz_require(other != NULL, "there is memory for another text");
     for (size_t i = at; i < at + length; i++) {
         if (other[i] == '%' && at + length - i > 2) {
-            i += 2; /* keeps percent-encoded characters */
+            i += 2; /* keep percent-encoded characters */
         } else if (isalnum((unsigned char)other[i])) {
             other[i] = other[i] == 'q' ? 'r' : 'q';
         }

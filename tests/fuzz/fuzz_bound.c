@@ -1,5 +1,5 @@
-/* Bounds of --expect and --fail-if: an accepted bound has a name, a relation and a number, and is a
- * part of the input; a refused bound has an error. */
+/* Bounds of --expect and --fail-if. An accepted bound has a name, a relation and a number, and is a
+ * part of the input. A refused bound has an error. */
 #include "fuzz/fuzz.h"
 
 #include <math.h>

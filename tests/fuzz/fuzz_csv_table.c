@@ -1,5 +1,5 @@
-/* CSV files that the program reads: an accepted table is complete, and its cells, written again,
- * are read as the same table. */
+/* CSV files that the program reads. An accepted table is complete. If its cells are written again,
+ * the same table is read. */
 #include "fuzz/fuzz.h"
 
 #include "base/text.h"

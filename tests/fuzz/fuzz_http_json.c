@@ -11,7 +11,7 @@ static bool check_row(void *context, const struct cell *cells, size_t count)
         fuzz_require(cell->type == COLUMN_INT64 || cell->type == COLUMN_TEXT,
                      "a value is a number or a text");
         if (cell->type == COLUMN_TEXT) {
-            /* reads the whole text, so that a sanitizer checks its end */
+            /* read the whole text, so that a sanitizer checks its end */
             fuzz_require(cell->as.text.length == 0 ||
                              memchr(cell->as.text.bytes, 0, cell->as.text.length) == NULL ||
                              !cell->is_null,
@@ -34,7 +34,7 @@ static void check_rows(const json_t *json)
     fuzz_require(error_is_set(&error) == (status != STATUS_OK), "a failure has an error");
 }
 
-/* The elements of an array in JSON are JSON, and so is the text without them. */
+/* Checks that the elements of an array in JSON are JSON, and that the text without them is JSON. */
 static void check_elements(const char *text, size_t size)
 {
     struct http_splitter splitter = {.name = "rows"};
@@ -65,7 +65,7 @@ static void check_elements(const char *text, size_t size)
     buffer_fini(&element);
 }
 
-/* A text that is written as JSON is read as the same text. */
+/* Checks that a text that is written as JSON is read as the same text. */
 static void check_text(const char *text)
 {
     static const struct column column = {.type = COLUMN_TEXT};

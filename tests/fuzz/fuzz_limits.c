@@ -1,5 +1,5 @@
-/* Files of /proc, /proc/sys and cgroups with limits: a truncated file is refused, and a limit is
- * never absurd. */
+/* Files of /proc, /proc/sys and cgroups with limits. A truncated file is refused, and no limit is
+ * absurd. */
 #include "fuzz/surface.h"
 
 #include "measure/procfs.h"

@@ -5,8 +5,8 @@
 #include "adapters/odbc.h"
 #include "base/url.h"
 
-/* Lines of the input: a connection string, a user, a password, a database; the last three may be
- * missing. */
+/* The lines of the input: a connection string, a user, a password, a database. The last three may
+ * be missing. */
 enum {
     TEXT,
     USER,
@@ -58,7 +58,7 @@ static void check_build(const struct target *target)
     buffer_fini(&text);
 }
 
-/* The redacted text does not depend on the password. */
+/* Checks that the redacted text does not depend on the password. */
 static void check_redaction(const struct target *target)
 {
     static const char *const passwords[] = {"hidden", "a};UID=b", " x;y=z"};
@@ -76,7 +76,7 @@ static void check_redaction(const struct target *target)
     }
 }
 
-/* A password in the text itself is not shown, however the driver may read the text. */
+/* Checks that a password in the text itself is not shown, however the driver may read the text. */
 static void check_password_in_text(const char *text)
 {
     static const char *const keys[] = {"PWD", "Password", NULL};
@@ -86,7 +86,7 @@ static void check_password_in_text(const char *text)
     url_redact_string(text, shown, sizeof shown);
     url_redact_string(text, tiny, sizeof tiny);
     fuzz_require(strlen(tiny) < sizeof tiny, "a redacted text is cut to the buffer");
-    /* changes the password, unless the text has it with doubled braces or in several places */
+    /* change the password, unless the text has it with doubled braces or in several places */
     const bool has_password =
         odbc_string_find(text, keys, password, sizeof password) && password[0] != '\0';
     const char *at = has_password ? strstr(text, password) : NULL;

@@ -1,4 +1,4 @@
-/* The command line: accepted values are in range and point to the given text; a refusal has an
+/* The command line. Accepted values are in range and point to the given text. A refusal has an
  * error. Only the password file is opened, and its content is a part of the input. */
 #include "fuzz/fuzz.h"
 
@@ -11,22 +11,22 @@
 
 /* The first byte of the input chooses the command; 's' chooses sweep. The lines up to the first NUL
  * are the arguments. The bytes after the NUL are the content of every file; without a NUL no file
- * exists. With WAY_VALUE the first line is the name of an option, and the text after it its value.
- */
+ * exists. If the first byte chooses WAY_VALUE, the first line is the name of an option, and the
+ * text after it is the option's value. */
 enum {
     WAY_VALUE = 3,
     WAYS = 4,
-    SWEEP_BYTE = 's', /* all other bytes count modulo WAYS */
+    SWEEP_BYTE = 's', /* every other byte chooses way byte % WAYS */
     WORDS_MAX = 48
 };
 
-/* The content of every file for fopen below; NULL: no file exists. */
+/* The content of every file that fopen below opens. NULL: no file exists. */
 static char *file_content;
 static size_t file_size;
 static bool is_parsing;
 
-/* Replaces fopen by an option of the linker: a fuzzer that guesses paths would read real files or
- * wait for a pipe. */
+/* Replaces fopen, by an option of the linker. Otherwise a fuzzer that guesses paths would read real
+ * files or wait for a pipe. */
 FILE *__real_fopen(const char *path, const char *mode);
 FILE *__wrap_fopen(const char *path, const char *mode);
 FILE *__wrap_fopen(const char *path, const char *mode)
@@ -97,7 +97,7 @@ static void check_refusal(const struct error *error)
                  "a refusal is one line");
 }
 
-/* The password is the whole first line of the file. */
+/* Checks that the password is the whole first line of the file. */
 static void check_password(const struct plan *plan)
 {
     const char *password = plan->password;
@@ -183,7 +183,8 @@ static void run_words(enum command command, int count, char **words)
 {
     static struct plan plan;
     enum status first = STATUS_OK;
-    for (int i = 0; i < 2; i++) { /* twice, because getopt keeps state and sorts the arguments */
+    /* parse twice, because getopt keeps state and sorts the arguments */
+    for (int i = 0; i < 2; i++) {
         struct error error;
         error_clear(&error);
         is_parsing = true;

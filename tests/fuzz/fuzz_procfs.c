@@ -1,4 +1,4 @@
-/* Files of /proc and of cgroups: a truncated file is refused, and a figure is never absurd. */
+/* Files of /proc and of cgroups. A truncated file is refused, and no figure is absurd. */
 #include "fuzz/surface.h"
 
 #include "measure/procfs.h"

@@ -1,5 +1,5 @@
-/* The folder of a run or sweep as input of report and compare: whatever its files contain, report
- * writes a complete page and compare compares them, or they give an error. */
+/* The folder of a run or sweep as input of report and compare. Whatever its files contain, report
+ * writes a complete page or gives an error, and compare compares the runs or gives an error. */
 #include "fuzz/fuzz.h"
 
 #include <unistd.h>
@@ -9,8 +9,9 @@
 #include "commands/command.h"
 #include "report/report.h"
 
-/* The files in the folder, in the order of the parts of the input, which this byte separates. A
- * missing part means a missing file, except for files with a default here, which every run has. */
+/* The files in the folder. They have the order of the parts of the input, which the byte SEPARATOR
+ * separates. If a part is missing, the file gets its default text, or is missing if it has no
+ * default. */
 enum {
     SEPARATOR = 0x1e,
     PATH_BYTES = 256,
@@ -127,8 +128,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                            strlen(parts[i].default_text));
             }
         }
-        /* compares with a run without figures, or with itself, so that both have the same figures
-         */
+        /* Compare with a run without figures, or with the folder itself, so that both have the same
+         * figures. */
         char *const same = saved_has_file(root, "sweep.json") ? root : run;
         char *const pairs[][2] = {{plain, run}, {same, same}, {run, plain}};
         check_comparison(pairs[size % 3][0], pairs[size % 3][1], size % 2 == 0 ? json : NULL);

@@ -3,7 +3,7 @@
 
 #include "base/text.h"
 
-/* The first 8 bytes of the input are the largest allowed value, the rest is the text. */
+/* The first 8 bytes of the input are the largest allowed value. The rest is the text. */
 enum {
     MAX_BYTES = 8
 };

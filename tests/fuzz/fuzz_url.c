@@ -1,4 +1,4 @@
-/* Targets: the parts of a target are parts of the text, and the shown text does not depend on a
+/* Targets. The parts of a target are parts of the text, and the shown text does not depend on a
  * password. */
 #include "fuzz/fuzz.h"
 
@@ -17,7 +17,7 @@ enum {
     SHOWN_BYTES = 640
 };
 
-/* Finds the password of scheme://user:password@...; length 0: no password. */
+/* Finds the password of scheme://user:password@... The length is 0 without a password. */
 static struct span password_of(const char *text)
 {
     const size_t scheme = url_scheme_length(text);
@@ -37,7 +37,7 @@ static struct span password_of(const char *text)
     return (struct span){(size_t)(colon + 1 - text), (size_t)(at - colon - 1)};
 }
 
-/* Finds the value of a parameter that is a password; length 0: no password. */
+/* Finds the value of a parameter that is a password. The length is 0 without a password. */
 static struct span secret_of(const char *text)
 {
     const char *query = strchr(text, '?');
@@ -57,7 +57,7 @@ static struct span secret_of(const char *text)
     return (struct span){0, 0};
 }
 
-/* Writes the text that the program shows of a target, in reports or when it refuses the target. */
+/* Writes the text that the program shows for a target, in reports or when it refuses the target. */
 static void show(const char *text, char shown[SHOWN_BYTES])
 {
     static struct plan plan;
@@ -81,7 +81,7 @@ static void check_hidden(const char *text, struct span span)
         return;
     }
     char *other = fuzz_change(text, span.at, span.length);
-    /* unless the password itself looks like parameters */
+    /* skip passwords that look like parameters */
     if (memchr(text + span.at, '=', span.length) == NULL) {
         url_redact(text, shown[0], sizeof shown[0]);
         url_redact(other, shown[1], sizeof shown[1]);
@@ -133,7 +133,7 @@ static void check_parse(const char *text, bool is_file)
     url_fini(&url);
 }
 
-/* Checks only addresses that do not need the resolver. */
+/* Checks an address, but only if it does not need the resolver. */
 static void check_address(const char *host)
 {
     struct in_addr v4;

@@ -1,7 +1,7 @@
 /*
- * Runs a fuzz target over all files of its corpus, with any compiler: each file complete, truncated
- * at every length, and with single bytes changed. Prints the input that makes the target fail in
- * hex.
+ * Runs a fuzz target over all files of its corpus, with any compiler: each file as it is, truncated
+ * at every length, and with single bytes changed. If an input makes the target fail, prints this
+ * input in hex.
  */
 #include <dirent.h>
 #include <signal.h>
@@ -11,10 +11,11 @@
 
 enum {
     INPUT_BYTES_MAX = 1 << 16,
-    PLACES_MAX = 256 /* only the first bytes of a file are places to truncate and change */
+    /* only the first bytes of a file are places where it is truncated or changed */
+    PLACES_MAX = 256
 };
 
-/* The present input, for print_input; the target gets a copy. */
+/* The present input, for print_input. The target gets a copy of it. */
 static unsigned char input[INPUT_BYTES_MAX];
 static size_t input_size;
 
@@ -30,7 +31,7 @@ static void put(int file, const char *text, size_t length)
     }
 }
 
-/* Called during a crash, so it only makes system calls. */
+/* Prints the input. Runs during a crash, so it only makes system calls. */
 static void print_input(void)
 {
     static const char digits[] = "0123456789abcdef";

@@ -1,4 +1,4 @@
-/* A fuzz target for several parsers of files: the first byte of the input chooses the parser. */
+/* A fuzz target for several parsers of files. The first byte of the input chooses the parser. */
 #ifndef FUZZ_SURFACE_H
 #define FUZZ_SURFACE_H
 
@@ -11,7 +11,8 @@ enum reach {
 };
 
 struct surface {
-    bool (*parse)(const char *text, size_t length); /* also checks the result; true: accepted */
+    /* parses, and also checks the result; true: accepted */
+    bool (*parse)(const char *text, size_t length);
     enum reach reach;
 };
 

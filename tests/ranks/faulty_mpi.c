@@ -1,9 +1,10 @@
 /*
  * Replaces append-mpi.so and works in the same way, except for a fault in rank FAULT_RANK. The
- * fault comes right after the rank has sent its message number FAULT_SEND (from 1), or its first
- * message of at least FAULT_BYTES: the rank gets the signal FAULT_SIGNAL, and, if this library is
- * also preloaded, its clock moves ahead by FAULT_CLOCK_NS. With FAULT_DAMAGE a bit in the middle of
- * the large message is changed. Ranks with a higher number send their large message a moment later.
+ * fault occurs right after the rank has sent its message number FAULT_SEND (from 1), or its first
+ * message of at least FAULT_BYTES, its large message. Then the rank gets the signal FAULT_SIGNAL,
+ * and, if this library is also preloaded, its clock moves ahead by FAULT_CLOCK_NS. With
+ * FAULT_DAMAGE a bit in the middle of the large message is changed. Ranks with a higher number send
+ * their large message half a second later.
  */
 #include <errno.h>
 #include <signal.h>
@@ -18,7 +19,7 @@
 
 #define SECOND_NS INT64_C(1000000000)
 
-/* src/ranks/mpi.c */
+/* defined in src/ranks/mpi.c */
 extern const struct ranks_module mpi_module;
 
 static unsigned number;

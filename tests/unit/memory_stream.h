@@ -1,4 +1,4 @@
-/* A stream into memory, to compare with the expected text. */
+/* A stream that writes to memory, so that a test can compare the text. */
 #ifndef UNIT_MEMORY_STREAM_H
 #define UNIT_MEMORY_STREAM_H
 

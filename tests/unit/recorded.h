@@ -1,4 +1,4 @@
-/* Histograms of chosen values, made in another way than the recorder makes them. */
+/* Histograms of chosen values. They are filled in another way than the recorder fills them. */
 #ifndef UNIT_RECORDED_H
 #define UNIT_RECORDED_H
 

@@ -1,7 +1,7 @@
 /*
  * Runs a fleet with an adapter that fails on request, to test what each answer of the contract does
- * to the sessions and the ledgers. The answers of real databases are the contract suite's subject.
- * One run at a time.
+ * to the sessions and the ledgers. The contract suite tests the answers of real databases. Only one
+ * run at a time is possible.
  */
 #ifndef UNIT_SCRIPTED_H
 #define UNIT_SCRIPTED_H
@@ -31,46 +31,47 @@ enum {
     BATCH = 100
 };
 
-/* What the adapter does: at `step` of session `victim`, call number `call` (from 1), it answers
- * `status`. Written before the threads start. */
+/* The failure that the adapter makes: session `victim` gets the answer `status` to its call number
+ * `call` (from 1) of `step`. A test writes this before the threads start. */
 struct scripted {
     enum step step;
     enum status status;
     enum error_kind kind;
     int victim; /* index of the session, in the order of opening; -1 = every session */
     unsigned call;
-    unsigned calls_failing; /* how many calls in a row */
-    uint64_t accepted;      /* of a batch that fails with rows or its close */
-    int64_t count_offset;   /* the error of a count */
+    unsigned calls_failing; /* number of consecutive calls that fail */
+    uint64_t accepted;      /* accepted rows of a batch that fails with rows or its close */
+    int64_t count_offset;   /* added to the true number of rows in a count */
 };
 
 static struct scripted script;
-static bool is_stuck; /* the scripted calls answer only when they are cut */
+static bool is_stuck; /* the scripted calls do not answer until they are cut */
 static atomic_int opened;
 
-/* The connections after the first of each session: the first `failing` of them fail. All zero: they
- * work like the first. */
+/* How the connections after the first of each session behave: the first `failing` of them fail. If
+ * all members are zero, they work as the first connection does. */
 static struct {
     unsigned failing;
     enum status status;
     enum error_kind kind;
-    int64_t takes_ns; /* of each open */
+    int64_t takes_ns; /* duration of each open */
 } later;
 
 static atomic_uint connects;      /* reconnects in progress */
 static atomic_uint most_connects; /* most reconnects in progress at the same time */
 static atomic_uint queries;
 static atomic_uint open_connections;
-static unsigned first_connections; /* as many as the plan has sessions */
+static unsigned first_connections; /* number of sessions in the plan */
 
-/* Notes whether a session leaves while others still work. Off while batches is 0. */
+/* Notes whether a session leaves while other sessions still work. Does nothing if `batches` is 0.
+ */
 static struct {
-    unsigned batches; /* of a session */
+    unsigned batches; /* batches of a session */
     atomic_int done;  /* sessions that have had their last answer */
     atomic_bool left_early;
 } watch;
 static _Atomic uint64_t rows_kept;
-static void (*on_gate)(void *context, int64_t go_ns); /* for the next runs; NULL: not called */
+static void (*on_gate)(void *context, int64_t go_ns); /* called in the next runs, or NULL */
 
 struct adapter_conn {
     int number;
@@ -117,7 +118,7 @@ static inline enum status scripted_open(const struct adapter *adapter, const str
     (void)target;
     *conn = calloc(1, sizeof **conn);
     if (*conn == NULL) {
-        abort(); /* not an assertion, which only the main thread may make */
+        abort(); /* not an assertion: only the main thread may make assertions */
     }
     const int number = atomic_fetch_add(&opened, 1);
     (*conn)->number = number;
@@ -168,7 +169,8 @@ static inline enum status scripted_append_close(struct adapter_conn *conn, uint6
                                                 struct error *error)
 {
     const enum status status = answer(conn, STEP_CLOSE, error);
-    /* STATUS_OK with `accepted` gives a successful answer that acknowledges only that many rows */
+    /* with STATUS_OK and `accepted` the answer is a success that acknowledges only `accepted` rows
+     */
     const bool is_short = script.step == STEP_CLOSE && script.status == STATUS_OK &&
                           script.accepted > 0 && conn->number == script.victim &&
                           conn->calls[STEP_CLOSE] == script.call;
@@ -180,7 +182,7 @@ static inline enum status scripted_append_close(struct adapter_conn *conn, uint6
     return status;
 }
 
-/* Answers the number of rows to a count; other queries return nothing. */
+/* Answers a count with the number of rows. The answer to any other query has no rows. */
 static inline enum status scripted_run(struct adapter_conn *conn, const struct statement *statement,
                                        const struct batch *parameters, struct answer *rows,
                                        struct error *error)

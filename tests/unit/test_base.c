@@ -33,7 +33,7 @@ TEST(test_error_text_is_one_line)
     error_clear(&error);
     error_set(&error, ERROR_SERVER, 0, NULL, "%s", "\nfirst\r\n\tsecond  \n");
     assert_string_equal(error.text, "first second");
-    /* characters that control a terminal or turn the direction of text are replaced */
+    /* characters that control a terminal or change the direction of text are replaced */
     error_clear(&error);
     error_set(&error, ERROR_SERVER, 0, NULL, "%s",
               "a\x1b]0;x\x07"
@@ -394,7 +394,7 @@ TEST(test_lines_are_clean)
     }
     char small[6];
     text_clean_line(small, sizeof small, "0123\xc3\xa9", 80);
-    assert_string_equal(small, "0123"); /* not half a character */
+    assert_string_equal(small, "0123"); /* a character is not cut in half */
 }
 
 TEST(test_utf8)

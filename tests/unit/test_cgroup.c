@@ -34,7 +34,7 @@ static int remove_entry(const char *path, const struct stat *status, int kind, s
     return remove(path);
 }
 
-/* Writes ROOT/path, making its folders; in the text each @ before a slash stands for ROOT. */
+/* Writes ROOT/path and makes its folders. In the text each @ before a slash is replaced by ROOT. */
 static void write_file(const char *path, const char *text)
 {
     char full[512];
@@ -161,7 +161,7 @@ TEST_BETWEEN(test_a_namespace, set_up, tear_down)
     put_process(CLIENT, "0::/\n");
     put_process(SERVER, "0::/../other\n");
     put_tasks("v2", "100\n", "7\n");
-    /* the server outside of the namespace has no folder */
+    /* the folder of the server, which is outside the namespace, cannot be seen */
     assert_int_equal(find_tasks(LIMIT_CLIENT, 100, 7)->sessions, 100 - 7 - 1);
     assert_null(find(LIMIT_CGROUP_TASKS, LIMIT_SERVER));
 }
@@ -174,7 +174,7 @@ TEST_BETWEEN(test_both_in_one, set_up, tear_down)
     put_tasks("v2/box/db", "30\n", "6\n");
     server.tasks_per_session = 2;
     assert_int_equal(find_tasks(LIMIT_CLIENT, 100, 8)->sessions, (100 - 8 - 1) / 3);
-    /* a cgroup that contains both is listed once */
+    /* a cgroup that contains both client and server is listed once */
     assert_int_equal(find_tasks(LIMIT_SERVER, 30, 6)->sessions, 12);
     assert_non_null(strstr(find(LIMIT_CGROUP_TASKS, LIMIT_SERVER)->fix, "/v2/box/db/pids.max"));
 }
@@ -211,7 +211,7 @@ TEST_BETWEEN(test_memory, set_up, tear_down)
     assert_string_equal(limit->fix, fix);
 }
 
-/* The folder that the user named is used whatever processes are in it. */
+/* The folder that the user named is used, whether or not the server is in it. */
 TEST_BETWEEN(test_a_named_folder, set_up, tear_down)
 {
     static char folder[64];
@@ -258,13 +258,13 @@ TEST_BETWEEN(test_limits_of_a_place, set_up, tear_down)
     assert_string_equal(fix(LIMIT_OPEN_FILES, LIMIT_SERVER),
                         "in /etc/security/limits.conf: 99999 - nofile 5001, then start it from a "
                         "new login; or as root: prlimit --nofile=5001 --pid 12");
-    /* limits.conf counts KiB here, prlimit bytes */
+    /* limits.conf counts this limit in KiB, prlimit in bytes */
     const char *address_space = fix(LIMIT_ADDRESS_SPACE, LIMIT_CLIENT);
     const char *kib = strstr(address_space, "99999 - as ");
     const char *bytes = strstr(address_space, "--as=");
     assert_true(kib != NULL && bytes != NULL);
     assert_int_equal(strtoull(kib + 11, NULL, 10), strtoull(bytes + 5, NULL, 10) / 1024);
-    /* the user may raise it up to the hard limit */
+    /* the user may raise the limit up to the hard limit */
     server.tasks_per_session = 0;
     assert_string_equal(fix(LIMIT_USER_TASKS, LIMIT_CLIENT), "ulimit -Su 53");
 

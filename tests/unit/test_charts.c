@@ -79,8 +79,8 @@ TEST(test_levels)
     report_free(&report);
 }
 
-/* A long run has more rows than a chart can show: rates are averaged, and the worst latency is
- * taken. */
+/* A long run has more rows than a chart can show. Rates of several rows are averaged; of their
+ * latencies the worst is shown. */
 TEST(test_merged)
 {
     enum {
@@ -106,7 +106,7 @@ TEST(test_merged)
     buffer_fini(&text);
 }
 
-/* The number of rows at each time of a long run is found by time, because samples do not have it; a
+/* Samples do not have the number of rows, so in a long run it is found by the time of the sample. A
  * line without the number is skipped. */
 TEST(test_over_rows)
 {
@@ -178,7 +178,7 @@ TEST(test_run)
     report_free(&report);
 }
 
-/* A run without any figures: no chart is empty; all are listed as absent. */
+/* In a run without any figures no chart is drawn empty: all charts are listed as absent. */
 TEST(test_nothing)
 {
     struct report report;
@@ -194,7 +194,7 @@ TEST(test_nothing)
     report_free(&report);
 }
 
-/* Calls of an I/O trace: the seconds at both ends are incomplete. */
+/* The first and the last second of an I/O trace are incomplete. */
 TEST(test_layers)
 {
     struct report report;
@@ -213,9 +213,9 @@ TEST(test_layers)
     report_free(&report);
 }
 
-/* Two scripted transactions with more statements than a chart has lines: the transactions come
- * first, statements that equal another to the last digit are not drawn, and omitted ones are
- * named. */
+/* Two scripted transactions have more statements than a chart has lines. The transactions are
+ * first, statements that equal another statement to the last digit are not drawn, and statements
+ * that do not fit are named. */
 TEST(test_latencies_in_order)
 {
     static const char *const drawn[] = {"transaction", "order", "look", "commit",
@@ -250,7 +250,7 @@ TEST(test_latencies_in_order)
     buffer_fini(&json);
 }
 
-/* A run.json that was edited. */
+/* Histograms in a run.json that someone has edited. */
 TEST(test_bad_histograms)
 {
     static const char *const bad[] = {
@@ -350,7 +350,7 @@ TEST(test_ticks_across)
     }
 }
 
-/* Foreign texts are escaped in the drawing; of labels that would overlap only the first is kept. */
+/* Foreign texts are escaped in the drawing. If labels would overlap, only the first is kept. */
 TEST(test_drawing)
 {
     struct chart chart = {.unit = "rows/s",

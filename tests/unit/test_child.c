@@ -1,4 +1,4 @@
-/* Running programs for their output. */
+/* Tests of running programs and reading their output. */
 #include "unit/unit.h"
 
 #include <errno.h>
@@ -27,7 +27,7 @@ TEST(test_output)
     child_output_fini(&child);
 }
 
-/* More output than a pipe holds, on stdout and stderr at once. */
+/* A program writes more output than a pipe holds, to stdout and stderr at once. */
 TEST(test_much_output)
 {
     struct child_output child;
@@ -64,7 +64,7 @@ TEST(test_time_out)
     }
 }
 
-/* The program's own children are ended with it: the pipe that they all hold is closed then. */
+/* The children of the program are ended with it: then all writers of their common pipe are gone. */
 TEST(test_time_out_of_children)
 {
     int ends[2];
@@ -81,7 +81,7 @@ TEST(test_time_out_of_children)
     close(ends[0]);
 }
 
-/* A program that runs in the background, with its own streams. */
+/* A program runs in the background, with its own streams. */
 TEST(test_start)
 {
     FILE *log = tmpfile();

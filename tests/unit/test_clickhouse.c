@@ -1,5 +1,6 @@
-/* Values in ClickHouse's formats, also of types that its old versions lack, and the parsing of its
- * errors and answers. The expected bytes follow its documentation of RowBinary. */
+/* Values in ClickHouse's formats, including values of types that its old versions lack, and the
+ * parsing of its errors and answers. The expected bytes follow ClickHouse's documentation of
+ * RowBinary. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,7 @@
 #include "adapters/clickhouse.h"
 #include "adapters/dialect.h"
 
-/* The only column of the only table. */
+/* Type and comment of the only column of the only table. */
 static const char *declared_type, *declared_comment;
 
 static enum status run(struct adapter_conn *conn, const struct statement *statement,
@@ -40,7 +41,8 @@ static void describe(const char *type, const char *comment, struct table *table)
     assert_int_equal(table->column_count, 1);
 }
 
-/* Returns one value as it is sent; RowBinary in hexadecimal digits. */
+/* Returns one value in the form in which it is sent. RowBinary is returned as hexadecimal digits.
+ */
 static const char *sent(const struct table *table, union column_values values,
                         enum clickhouse_method method)
 {
@@ -123,7 +125,7 @@ TEST(test_values)
     }
 }
 
-/* A time before 1970 is rounded down, like a time after it. */
+/* A time before 1970 is rounded down, as is a time after it. */
 TEST(test_moments_before_1970)
 {
     static const int64_t moments[] = {-1, -1000000, -1000001};
@@ -165,7 +167,8 @@ TEST(test_lengths_of_texts)
     table_fini(&table);
 }
 
-/* Rows of several columns, some of them NULL; a column that is not nullable has no NULL. */
+/* Rows have several columns, and some values are NULL. A column that is not nullable has no NULL.
+ */
 TEST(test_rows)
 {
     static const struct text_value texts[] = {{"ab", 2}, {NULL, 0}, {"", 0}};

@@ -1,5 +1,5 @@
-/* A client library's connect that would wait forever is ended in time, and other sockets are left
- * alone. */
+/* A client library's connect that would wait forever is ended in time, and other sockets of the
+ * process are not touched. */
 #include "unit/unit.h"
 
 #include <arpa/inet.h>
@@ -95,7 +95,7 @@ TEST(test_ends)
     leave(&kept);
 }
 
-/* One thread watches any number of connects, and opens no descriptor. */
+/* One thread watches any number of connects and opens no descriptor for them. */
 enum {
     MANY = 12
 };
@@ -152,7 +152,7 @@ TEST(test_cost)
     }
 }
 
-/* The number of a closed descriptor is soon reused for another socket. */
+/* Another socket soon gets the number of a closed descriptor. */
 TEST(test_another_socket)
 {
     struct silence first = {0};
@@ -292,7 +292,7 @@ TEST(test_watch_peer)
     close(descriptor);
 }
 
-/* How often receiving fails in a row, and with which errno. */
+/* Number of consecutive receives that fail, and the errno that they set. */
 static int recv_failures, recv_number;
 
 /* Replaces the library's function, whose declaration has reserved parameter names. */
@@ -319,7 +319,7 @@ static void *answer_with_x(void *context)
     return client >= 0 && write(client, "x", 1) == 1 && close(client) == 0 ? context : NULL;
 }
 
-/* A call to repeat (EINTR) is not the end of the answer; a failed call is. */
+/* A receive that must be repeated (EINTR) does not end the answer; a failed receive does. */
 TEST(test_interrupted_answer)
 {
     static const struct {

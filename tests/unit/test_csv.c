@@ -1,5 +1,6 @@
-/* CSV: cells and lines; columns, values and unknown values of summary.csv, samples.csv and
- * intervals.csv. And the percentile format of HdrHistogram, compared with rows computed by hand. */
+/* Tests of CSV: cells and lines, and the columns, values and unknown values of summary.csv,
+ * samples.csv and intervals.csv. Also of the percentile format of HdrHistogram, compared with rows
+ * computed by hand. */
 #include <math.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -276,8 +277,8 @@ TEST(test_interval_row)
                            ",,,,,,5,3,10,8,0,21,22,31,62.0,32,33,111,34,35,23\r\n");
 }
 
-/* Parses a line of CSV as in RFC 4180. Returns the number of cells and moves *text after the line.
- */
+/* Parses a line of CSV by the rules of RFC 4180. Returns the number of cells and moves *text after
+ * the line. */
 static size_t read_line(char **text, char *cells[CELLS_MAX])
 {
     size_t count = 0;
@@ -389,7 +390,7 @@ TEST_BETWEEN(test_summary, set_up, NULL)
     free(text);
 }
 
-/* Checks cells of the summary of `result`. */
+/* Checks some cells of the summary of `result`. */
 static void expect_cells(const char *const (*expected)[2], size_t number)
 {
     char *text = summary_text();
@@ -474,8 +475,8 @@ TEST(test_one_value)
     free(text);
 }
 
-/* 1 … 10 ns: five steps of 10 % up to the half, five of 5 % up to three quarters, and so on. Steps
- * that end in the same value have a row each. */
+/* Ten values, 1 to 10 ns. The steps are five of 10 % up to the half, five of 5 % up to three
+ * quarters, and so on. Steps that end in the same value still have a row each. */
 TEST(test_ten_values)
 {
     histogram_clear(&shown);
@@ -509,14 +510,14 @@ TEST(test_footer)
     histogram_record(&shown, 4);
     histogram_record(&shown, 10);
     histogram_record(&shown, 16);
-    char *text = write_all(); /* deviation: the root of 24 */
+    char *text = write_all(); /* the deviation is the square root of 24 */
     assert_non_null(strstr(text, "#[Mean    =     0.000010, StdDeviation   =     0.000005]\n"
                                  "#[Max     =     0.000016, Total count    =            3]\n"));
     free(text);
 }
 
-/* For a plot, counts, percentiles and values never fall, the last row covers everything, and the
- * tail is finer than the body. */
+/* The rows suit a plot: counts, percentiles and values never fall, the last row covers everything,
+ * and the tail has finer steps than the body. */
 TEST(test_rows_are_monotonic)
 {
     histogram_clear(&shown);
@@ -554,7 +555,7 @@ TEST(test_rows_are_monotonic)
     free(text);
 }
 
-/* Values beyond all buckets are still in the counts, the maximum and the last row. */
+/* Values beyond all buckets are still part of the counts, the maximum and the last row. */
 TEST(test_overflow)
 {
     histogram_clear(&shown);

@@ -1,4 +1,4 @@
-/* CSV files: reading back what the reports write, and errors of incomplete or wrong files. */
+/* CSV files: reading back what append writes, and the errors for incomplete or wrong files. */
 #include "unit/unit.h"
 
 #include <string.h>
@@ -37,7 +37,7 @@ TEST(test_cells)
     csv_table_free(&table);
 }
 
-/* A cell that is not a number gives 0 to a caller that ignores the result. */
+/* A cell that is not a number sets the value to 0 for a caller that ignores the result. */
 TEST(test_no_numbers)
 {
     struct csv_table table;
@@ -55,7 +55,7 @@ TEST(test_no_numbers)
     csv_table_free(&table);
 }
 
-/* An incomplete last line, as after a power failure. */
+/* The last line is incomplete, as it can be after a power failure. */
 TEST(test_torn_line)
 {
     static const char *const torn[] = {"a,b\n1,2\n3", "a,b\n1,2\n3,4", "a,b\n1,2\n3,\"4",

@@ -1,5 +1,5 @@
-/* Answers of databases: limits on sessions from the rows of a simulated server, and the limit that
- * an error names. */
+/* How answers of databases are understood: limits on sessions from the rows of a simulated server,
+ * and the limit that an error names. */
 #include <string.h>
 
 #include "unit/unit.h"
@@ -8,7 +8,7 @@
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
-/* The rows of the server: name and value, or five columns for PostgreSQL. */
+/* The rows of the server. A row has a name and a value; for PostgreSQL it has five columns. */
 enum {
     ROWS_MAX = 32,
     CELLS_MAX = 5
@@ -89,12 +89,12 @@ TEST_BETWEEN(test_plain_server, set_up, NULL)
     assert_int_equal(limits.sessions[0].used, 3);
     assert_string_equal(limits.sessions[1].name, "max_prepared_stmt_count");
     assert_int_equal(limits.sessions[1].allowed, 16382);
-    assert_int_equal(limits.sessions[1].used, 21); /* plus one for this session */
+    assert_int_equal(limits.sessions[1].used, 21); /* one of them is for this session */
     assert_int_equal(limits.tasks_per_session, 1);
     assert_int_equal(limits.files_per_session, 1);
 }
 
-/* Sessions that keep several statements each; this session keeps some already. */
+/* Sessions may keep several prepared statements each; this session already keeps some. */
 TEST_BETWEEN(test_statements_of_a_session, set_up, NULL)
 {
     static const struct {
@@ -130,7 +130,7 @@ TEST_BETWEEN(test_thread_pool, set_up, NULL)
     assert_int_equal(limits.tasks_per_session, 0);
 }
 
-/* Up to MariaDB 10.11 SUPER included the privilege. */
+/* In MariaDB up to 10.11 the privilege SUPER includes CONNECTION ADMIN. */
 TEST_BETWEEN(test_administrators, set_up, NULL)
 {
     add_row("SUPER", "yes");
@@ -176,8 +176,8 @@ TEST_BETWEEN(test_more_limits_than_fit, set_up, NULL)
     assert_string_equal(limits.sessions[0].note, "");
 }
 
-/* Maps a refused connect to the limit that was reached. Drivers have their own numbers, with the
- * server's text. */
+/* An error of a refused connect names the limit that was reached. Drivers have error numbers of
+ * their own, but the server's text. */
 TEST(test_limits_that_errors_name)
 {
     static const struct {
@@ -185,7 +185,7 @@ TEST(test_limits_that_errors_name)
         int number;
         const char *sqlstate;
         const char *text;
-        const char *limit; /* NULL: no limit */
+        const char *limit; /* NULL: the error names no limit */
     } cases[] = {
         {&dialect_postgresql, 0, "53300", "sorry, too many clients already", "max_connections"},
         {&dialect_postgresql, 0, "53300", "remaining connection slots are reserved",
@@ -232,7 +232,7 @@ TEST(test_limits_that_errors_name)
     }
 }
 
-/* Decides whether a call may be repeated. */
+/* Errors show whether a call may be repeated. */
 TEST(test_calls_that_may_be_repeated)
 {
     static const struct {

@@ -16,11 +16,11 @@ enum {
 };
 
 static uint64_t observed[BINS_MAX];
-static double expected[BINS_MAX]; /* shares */
+static double expected[BINS_MAX]; /* expected shares */
 
-/* The seeds are fixed, so a correct distribution always passes: a statistic beyond 4 standard
- * deviations (by Wilson and Hilferty's approximation) is a defect. A bin with fewer than 8 draws is
- * joined with the next. */
+/* Checks the shares of the draws. The seeds are fixed, so a correct distribution always passes, and
+ * a statistic beyond 4 standard deviations (by Wilson and Hilferty's approximation) is a defect. A
+ * bin with fewer than 8 draws is joined with the next bin. */
 static void check_shares(const char *name, size_t bins)
 {
     double draws = 0;
@@ -77,7 +77,7 @@ static int64_t draw_number(const struct draw *draw, struct draw_stream *stream)
     return value.integer;
 }
 
-/* Counts draws from a … a + n - 1 in `observed`. */
+/* Draws many keys from a … a + n - 1 and counts them in `observed`. */
 static void observe(enum keys_kind kind, int64_t a, size_t n, const struct keys_options *options)
 {
     struct draw *const draw = make_keys(kind, a, a + (int64_t)n - 1, NULL, options);
@@ -102,7 +102,8 @@ TEST(uniform_keys)
         check_shares("uniform", sizes[s]);
     }
 
-    /* three quarters of all numbers, for which the remainder of 64 bits would be far off */
+    /* a range of three quarters of all numbers: 64 bits modulo its size would be far from uniform
+     */
     const int64_t quarter = INT64_C(1) << 62;
     struct draw *const draw = make_keys(KEYS_UNIFORM, INT64_MIN, quarter - 1, NULL, NULL);
     memset(observed, 0, sizeof observed);
@@ -171,7 +172,7 @@ TEST(pareto_keys)
         }
         observe(KEYS_PARETO, 1, n, &(struct keys_options){.h = hs[s]});
         check_shares("pareto", n);
-        if (s == 0) { /* the meaning of h: four fifths of draws are in the first fifth */
+        if (s == 0) { /* the meaning of h = 0.2: four fifths of the draws are in the first fifth */
             double head = 0;
             for (size_t i = 0; i < n / 5; i++) {
                 head += (double)observed[i];
@@ -193,7 +194,7 @@ TEST(exponential_keys)
     check_shares("exponential", n);
 }
 
-/* Returns the share of u in 1/4 … 1 for which middle + u × width is within low … high. */
+/* Returns the share of those u in 1/4 … 1 for which middle + u × width is within low … high. */
 static double share_of_middle(double low, double high, double middle, double width)
 {
     const double from = fmax(0.25, (low - middle) / width);
@@ -242,7 +243,8 @@ TEST(zipfian_keys)
     }
 }
 
-/* Finds the scrambled key of each zipfian key: places[i] for offset i; -1 if it was never drawn. */
+/* Finds the scrambled key that belongs to each zipfian key: places[i] is the key of offset i, or -1
+ * if offset i was never drawn. */
 static void find_places(int64_t *places, int64_t n, struct counter *last)
 {
     const struct keys_options options = {
@@ -280,7 +282,7 @@ TEST(scrambled_keys_are_a_permutation_of_zipfian_ones)
             is_taken[places[i]] = true;
             neighbours += i > 0 && llabs(places[i] - places[i - 1]) <= 10;
         }
-        if (sizes[s] >= 500) { /* in a random order about 20 of n would be that close */
+        if (sizes[s] >= 500) { /* in a random order about 20 neighbours would be that close */
             assert_true(neighbours < 60);
         }
     }
@@ -329,7 +331,7 @@ TEST(hotspot_keys)
     }
 }
 
-/* Returns the share of draws below k from 0 … n-1 of YCSB's zipfian. */
+/* Returns the share of draws below k in YCSB's zipfian distribution over 0 … n-1. */
 static double gray_below(double k, double n, double theta, double zeta)
 {
     if (k <= 0 || k >= n) {
@@ -369,8 +371,8 @@ TEST(ycsb_zipfian_keys)
     static const size_t sizes[] = {7, 100, 1000};
     const double items = 1e10;
     const double zeta = 26.46902820178302;
-    const unsigned apart =
-        300000; /* numbers whose keys are counted one by one; the others are uniform */
+    /* the keys of smaller numbers are counted one by one; all other keys count as uniform */
+    const unsigned apart = 300000;
     for (size_t s = 0; s < COUNT_OF(sizes); s++) {
         const size_t n = sizes[s];
         for (size_t i = 0; i < n; i++) {
@@ -411,8 +413,8 @@ TEST(ycsb_zipfian_keys_stay_hot_while_a_range_grows)
     counter_destroy(counter);
 }
 
-/* Processes that share a counter take each number once, and draw only from the numbers that they
- * took. */
+/* Processes that share a counter never take the same number, and each draws only from the numbers
+ * that it took. */
 TEST(counters_are_shared)
 {
     enum {
@@ -681,7 +683,7 @@ TEST(a_draw_is_a_function_of_its_stream)
             struct draw_value values[3];
             draw_value(draws[i], &one, rooms[0], &values[0]);
             draw_value(draws[(i + j) % count], &(struct draw_stream){.base = j}, rooms[1],
-                       &values[1]); /* another stream changes nothing */
+                       &values[1]); /* another stream makes no difference */
             draw_value(draws[i], &two, rooms[1], &values[1]);
             draw_value(draws[i], &other, rooms[2], &values[2]);
             assert_int_equal(one.count, two.count);
@@ -711,7 +713,7 @@ TEST(rows)
     draw_destroy(draw);
 }
 
-/* The expected texts are those of a shell's printf. */
+/* The expected texts were made by a shell's printf. */
 TEST(formats)
 {
     static const struct {
@@ -941,7 +943,8 @@ TEST(reals)
             assert_int_equal(value.type, DRAW_IS_REAL);
             assert_true(value.real >= ranges[r].a && value.real <= ranges[r].b);
             const double half = ranges[r].b / 2 - ranges[r].a / 2;
-            const double place = half > 0 ? (value.real - middle) / half : 0; /* -1 … 1 */
+            /* place in the range, from -1 to 1 */
+            const double place = half > 0 ? (value.real - middle) / half : 0;
             observed[(size_t)fmin(9, (place + 1) * 5)]++;
         }
         for (size_t i = 0; i < 10; i++) {
@@ -1030,7 +1033,7 @@ TEST(a_window_of_numbers_can_be_pending)
 
 enum {
     THREADS = 4,
-    TAKEN = 20000, /* values that each thread draws */
+    TAKEN = 20000, /* numbers that each thread takes */
     HELD = 50,
 };
 
@@ -1040,7 +1043,7 @@ static _Atomic unsigned char times_taken[THREADS * TAKEN];
 struct taker {
     pthread_t thread;
     uint64_t seed;
-    unsigned wrong; /* how often a pending number was known */
+    unsigned wrong; /* errors: no number left, or a pending number was known */
 };
 
 /* Takes numbers, and ends them later in another order. */

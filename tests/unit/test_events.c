@@ -133,7 +133,8 @@ TEST_BETWEEN(test_too_much, set_up, tear_down)
     assert_non_null(strstr(list.note, "one event too many"));
     event_list_fini(&list);
 
-    /* cut between characters: each takes two bytes, and the limit falls into a character */
+    /* the text is cut between characters: each has two bytes, and the limit is within a character
+     */
     char wide[2 * EVENT_TEXT_BYTES + 3] = "1,";
     for (size_t i = 2; i + 2 < sizeof wide; i += 2) {
         wide[i] = '\xc3';
@@ -173,7 +174,7 @@ TEST_BETWEEN(test_files, set_up, tear_down)
     event_list_fini(&list);
 
     assert_int_equal(unlink(path), 0);
-    assert_int_equal(mkfifo(path, 0600), 0); /* must not block */
+    assert_int_equal(mkfifo(path, 0600), 0); /* opening it must not block */
     assert_int_equal(events_read(&list, folder, STARTED_NS, &error), STATUS_REJECTED);
     assert_int_equal(error.kind, ERROR_DATA);
     assert_int_equal(list.count, 0);

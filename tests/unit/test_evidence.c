@@ -25,7 +25,7 @@ static int set_up(void **state)
     return 0;
 }
 
-/* Sets the limit that the cause reports as reached. */
+/* Sets the limit that the cause's error names. */
 static struct cause *with_limit(struct cause *cause, const char *limit)
 {
     cause->error.limit = limit;
@@ -43,7 +43,8 @@ static struct cause *add_cause(enum cause_phase phase, enum error_kind kind, int
     return cause;
 }
 
-/* Adds a limit to the readings from before the run and from when it was hit. */
+/* Adds a limit to two readings: one from before the run, and one from the moment when the limit was
+ * hit. */
 static struct limit *add_limit(enum limit_id id, enum limit_side side, uint64_t allowed,
                                uint64_t used)
 {
@@ -60,7 +61,7 @@ static struct limit *add_limit(enum limit_id id, enum limit_side side, uint64_t 
     return limit;
 }
 
-/* Names the limits, and returns the only finding. */
+/* Finds the limits, checks the only finding, and returns it. */
 static const struct finding *name_one(enum limit_id id, enum limit_side side, uint64_t sessions)
 {
     evidence_name_limits(&evidence, &result, &findings);
@@ -91,7 +92,7 @@ TEST_BETWEEN(test_no_failure_no_finding, set_up, NULL)
     evidence.growth[EVIDENCE_LISTEN_OVERFLOWS] = 5;
     evidence.growth[EVIDENCE_SERVER_OOM_KILLS] = 1;
     name_none();
-    /* a failure that no limit explains */
+    /* no limit explains this failure */
     add_cause(CAUSE_CONNECT, ERROR_AUTH, 0, "password authentication failed");
     name_none();
 }
@@ -109,7 +110,7 @@ TEST_BETWEEN(test_threads, set_up, NULL)
     assert_string_equal(finding->fix, "fix of threads_max");
 }
 
-/* Less than a stack is left. */
+/* Less memory is left than a thread's stack needs. */
 TEST_BETWEEN(test_too_little_for_one_more, set_up, NULL)
 {
     add_cause(CAUSE_THREAD, ERROR_LIMIT, EAGAIN, "no thread");
@@ -127,7 +128,7 @@ TEST_BETWEEN(test_the_fullest_of_several, set_up, NULL)
     name_one(LIMIT_USER_TASKS, LIMIT_CLIENT, 0);
 }
 
-/* The cgroup that counted a refusal is named. */
+/* The finding names the cgroup that counted a refusal. */
 TEST_BETWEEN(test_a_cgroup_that_counted, set_up, NULL)
 {
     add_cause(CAUSE_THREAD, ERROR_LIMIT, EAGAIN, "no thread");
@@ -189,7 +190,7 @@ TEST_BETWEEN(test_errno_of_this_machine, set_up, NULL)
 {
     add_cause(CAUSE_CONNECT, ERROR_SYSTEM, EMFILE, "socket");
     check_says(name_one(LIMIT_OPEN_FILES, LIMIT_CLIENT, 40), "socket: Too many open files");
-    /* without a free descriptor nothing could be read at that time */
+    /* without a free descriptor append could not read the limits when the error occurred */
     add_limit(LIMIT_OPEN_FILES, LIMIT_CLIENT, 64, 64);
     evidence.shortage.count = 0;
     check_says(name_one(LIMIT_OPEN_FILES, LIMIT_CLIENT, 40), "; 64 threads allowed");
@@ -215,7 +216,8 @@ static void add_setting(const char *name, uint64_t allowed, uint64_t used)
     snprintf(limit->fix, sizeof limit->fix, "set %s", name);
 }
 
-/* Dropped sessions and sessions that reconnect in the end try many times. */
+/* Sessions that are dropped, or that reconnect in the end, try many times, so tries are not counted
+ * as sessions. */
 TEST_BETWEEN(test_tries_are_not_sessions, set_up, NULL)
 {
     result.sessions.dropped = 28;
@@ -234,7 +236,7 @@ TEST_BETWEEN(test_tries_are_not_sessions, set_up, NULL)
     result.causes.entries[0].phase = CAUSE_CONNECT;
     assert_false(evidence_needs_settings(&result));
 
-    /* two causes of one limit count no more sessions than were dropped */
+    /* two causes with the same limit together count no more sessions than were dropped */
     result.causes.entries[0].phase = CAUSE_RECONNECT;
     with_limit(add_cause(CAUSE_RECONNECT, ERROR_LIMIT, 1040, "Trop de connexions"),
                "max_connections");
@@ -260,7 +262,7 @@ TEST_BETWEEN(test_settings, set_up, NULL)
         {"datconnlimit", "datconnlimit"},
         {"max_user_connections", "max_user_connections"},
         {"max_connections_per_hour", NULL}, /* a setting that the server did not report */
-        {"", "datconnlimit"}, /* without a name: the setting with the fewest free sessions */
+        {"", "datconnlimit"}, /* no name: take the setting with the fewest free sessions */
     };
     (void)state;
     add_setting("max_connections", 97, 3);
@@ -298,7 +300,7 @@ TEST_BETWEEN(test_silence, set_up, NULL)
     const struct finding *finding = name_one(LIMIT_BACKLOG, LIMIT_SERVER, 40);
     check_says(finding, "ListenOverflows grew by 12, ListenDrops by 13");
     assert_non_null(strstr(finding->fix, "net.core.somaxconn"));
-    /* the server's open files are the reason */
+    /* the server reached its limit of open files */
     files->used = 64;
     check_says(name_one(LIMIT_OPEN_FILES, LIMIT_SERVER, 40), "64 of 64");
 }
@@ -346,7 +348,7 @@ TEST_BETWEEN(test_a_server_that_ended, set_up, NULL)
     evidence.servers[0].is_gone = true;
     evidence.servers[0].port = 5432;
     check_says(name_one(LIMIT_GONE, LIMIT_SERVER, 40), "nothing listens on port 5432 any more");
-    /* the server of any of several hosts */
+    /* with several hosts the server that is gone may be any of them */
     evidence.servers[1] = (struct evidence_server){.process = {.pid = 78}, .port = 5433};
     snprintf(evidence.servers[1].process.name, sizeof evidence.servers[1].process.name, "postgres");
     evidence.server_count = 2;

@@ -1,4 +1,4 @@
-/* Expectations of a run: names from summary.csv, which are met, and the exit code. */
+/* Expectations of a run: names from summary.csv, which expectations are met, and the exit code. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static int set_up(void **state)
     plan->adapter = &adapter;
     plan->facts = &facts;
     result->elapsed_ns = INT64_C(2000000000);
-    result->throughput_rows_per_s = 49999.96; /* 50000.0 in summary.csv */
+    result->throughput_rows_per_s = 49999.96; /* summary.csv shows 50000.0 */
     result->resources.max_server_memory_bytes = -1;
     result->resources.max_cpu.host = 80;
     if (!recorder_snapshot_init(&result->totals, OPERATIONS)) {
@@ -89,7 +89,7 @@ TEST_BETWEEN(test_missed, set_up, tear_down)
         "max_memory<=2GiB: not known");
 }
 
-/* Values have as many digits as it takes to show on which side of the bound they are. */
+/* A value has enough digits to show on which side of the bound it is. */
 TEST_BETWEEN(test_digits, set_up, tear_down)
 {
     const struct {
@@ -110,7 +110,7 @@ TEST_BETWEEN(test_digits, set_up, tear_down)
     }
 }
 
-/* Reading rows back takes precedence over a count. */
+/* The number of lost rows from reading rows back takes precedence over the number from counting. */
 TEST_BETWEEN(test_lost_rows, set_up, tear_down)
 {
     add("lost==0, lost==2, lost==7");
@@ -144,7 +144,7 @@ TEST_BETWEEN(test_verdict, set_up, tear_down)
                         "verdict==VALID: INVALID");
 }
 
-/* The run's own exit code stays, and missed bounds are still named. */
+/* The run's own exit code stays, and the missed bounds are named in addition. */
 TEST_BETWEEN(test_own_exit_code, set_up, tear_down)
 {
     add("lost==0");
@@ -173,7 +173,7 @@ TEST_BETWEEN(test_many_missed, set_up, tear_down)
     assert_non_null(strstr(error.text, "32"));
 }
 
-/* Too many bounds for all values to fit: all bounds are still named. */
+/* There are too many bounds for all values to fit, but all bounds are named. */
 TEST_BETWEEN(test_values_left_out, set_up, tear_down)
 {
     for (int i = 0; i < 24; i++) {
@@ -184,7 +184,7 @@ TEST_BETWEEN(test_values_left_out, set_up, tear_down)
     assert_null(strstr(result->exit_reason, "..."));
 }
 
-/* Figures of operations can be expected only of the operations that a script names. */
+/* Bounds on figures of operations are allowed only for operations that the script names. */
 TEST_BETWEEN(test_operations, set_up, tear_down)
 {
     static const char *const wrong[][2] = {

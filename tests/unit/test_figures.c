@@ -11,7 +11,7 @@ static bool has_end(const char *text, const char *end)
     return strlen(text) >= strlen(end) && strcmp(text + strlen(text) - strlen(end), end) == 0;
 }
 
-/* A key ends in its unit; no two figures share a key. */
+/* Every key ends in its unit, and no two figures share a key. */
 TEST(test_rows)
 {
     for (size_t i = 0; i < FIGURES; i++) {
@@ -62,7 +62,8 @@ TEST(test_members)
     assert_true(count > FIGURES / 2);
 }
 
-/* All columns appear with their values, those of the operations before the idle sessions. */
+/* All columns appear with their values. The columns of the operations are before those of the idle
+ * sessions. */
 TEST(test_cells)
 {
     static struct figure_set set;
@@ -119,7 +120,8 @@ TEST(test_units)
     assert_string_equal(figure_unit("transactions_per_s"), " /s");
 }
 
-/* Scripted operations follow those of the table, have no columns, and are limited in number. */
+/* Scripted operations are after the operations of the table, have no columns, and are limited in
+ * number. */
 TEST(test_operations)
 {
     static struct figure_set set;

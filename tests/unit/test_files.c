@@ -191,7 +191,7 @@ TEST_BETWEEN(test_whole_run, set_up, tear_down)
     struct run_files *files = create();
     assert_int_equal(count_entries(plan.out_folder), 12);
     run_files_add(files, CSV_INTERVALS, &interval);
-    assert_int_equal(count_lines("intervals.csv"), 2); /* written to the disk immediately */
+    assert_int_equal(count_lines("intervals.csv"), 2); /* rows are written to the disk at once */
     run_files_add(files, CSV_INTERVALS, &interval);
     run_files_add(files, CSV_SAMPLES, &sample);
     assert_int_equal(count_lines("samples.csv"), 2);
@@ -232,7 +232,7 @@ TEST_BETWEEN(test_histograms_of_used_operations_only, set_up, tear_down)
     assert_false(exists(path_of("reconnect.hgrm")));
 }
 
-/* Names from a script, one of them also the name of a call. */
+/* The files of a run with a script. One of its operations also has the name of a call of append. */
 TEST_BETWEEN(test_script, set_up, tear_down)
 {
     static const char source[] =
@@ -334,7 +334,8 @@ TEST_BETWEEN(test_unmakeable_folder, set_up, tear_down)
     assert_true(exists(file));
 }
 
-/* Less space than the files may need: refused before the run, and no files remain. */
+/* The disk has less space than the files may need: the run is refused before it begins, and no
+ * files remain. */
 TEST_BETWEEN(test_no_room_at_start, set_up, tear_down)
 {
     struct run_files *files = NULL;
@@ -403,8 +404,8 @@ TEST_BETWEEN(test_short_file_has_whole_rows, set_up, tear_down)
     limit_file_size(room);
     run_files_add(files, CSV_INTERVALS, &interval);
     limit_file_size(RLIM_INFINITY);
-    run_files_add(files, CSV_INTERVALS,
-                  &interval); /* there is space again, but a missing row would go unnoticed */
+    /* the disk has space again, but in a continued file the missing row would go unnoticed */
+    run_files_add(files, CSV_INTERVALS, &interval);
     assert_string_equal(run_files_shortage(files), "intervals.csv: File too large");
     assert_int_equal(count_lines("intervals.csv"), 2);
     assert_int_equal(text[strlen(text) - 1], '\n');

@@ -100,8 +100,8 @@ TEST(test_connects_without_an_answer)
     end(result);
 }
 
-/* The connection is lost at each step of the third batch: rows that were never handed over count as
- * not sent, rows that were handed over as in doubt. */
+/* The connection is lost at each step of the third batch. Rows that were never handed over count as
+ * not sent, and rows that were handed over count as in doubt. */
 TEST(test_lost_connection)
 {
     const struct plan plan = make_plan();
@@ -134,7 +134,7 @@ TEST(test_rejected_batch)
     end(result);
 }
 
-/* Consecutive batches of which nothing was accepted make one exception. */
+/* Consecutive batches without an accepted row become one exception in the list. */
 TEST(test_exceptions_are_kept_short)
 {
     struct plan plan = make_plan();
@@ -209,8 +209,8 @@ TEST(test_stale_counts_are_anomalies)
     plan.records = ROWS_A_SESSION;
     script = (struct scripted){.status = STATUS_OK, .count_offset = -150};
     struct result *result = run(&plan);
-    /* the first count would be below zero and arrives as a large number; then counts go backwards
-     */
+    /* The first count would be negative and is read as a large number, so the second count goes
+     * backwards. */
     assert_int_equal(result->totals.counters[RECORDER_FRESH_BEHIND], 9);
     assert_int_equal(result->totals.counters[RECORDER_FRESH_BACKWARD], 1);
     assert_int_equal(result->worst_lag_rows, 150);
@@ -230,13 +230,13 @@ TEST(test_a_count_that_is_one_too_low)
     end(result);
 }
 
-/* A count includes rows of other sessions, so it can fall and still show all rows of its session.
- */
+/* A count includes rows of other sessions. So it can fall although it includes all rows of its own
+ * session. */
 TEST(test_counts_one_by_one)
 {
     static const struct {
         uint64_t rows, own;
-        uint64_t behind, backward, worst_lag; /* after that count */
+        uint64_t behind, backward, worst_lag; /* the counters after the count */
     } counts[] = {
         {150, 100, 0, 0, 0},  {120, 110, 0, 1, 0},  {120, 120, 0, 1, 0},
         {130, 170, 1, 1, 40}, {110, 120, 2, 2, 40}, {115, 115, 2, 2, 40},
@@ -328,7 +328,7 @@ TEST(test_duration_ends_the_run)
     end(result);
 }
 
-/* Rows for which there was no time do not count as planned. */
+/* Rows for which there was no time left are not counted as planned. */
 TEST(test_rows_or_a_duration)
 {
     struct plan plan = make_plan();
@@ -361,7 +361,7 @@ TEST(test_rate_keeps_response_times)
     end(result);
 }
 
-/* Shares that are not a multiple of the batch also keep to the rate. */
+/* Sessions keep to the rate even if their shares are not a multiple of the batch. */
 TEST(test_rate_of_small_shares)
 {
     struct plan plan = make_plan();
@@ -377,7 +377,7 @@ TEST(test_rate_of_small_shares)
     end(result);
 }
 
-/* 100 batches are due in 100 ms, whatever happens to the session that should send some of them. */
+/* 100 batches are due in 100 ms, even if the session that should send some of them is lost. */
 TEST(test_batches_that_were_not_sent)
 {
     struct plan plan = make_plan();
@@ -393,7 +393,7 @@ TEST(test_batches_that_were_not_sent)
     assert_int_equal(response->total, 100);
     assert_int_equal(result->totals.counters[RECORDER_RESPONSES_UNANSWERED],
                      result->batches.not_sent + 1);
-    /* its third batch was due at 23 ms or before, and waits until the end */
+    /* the third batch of the victim was due at 23 ms or before, and waits until the end */
     assert_in_range(response->max_ns, 77 * MONO_NS_PER_MS, INT64_MAX);
     end(result);
 
@@ -402,12 +402,15 @@ TEST(test_batches_that_were_not_sent)
     result = run(&plan);
     assert_int_equal(result->stop_reason, STOP_DROP);
     assert_int_equal(result->totals.histograms[OPERATION_RESPONSE].total, result->batches.due);
-    /* later batches are not counted: the victim's second batch is due at 8 to 15 ms */
+    /* the run ends at the victim's second batch, due at 8 to 15 ms: later batches are not counted
+     */
+
     assert_in_range(result->batches.due, 8, (uint64_t)result->append_ns / MONO_NS_PER_MS + 1);
     end(result);
 }
 
-/* More batches than a loop could count one by one, and shares that end with a small batch. */
+/* There are more batches than a loop could count one by one, and the shares end with a small batch.
+ */
 TEST(test_waits_of_many_batches)
 {
     struct plan plan = {.sessions = 1, .batch_rows = 1, .rate_rows_per_s = 1000000000};
@@ -425,14 +428,14 @@ TEST(test_waits_of_many_batches)
     assert_int_equal(response->total, n);
     assert_int_equal(response->max_ns, n);
     assert_in_range(histogram_quantile_ns(response, 0.5), n / 2 - 1, n / 2 + n / 128 + 1);
-    /* 1 + 2 + … + n, each off by at most half a step */
+    /* the sum of 1 to n, where each term is off by at most half a step */
     assert_in_range(response->sum_ns, n / 2 * (n + 1) - n, n / 2 * (n + 1) + n);
 
     plan = (struct plan){.sessions = 2, .batch_rows = 100, .rate_rows_per_s = 1000};
     session.index = 1;
     session.sum.begun = 100;
     session.quota = 420;
-    /* due 0.3, 0.5 and 0.7 s after GO, and the last 20 rows at 0.82 s */
+    /* batches are due 0.3, 0.5 and 0.7 s after GO, and the last 20 rows at 0.82 s */
     const int64_t ms_ns = MONO_NS_PER_MS;
     assert_int_equal(session_count_unsent(&session, 0, 5 + 300 * ms_ns, 5 + 300 * ms_ns), 0);
     assert_int_equal(session_count_unsent(&session, 0, 6 + 300 * ms_ns, 6 + 300 * ms_ns), 1);
@@ -444,7 +447,8 @@ TEST(test_waits_of_many_batches)
     recorder_destroy(recorder);
 }
 
-/* A session that waits at the gate or for a busy database when the time is over has finished. */
+/* If the time ends while a session waits at the gate or for a busy database, the session has
+ * finished. */
 TEST(test_duration_on_a_busy_database)
 {
     struct plan plan = make_plan();
@@ -494,8 +498,8 @@ static struct scripted lose(enum step step, int victim, unsigned call)
     return (struct scripted){step, STATUS_LOST, ERROR_CONNECTION, victim, call, 1, 0, 0};
 }
 
-/* The connection is lost at each step of the third batch. Rows that were handed over stay in doubt;
- * rows of a batch that were never handed over are sent after the reconnect. */
+/* The connection is lost at each step of the third batch. Rows that were handed over stay in doubt.
+ * Rows of the batch that were not handed over are sent after the reconnect. */
 TEST(test_lost_and_reconnected)
 {
     const struct plan plan = make_reconnecting();
@@ -532,8 +536,8 @@ static void report_loss(const struct adapter_conn *conn, struct append_loss *los
     *loss = reported;
 }
 
-/* The adapter may know which rows of a lost batch were refused before, which were on their way, and
- * so which were never sent: those are sent after the reconnect. */
+/* The adapter may report which rows of a lost batch were refused before the loss and which had been
+ * sent. The other rows were never sent, so they are sent after the reconnect. */
 TEST(test_a_loss_that_the_adapter_reports)
 {
     struct adapter reporting = scripted;
@@ -578,9 +582,10 @@ TEST(test_a_loss_that_the_adapter_reports)
     }
 }
 
-/* An append of three calls, of which the second fails. Rows that the adapter reports as kept are
+/* The second of three calls of an append fails. Rows that the adapter reports as kept are
  * acknowledged, the other rows of the first two calls are rejected, and the rows of the third call
- * are sent later. If no row was kept, the whole batch failed and these rows are not sent. */
+ * are sent later. If the adapter reports no kept row, the whole batch has failed, and the rows of
+ * the third call are not sent. */
 TEST(test_kept_rows_of_a_failure)
 {
     static const struct {
@@ -677,7 +682,8 @@ TEST(test_a_fatal_error_is_not_a_loss)
     end(result);
 }
 
-/* The batch is sent again on another connection, without the rows that the server has taken. */
+/* The server is read-only for a time. The batch is sent again on another connection, without the
+ * rows that the server has already taken. */
 TEST(test_a_server_that_is_read_only_for_a_time)
 {
     struct plan plan = make_reconnecting();
@@ -719,7 +725,7 @@ TEST(test_a_server_that_is_read_only_for_a_time)
     end(result);
 }
 
-/* A server that accepts every connection and answers nothing: sessions must not retry forever. */
+/* The server accepts every connection and answers nothing: sessions must not retry forever. */
 TEST(test_connections_without_answers)
 {
     const struct plan plan = make_reconnecting();
@@ -732,8 +738,8 @@ TEST(test_connections_without_answers)
     end(result);
 }
 
-/* Tries are counted from 0 again after each answered batch: here every connection serves one batch.
- */
+/* After each answered batch the count of tries begins at 0 again. Here every connection serves one
+ * batch. */
 TEST(test_an_answer_resets_the_tries)
 {
     const struct plan plan = make_reconnecting();
@@ -745,7 +751,8 @@ TEST(test_an_answer_resets_the_tries)
     end(result);
 }
 
-/* All sessions lose their connections; not more of them connect at the same time than allowed. */
+/* All sessions lose their connections. The number of sessions that connect at the same time stays
+ * within the limit. */
 TEST(test_a_storm_is_bounded)
 {
     struct plan plan = make_reconnecting();
@@ -773,7 +780,7 @@ static uint64_t count_causes(const struct result *result, enum cause_phase phase
     return count;
 }
 
-/* With --timeout the connection is cut; the refusal of the next connects is reported as the
+/* --timeout cuts the connection, and the next connects are refused: the refusal is reported as the
  * server's. */
 TEST(test_refused_after_a_cut)
 {
@@ -792,7 +799,8 @@ TEST(test_refused_after_a_cut)
     end(result);
 }
 
-/* The answer and the cut coincide: all rows are acknowledged, and the connection is gone. */
+/* The connection is cut at the moment of the answer: all rows are acknowledged, and the connection
+ * is gone. */
 TEST(test_cut_and_answered_at_once)
 {
     static const struct {
@@ -825,7 +833,7 @@ TEST(test_the_end_wakes_waiting_sessions)
     struct plan plan = make_reconnecting();
     plan.records = 0;
     plan.duration_ns = MONO_NS_PER_S; /* long enough to lose the first batch */
-    plan.reconnect_tries = 1000000;   /* hours */
+    plan.reconnect_tries = 1000000;   /* enough tries for hours */
     script = lose(STEP_CLOSE, 5, 1);
     later.failing = 1000000;
     struct result *result = run(&plan);
@@ -838,7 +846,7 @@ TEST(test_the_end_wakes_waiting_sessions)
     result = run(&plan);
     assert_int_equal(result->sessions.stopped, SESSIONS);
     result->resources.mean_cpu =
-        (struct cpu_shares){-1, -1, -1}; /* independent of other programs */
+        (struct cpu_shares){-1, -1, -1}; /* so that other programs have no effect */
     result_judge(result, &(struct judge_context){.is_local = true});
     assert_int_equal(result->verdict, VERDICT_DEGRADED);
     assert_int_equal(result->exit_code, EXIT_CODE_SHORT);

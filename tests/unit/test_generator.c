@@ -339,7 +339,8 @@ TEST(test_values_have_the_type_of_their_column)
     table_fini(&table);
 }
 
-/* All values of the list occur, and no others; a row has the same value in any batch. */
+/* All values of the list occur, and no other values. A row has the same values, whatever batch it
+ * is in. */
 TEST(test_values_follow_from_the_row)
 {
     static const struct column columns[] = {

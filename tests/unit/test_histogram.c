@@ -33,8 +33,8 @@ static int compare(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* Returns the exact quantile by definition: the smallest value v with at least q × count values ≤
- * v. */
+/* Returns the exact quantile by its definition: the smallest value v such that at least q × count
+ * values are ≤ v. */
 static int64_t exact_quantile(unsigned per_mille)
 {
     const uint64_t product = (uint64_t)per_mille * VALUES;

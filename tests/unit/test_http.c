@@ -1,4 +1,4 @@
-/* The HTTP transport against a server in this file, which follows the test's instructions: what is
+/* Tests the HTTP transport with a server in this file that follows the test's instructions: what is
  * sent, how often, and what happens for each way in which an answer can go wrong. */
 #include "unit/unit.h"
 
@@ -188,13 +188,14 @@ enum then {
     STAY,
     CLOSE,
     RESET,
-    FLOOD,    /* the answer is followed by 1 GiB, or as much as the client reads */
-    ROWS,     /* the answer is followed by MANY_ROWS elements of an array; then close */
-    HEAD_ONLY /* the body of the request is not read; then close */
+    FLOOD, /* the answer is followed by 1 GiB, or as much as the client reads */
+    /* the answer is followed by MANY_ROWS elements of an array; then the connection is closed */
+    ROWS,
+    HEAD_ONLY /* the body of the request is not read, and the connection is closed */
 };
 
 enum {
-    MANY_ROWS = 80 * 1024 /* of 1 KiB */
+    MANY_ROWS = 80 * 1024 /* elements of 1 KiB */
 };
 
 struct turn {
@@ -204,13 +205,13 @@ struct turn {
 };
 
 static struct server {
-    const struct turn *turns; /* one for each request, up to a zeroed one */
+    const struct turn *turns; /* a turn for each request; a zeroed turn ends the list */
     int listener;
     uint16_t port;
     pthread_t thread;
-    atomic_int sock;                         /* the connection; -1: not connected */
-    atomic_uint connections, requests, done; /* done: turns */
-    atomic_size_t body_bytes;                /* received, of all requests */
+    atomic_int sock;                         /* the connection's socket; -1 if not connected */
+    atomic_uint connections, requests, done; /* `done` counts turns */
+    atomic_size_t body_bytes;                /* received bytes of the bodies of all requests */
     char latest[4096];                       /* the latest request; read after `done` */
 } server;
 
@@ -335,7 +336,8 @@ static void stop_server(void)
     close(server.listener);
 }
 
-/* Drops the latest connection; with `ends` the server also stops accepting, as if it had ended. */
+/* Drops the latest connection. With `ends` the server also stops accepting connections, as if it
+ * had ended. */
 static void drop_connection(bool ends)
 {
     shutdown(atomic_load(&server.sock), SHUT_RDWR);
@@ -344,7 +346,8 @@ static void drop_connection(bool ends)
     }
 }
 
-/* Waits until the server has finished `turns` turns, so that connections are closed. */
+/* Waits until the server has finished `turns` turns, so that the connections of these turns are
+ * closed. */
 static void wait_for_turns(unsigned turns)
 {
     while (atomic_load(&server.done) < turns) {
@@ -352,7 +355,7 @@ static void wait_for_turns(unsigned turns)
     }
 }
 
-/* Checks that no client is connected that the server did not serve. */
+/* Checks that every connected client was served. */
 static void check_no_client_waits(void)
 {
     struct pollfd listener = {.fd = server.listener, .events = POLLIN};
@@ -395,11 +398,12 @@ static void end(struct adapter_conn *conn)
     assert_non_null(conn->http);
 }
 
-/* is_greeting: opening sends a request. is_late: opening first waits for the connect timeout. */
+/* Whether opening a connection sends a request (is_greeting), and whether it first waits until the
+ * connect timeout is over (is_late). */
 static bool is_greeting, is_late;
 
-/* Connects until the server's queue is full, so that the next client waits forever. Stopping the
- * server ends the connections. */
+/* Connects until the server's queue is full, so that the next client waits forever. These
+ * connections end when the server is stopped. */
 static void fill_queue(void)
 {
     const struct sockaddr_in address = {.sin_family = AF_INET,
@@ -540,7 +544,8 @@ TEST(test_descriptors)
     const unsigned before = count_descriptors();
     struct adapter_conn *conn = open_plain();
     assert_int_equal(post(conn, "row"), STATUS_OK);
-    assert_int_equal(count_descriptors(), before + 2); /* the server's end is a socket as well */
+    /* the server's end of the connection is a socket of this process, too */
+    assert_int_equal(count_descriptors(), before + 2);
     http_close(conn);
     stop_server();
     assert_int_equal(count_descriptors(), before - 1);
@@ -620,7 +625,7 @@ TEST(test_open_fails)
     assert_int_equal(open_with(&conn, &target), STATUS_LOST);
     assert_int_equal(error.kind, ERROR_UNREACHABLE);
     assert_non_null(strstr(error.text, "nothing listens on 127.0.0.1:"));
-    start_server(none); /* the server accepts no connection; the kernel does */
+    start_server(none); /* the kernel accepts the connection, but the server does not */
     target.is_cancelled = always;
     assert_int_equal(open_with(&conn, &target), STATUS_LOST);
     assert_int_equal(error.kind, ERROR_CANCELLED);
@@ -690,7 +695,8 @@ TEST(test_no_schemas)
     assert_null(conn);
 }
 
-/* While opening, no status is REJECTED: the error is temporary or it is not. */
+/* An HTTP status while opening never results in REJECTED: the error is either temporary (LOST) or
+ * final (FATAL). */
 TEST(test_statuses_of_open)
 {
     static const struct turn turns[] = {{STATUS_ANSWER("404 No"), STAY, 0},
@@ -708,8 +714,8 @@ TEST(test_statuses_of_open)
     stop_server();
 }
 
-/* A reused connection dies after the server has read the whole of the next request. The server has
- * the rows once, and the client reports that it does not know. */
+/* A reused connection ends after the server has read the whole next request. The server has the
+ * rows once, and the client reports that it does not know whether they were stored. */
 TEST(test_never_twice)
 {
     static const enum then ends[] = {CLOSE, RESET};
@@ -733,8 +739,8 @@ TEST(test_never_twice)
     }
 }
 
-/* An append whose connection ends before its request: the rows are in doubt if the request was sent
- * on another connection, and not sent if there is no other connection. */
+/* The connection of an append ends before the request. The rows are in doubt if the request was
+ * sent on another connection, and not sent if no other connection could be opened. */
 TEST(test_lost_before_and_after_the_request)
 {
     static const struct {
@@ -796,7 +802,7 @@ TEST(test_idle_connection_ends)
     static const struct turn turns[] = {
         {OK_ANSWER, CLOSE, 0},
         {OK_ANSWER, RESET, 0},
-        {OK_ANSWER "HTTP/1.1 408 too late", STAY, 0}, /* sent without a request */
+        {OK_ANSWER "HTTP/1.1 408 too late", STAY, 0}, /* the server sends this without a request */
         {"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nto the end", CLOSE, 0},
         {OK_ANSWER, STAY, 0},
         {NULL, STAY, 0}};
@@ -893,7 +899,7 @@ TEST(test_refused_early)
     stop_server();
 }
 
-/* Requests while opening have the same deadline, and are not REJECTED. */
+/* Requests at opening have the same deadline as opening, and their status is not REJECTED. */
 TEST(test_greet)
 {
     static const struct turn turns[] = {{OK_ANSWER, STAY, 0}, {OK_ANSWER, STAY, 0},
@@ -918,7 +924,7 @@ TEST(test_greet)
     stop_server();
 }
 
-/* A reconnect while opening has only the time that is left. */
+/* A reconnect during opening has only the time that is left of the deadline. */
 TEST(test_reconnect_while_opening)
 {
     static const struct turn turns[] = {{OK_ANSWER, CLOSE, 0}, {NULL, STAY, 0}};
@@ -976,7 +982,8 @@ TEST(test_lines)
                      2); /* the long rest of an answer that was sufficient is not read */
 }
 
-/* The elements of an array, and the text around them, however the answer is cut. */
+/* The elements of an array, and the text around them, are the same however the answer is divided
+ * into parts. */
 TEST(test_elements)
 {
     static const char body[] =
@@ -1054,7 +1061,8 @@ TEST(test_interrupt)
     start_server(turns);
     struct adapter_conn *conn = open_plain();
     assert_int_equal(pthread_create(&thread, NULL, interrupt_it, conn), 0);
-    assert_int_equal(post(conn, "row"), STATUS_LOST); /* while waiting for the rest of the body */
+    /* the connection is lost while the client waits for the rest of the body */
+    assert_int_equal(post(conn, "row"), STATUS_LOST);
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_int_equal(post(conn, "row"), STATUS_LOST);
     assert_int_equal(http_begin_append(conn->http, &error), STATUS_LOST);
@@ -1145,7 +1153,7 @@ TEST(test_take_rows)
     buffer_fini(&text);
 }
 
-/* Numbers are passed on as written, to the last digit. */
+/* Numbers are passed on as the server wrote them, to the last digit. */
 TEST(test_large_numbers)
 {
     static const char rows[] =

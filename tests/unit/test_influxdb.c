@@ -56,7 +56,7 @@ TEST(test_lines_of_influxdb)
 {
     struct influxdb_lines lines = {.is_questdb = false};
     struct error error = {0};
-    for (int i = 0; i < 2; i++) { /* the second time reuses the names of the first */
+    for (int i = 0; i < 2; i++) { /* the second round uses the names of the first round again */
         assert_int_equal(influxdb_lines_begin(&lines, &table, &error), STATUS_OK);
         assert_int_equal(influxdb_lines_add(&lines, &batch, &error), STATUS_OK);
         assert_int_equal(lines.rows, ROWS);

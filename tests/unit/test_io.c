@@ -1,5 +1,5 @@
-/* I/O counts of /proc and /sys, from texts and from a folder that imitates /sys/dev/block; and the
- * writes of dd compared with the measured ones. */
+/* I/O counts of /proc and /sys, from texts and from a folder that imitates /sys/dev/block. The
+ * measured writes of dd are compared with the writes that dd was asked for. */
 #include "unit/unit.h"
 
 #include <fcntl.h>
@@ -28,7 +28,8 @@ TEST(a_process)
     assert_int_equal(io.counts[PROCFS_IO_STORAGE_WRITTEN_BYTES], 8192);
     for (size_t length = 0; length + 1 + sizeof "cancelled_write_bytes: 0" < sizeof text;
          length++) {
-        assert_false(procfs_parse_io(text, length, &io)); /* cut off anywhere */
+        /* a text that is cut off at any place is refused */
+        assert_false(procfs_parse_io(text, length, &io));
     }
 }
 
@@ -51,7 +52,7 @@ TEST(a_disk)
     assert_int_equal(disk.flushes, 99);
     assert_int_equal(disk.flush_ms, 111);
     assert_true(procfs_parse_disk(text, sizeof text - 1, 254, 1, &disk));
-    assert_false(disk.has_flushes); /* an old kernel */
+    assert_false(disk.has_flushes); /* as with an old kernel */
     assert_false(procfs_parse_disk(text, sizeof text - 1, 254, 2, &disk));
     assert_false(procfs_parse_disk(text, 60, 254, 0, &disk));
 }
@@ -113,8 +114,8 @@ static int remove_entry(const char *path, const struct stat *status, int kind, s
     return remove(path);
 }
 
-/* Makes a block device below `root`; `partition_of` and `slaves` name other devices, or are NULL.
- */
+/* Makes a block device below `root`. `partition_of` and `slaves` are names of other devices, or
+ * NULL. */
 static void make_block(const char *root, const char *name, const char *number,
                        const char *partition_of, const char *const *slaves)
 {
@@ -163,18 +164,19 @@ TEST(disks_below)
     make_block(root, "sdb", "8:16", NULL, NULL);
     make_block(root, "md0", "9:0", NULL, (const char *const[]){"x/sda", "x/sdb", NULL});
     make_block(root, "dm-0", "253:0", NULL, (const char *const[]){"x/md0", "x/sda/sda1", NULL});
-    /* links go through the folder of their kind; here x is devices */
+    /* the links of a real system pass through a folder of another name; here x stands for the
+     * folder devices */
     snprintf(path, sizeof path, "%s/devices/x", root);
     assert_int_equal(symlink(".", path), 0);
     snprintf(path, sizeof path, "%s/dev/block", root);
     const int blocks = open(path, O_RDONLY | O_DIRECTORY);
     assert_true(blocks >= 0);
     struct io_devices devices = {0};
-    assert_true(io_find_disks(blocks, 8, 1, &devices)); /* a partition stands for its disk */
+    assert_true(io_find_disks(blocks, 8, 1, &devices)); /* the disk of a partition is found */
     assert_int_equal(devices.count, 1);
     assert_string_equal(devices.entries[0].name, "sda");
     assert_int_equal(devices.entries[0].minor, 0);
-    assert_true(io_find_disks(blocks, 253, 0, &devices)); /* each disk once */
+    assert_true(io_find_disks(blocks, 253, 0, &devices)); /* each disk is found once */
     assert_int_equal(devices.count, 2);
     assert_string_equal(devices.entries[1].name, "sdb");
     assert_false(io_find_disks(blocks, 0, 21, &devices));
@@ -193,11 +195,11 @@ TEST(figures)
     to.counts[IO_DEVICE_WRITE_NS] = 100 * MONO_NS_PER_MS;
     from.counts[IO_DEVICE_WRITTEN_BYTES] = 0;
     to.counts[IO_DEVICE_WRITTEN_BYTES] = 3 << 20;
-    from.counts[IO_SERVER_READS] = 8; /* another server */
+    from.counts[IO_SERVER_READS] = 8; /* greater than the later count: another server */
     to.counts[IO_SERVER_READS] = 5;
     from.counts[IO_DEVICE_NS] = from.counts[IO_DEVICE_BUSY_NS] = 0;
     to.counts[IO_DEVICE_NS] = 1000;
-    to.counts[IO_DEVICE_BUSY_NS] = 1004; /* part of it belongs to the time before */
+    to.counts[IO_DEVICE_BUSY_NS] = 1004; /* a part of this time was before the first reading */
     from.counts[IO_DEVICE_READS] = to.counts[IO_DEVICE_READS] = 9;
     from.counts[IO_DEVICE_READ_NS] = to.counts[IO_DEVICE_READ_NS] = 9;
     io_subtract(&from, &to, &growth);
@@ -205,14 +207,15 @@ TEST(figures)
     assert_true(io_figure(&growth, IO_FIGURE_DEVICE_WRITE_MS) == 2);
     assert_true(io_figure(&growth, IO_FIGURE_DEVICE_WRITTEN_MIB_PER_S) == 1.5);
     assert_true(io_figure(&growth, IO_FIGURE_DEVICE_READS_PER_S) == 0);
-    assert_true(io_figure(&growth, IO_FIGURE_DEVICE_READ_MS) < 0); /* without a read */
+    assert_true(io_figure(&growth, IO_FIGURE_DEVICE_READ_MS) < 0); /* no read was made */
     assert_int_equal(growth.counts[IO_SERVER_READS], -1);
     assert_true(io_figure(&growth, IO_FIGURE_SERVER_READS_PER_S) < 0);
     assert_true(io_figure(&growth, IO_FIGURE_DEVICE_BUSY_PERCENT) == 100);
     assert_true(io_figure(&growth, IO_FIGURE_STORAGE_READ_MIB_PER_S) < 0);
 }
 
-/* The kernel's count wraps around at 32 bits; a falling count belongs to another disk. */
+/* The kernel's count of milliseconds wraps around at 32 bits. A count that falls otherwise is from
+ * another disk. */
 TEST(times)
 {
     struct io_time time = {.is_reported = false};
@@ -225,7 +228,7 @@ TEST(times)
     assert_int_equal(io_add_time(&time, 90), 96 * MONO_NS_PER_MS);
 }
 
-/* 64 writes of 64 KiB that bypass the page cache: the device made at least these. */
+/* dd makes 64 writes of 64 KiB that bypass the page cache, so the device makes at least these. */
 TEST(writes_of_dd)
 {
     char path[] = "/tmp/append-dd-XXXXXX", of[64];
@@ -250,7 +253,7 @@ TEST(writes_of_dd)
     const bool has_run = result == CHILD_EXITED && child.end.code == 0;
     child_output_fini(&child);
     io_subtract(&before, &after, &growth);
-    if (about.device[0] == '\0' || !has_run) { /* on an overlay or tmpfs */
+    if (about.device[0] == '\0' || !has_run) { /* no device on an overlay or tmpfs */
         print_message("skipped: no device below /tmp, or one without O_DIRECT: %s\n", about.note);
         assert_true(about.note[0] != '\0' || !has_run);
         assert_true(growth.counts[IO_DEVICE_WRITES] < 0 || !has_run);

@@ -16,11 +16,11 @@ enum {
     KEPT_MAX = 1 << 20
 };
 
-/* The limits of the simulated server. Written before the threads start. */
+/* The limits of the simulated server. A test sets them before the threads start. */
 static struct {
     int room;         /* the most connections */
-    int breaks_above; /* with more connections it loses one at each append */
-    int busy_above;   /* connections beyond this number never get their lock */
+    int breaks_above; /* with more connections it loses a connection at each append */
+    int busy_above;   /* further connections never get their lock */
     int rejects_above;
     int blocks_above; /* the first connection beyond this number gets no answer until it is cut */
     unsigned connecting; /* sessions that connect at the same time; 1: they connect in order */
@@ -33,7 +33,7 @@ static atomic_bool has_blocked;
 static atomic_size_t kept_count;
 static int64_t kept[KEPT_MAX]; /* values of the unique column */
 static atomic_bool is_second_gone;
-static atomic_uint_fast64_t kept_at[2][BOUND]; /* rows at each host by session */
+static atomic_uint_fast64_t kept_at[2][BOUND]; /* rows of each session at each host */
 
 struct adapter_conn {
     bool is_starved;
@@ -138,7 +138,8 @@ static enum status limited_append_close(struct adapter_conn *conn, uint64_t *acc
     return STATUS_OK;
 }
 
-/* Counts the rows of this session at this host: the fewest that a count may show. */
+/* Answers a count with the rows of this session at this host, the smallest number that a count may
+ * show. */
 static enum status limited_run(struct adapter_conn *conn, const struct statement *statement,
                                const struct batch *parameters, struct answer *answer,
                                struct error *error)
@@ -165,15 +166,15 @@ static const struct adapter limited = {
     .run = limited_run,
 };
 
-/* The outcome of a search; freed by finish. */
+/* The outcome of a search. The test frees it with `finish`. */
 struct outcome {
     struct search search;
     struct result *result;
     unsigned begun;     /* calls of on_begin */
     unsigned reported;  /* calls of on_level */
     unsigned shortages; /* calls of on_shortage */
-    uint64_t checks,
-        stale; /* counts compared with the session's rows, and counts that were too low */
+    /* counts that were compared with the session's rows, and those of them that were too low */
+    uint64_t checks, stale;
 };
 
 static void on_begin(void *context, const struct level *level)
@@ -422,7 +423,7 @@ TEST(test_sessions_without_progress)
     struct asked asked = begin();
     asked.patience_ns = MONO_NS_PER_S;
     server.busy_above = 12;
-    server.connecting = 1; /* so that the sessions that leave are those without progress */
+    server.connecting = 1; /* then the sessions without progress are those that leave */
     search(asked, BOUND, &outcome);
     assert_int_equal(outcome.search.held, 12);
     assert_int_equal(outcome.search.failed, 13);
@@ -432,8 +433,8 @@ TEST(test_sessions_without_progress)
     finish(&outcome);
 }
 
-/* A session that is restarted because its host is gone works at the other host and has rows at
- * both, so a count at one host says nothing about all its rows. */
+/* A session that is restarted because its host is gone works at the other host. It then has rows at
+ * both hosts, so a count at one host does not show all its rows. */
 TEST(test_a_host_that_goes_away)
 {
     struct outcome outcome;
@@ -452,8 +453,8 @@ TEST(test_a_host_that_goes_away)
     finish(&outcome);
 }
 
-/* A session that does not leave is cut. Its call fails, but the level for which it was to leave
- * does not fail. */
+/* A session that does not leave when it should is cut. Its call fails, but the level does not fail.
+ */
 TEST(test_a_session_that_is_cut)
 {
     struct outcome outcome;
@@ -507,8 +508,8 @@ TEST(test_bound_on_rows)
     finish(&outcome);
 }
 
-/* Sessions write little while other sessions take long to connect. Without this rest the bound on
- * rows would end the search. */
+/* While other sessions take long to connect, sessions that are already connected write little. If
+ * they did not rest, the bound on rows would end the search. */
 TEST(test_sessions_rest_between_levels)
 {
     struct outcome outcome;
@@ -549,7 +550,7 @@ static void add_level(struct search *search, unsigned sessions, bool has_held, u
     search_note_level(search);
 }
 
-/* Simulates a search on a server with room for `room` sessions; returns how many levels it took. */
+/* Simulates a search on a server with room for `room` sessions. Returns the number of levels. */
 static unsigned walk(unsigned first, unsigned bound, unsigned room, bool is_hinting,
                      unsigned *result)
 {
@@ -581,11 +582,12 @@ TEST(test_steps)
     unsigned found = 0;
     assert_int_equal(walk(10, UINT32_MAX, UINT32_MAX, false, &found), 30);
     assert_int_equal(found, UINT32_MAX);
-    /* 10 … 320 double, then 297 and 298 */
+    /* the levels 10, 20, … 320, then 297 and 298 */
     assert_int_equal(walk(10, 5000, 297, true, &found), 8);
 }
 
-/* A refusal because an earlier connection still had its place is not taken for the limit. */
+/* A connect may be refused because an earlier connection still has its place. This refusal is not
+ * taken for the limit. */
 TEST(test_steps_try_the_last_one_again)
 {
     struct search search = {.bound = 1000};
@@ -608,8 +610,8 @@ TEST(test_steps_try_the_last_one_again)
 TEST(test_memory)
 {
     const struct ladder_memory memory = {.limit_bytes = 900, .base_bytes = 100};
-    assert_int_equal(ladder_memory_fits(&memory, 10, 200),
-                     80); /* 10 for each session, 700 are left */
+    /* 10 sessions need 10 bytes each, and the 700 bytes that are left suffice for 70 more */
+    assert_int_equal(ladder_memory_fits(&memory, 10, 200), 80);
     assert_int_equal(ladder_memory_fits(&memory, 0, 100), UINT32_MAX);
     assert_int_equal(ladder_memory_fits(&memory, 10, 90), UINT32_MAX);
     assert_int_equal(ladder_memory_fits(&memory, 10, 0), UINT32_MAX);
@@ -647,19 +649,21 @@ TEST(test_reading_a_search)
     assert_int_equal(search.held, 31);
     assert_int_equal(search_knee(&search)->sessions, 20);
     assert_ptr_equal(search_best(&search), search_knee(&search));
-    /* fewer sessions with the same rows/s within the noise; a tenth less is more than noise */
+    /* 19 sessions have the same rows/s within the noise; a tenth less, as with 18, is more than
+     * noise */
     search.levels[3].rows_per_s = 143;
     search.levels[3].sessions = 19;
     search.levels[5].rows_per_s = 135;
     search.levels[5].sessions = 18;
     assert_int_equal(search_best(&search)->sessions, 20);
     assert_int_equal(search_knee(&search)->sessions, 19);
-    /* the knee may be noise if fewer sessions had a part as fast as its slowest part */
-    assert_null(search_knee_rival(&search)); /* its parts are unknown */
+    /* the knee may be noise if part of a level with fewer sessions was as fast as the knee's
+     * slowest part */
+    assert_null(search_knee_rival(&search)); /* the speed of the knee's parts is unknown */
     search.levels[3].lowest_rows_per_s = 105;
     search.levels[0].highest_rows_per_s = 104;
     search.levels[5].highest_rows_per_s = 104;
-    search.levels[1].highest_rows_per_s = 150; /* more sessions than the knee */
+    search.levels[1].highest_rows_per_s = 150; /* a level with more sessions than the knee */
     assert_null(search_knee_rival(&search));
     search.levels[0].highest_rows_per_s = 105;
     assert_int_equal(search_knee_rival(&search)->sessions, 10);

@@ -89,18 +89,18 @@ struct count_case {
     bool is_shrunk;
 };
 
-/* 600 acknowledged, 150 in doubt, 200 rejected. */
+/* In each case 600 rows are acknowledged, 150 in doubt and 200 rejected. */
 TEST(counts_are_compared_with_the_ledger)
 {
     const struct count_case cases[] = {
-        {70, 670, 0, 0, 0, 0, 0, false},      /* exact */
+        {70, 670, 0, 0, 0, 0, 0, false},      /* exactly the acknowledged rows */
         {70, 770, 0, 0, 100, 0, 0, false},    /* some rows in doubt arrived */
         {70, 820, 0, 0, 150, 0, 0, false},    /* all rows in doubt arrived */
         {70, 821, 0, 0, 150, 1, 0, false},    /* a rejected row arrived */
-        {70, 1021, 0, 0, 150, 200, 1, false}, /* a row of another writer */
+        {70, 1021, 0, 0, 150, 200, 1, false}, /* a row of another writer is there, too */
         {70, 669, 0, 1, 0, 0, 0, false},      /* a row of this run or an earlier row is lost */
         {70, 70, 530, 600, 0, 0, 0, false},   /* at most 70 rows of this run are left */
-        {0, 70, 530, 530, 0, 0, 0, false},    /* all rows that are left are of this run */
+        {0, 70, 530, 530, 0, 0, 0, false},    /* all rows that are left are from this run */
         {70, 69, 531, 600, 0, 0, 0, true},
         {UINT64_MAX, 0, 600, 600, 0, 0, 0, true},
         {0, UINT64_MAX, 0, 0, 150, 200, UINT64_MAX - 950, false},
@@ -158,17 +158,17 @@ TEST(transactions_balance_or_not)
     }
     memcpy(sum, good, sizeof sum);
     sum[RECORDER_TRANSACTIONS_DUE] = sum[RECORDER_SKIPPED] = sum[RECORDER_TRANSACTIONS_NOT_BEGUN] =
-        0; /* without a rate */
+        0; /* as without a rate */
     assert_true(transactions_balance(sum));
     sum[RECORDER_TRANSACTIONS_PARTIAL] = sum[RECORDER_TRANSACTIONS_FAILED] + 1;
     assert_false(transactions_balance(sum));
     memcpy(sum, good, sizeof sum);
-    sum[RECORDER_TRANSACTIONS_FAILED]++; /* without one of the three reasons */
+    sum[RECORDER_TRANSACTIONS_FAILED]++; /* the failure has none of the three reasons */
     sum[RECORDER_TRANSACTIONS_COMMITTED]--;
     assert_false(transactions_balance(sum));
 }
 
-/* The counts of a transaction and of a statement, by name. */
+/* The counts of a transaction and of a statement, which are kept by name, balance or not. */
 TEST(operation_counts_balance_or_not)
 {
     static const uint64_t good[OPERATION_COUNTS] = {
@@ -198,7 +198,7 @@ TEST(operation_counts_balance_or_not)
         counts[i]++;
         assert_int_equal(operation_counts_balance(counts),
                          i == COUNT_ROWS || i == COUNT_EMPTY || i == COUNT_PARTIAL);
-        /* more partial transactions than failed ones */
+        /* partial transactions exceed failed transactions */
         counts[COUNT_PARTIAL] = counts[COUNT_FAILED] + 1;
         assert_false(operation_counts_balance(counts));
     }
@@ -238,7 +238,7 @@ TEST(tables_are_compared_with_what_was_committed)
         assert_int_equal(verification.lost, cases[i].lost);
         assert_int_equal(verification.surplus, cases[i].surplus);
     }
-    /* more rows were taken than the table can have had */
+    /* more rows were removed than the table can have had */
     struct verification verification = {.rows_before = 3, .taken = 4, .rows_after = 1};
     verification_evaluate_table(&verification);
     assert_int_equal(verification.lost, 0);
@@ -263,7 +263,7 @@ TEST(equal_causes_are_one)
     causes_fini(&causes);
 }
 
-/* The copy has its own mutex, even while the mutex of the original is locked. */
+/* The copy has a mutex of its own, which is usable while the mutex of the original is locked. */
 TEST(causes_are_copied_without_their_mutex)
 {
     static struct causes copy;
@@ -399,7 +399,7 @@ static void read_rows(struct row_map *map, int64_t session, int64_t first, int64
     }
 }
 
-/* Three sessions whose bits cross the borders of words; one session has no rows. */
+/* The bits of three sessions cross the borders of words, and one session has no rows. */
 TEST(test_all_rows_present)
 {
     struct session_summary sessions[3] = {{.begun = 100}, {.begun = 0}, {.begun = 333}};
@@ -424,7 +424,7 @@ TEST(test_lost_doubled_and_foreign)
     struct session_summary sessions[2] = {{.begun = 130}, {.begun = 70}};
     struct row_verification found = {0};
     struct row_map *map = row_map_create(sessions, 2);
-    read_rows(map, 0, 0, 63, sessions, &found); /* 63 … 65 are lost */
+    read_rows(map, 0, 0, 63, sessions, &found); /* rows 63 … 65 are lost */
     read_rows(map, 0, 66, 64, sessions, &found);
     read_rows(map, 1, 0, 70, sessions, &found);
     read_rows(map, 1, 69, 1, sessions, &found);

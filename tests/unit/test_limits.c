@@ -36,7 +36,7 @@ TEST(test_first_limit)
     assert_null(first);
 }
 
-/* The arithmetic, compared with what this process can find out itself. */
+/* The result for open files is compared with what this process itself can find out. */
 TEST(test_open_files)
 {
     struct rlimit files;
@@ -53,15 +53,15 @@ TEST(test_open_files)
     assert_int_equal(limit->sessions, (limit->allowed - limit->used - 5) / 3);
     assert_int_equal(limit->grade, LIMIT_PASS);
     const uint64_t used = limit->used;
-    question.sessions = limit->sessions; /* as many as fit */
+    question.sessions = limit->sessions; /* as many sessions as fit */
     limits_read(&question, &list);
     assert_int_equal(find(&list, LIMIT_OPEN_FILES)->grade, LIMIT_PASS);
-    question.sessions++; /* and one more */
+    question.sessions++; /* one session more than fits */
     limits_read(&question, &list);
     limit = find(&list, LIMIT_OPEN_FILES);
     assert_int_equal(limit->sessions + 1, question.sessions);
     assert_int_equal(limit->grade, LIMIT_FAIL);
-    /* one more open file is counted */
+    /* one more open file of this process is noticed */
     const int file = dup(0);
     assert_true(file >= 0);
     question.sessions = limit->sessions + 1;
@@ -89,7 +89,7 @@ TEST(test_watched_connects)
     assert_int_equal(with.other_files, without.other_files);
 }
 
-/* A limit that cannot be read is unknown, which differs from no limit. */
+/* A limit that cannot be read is unknown, which is not the same as "no limit". */
 TEST(test_a_process_that_is_not_found)
 {
     const struct limits_question question = {.sessions = 1,
@@ -167,7 +167,7 @@ TEST(test_fix_of_a_setting)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         assert_string_equal(fix_of(cases[i][0], 1), cases[i][1]);
     }
-    /* sessions in use are added */
+    /* the sessions that are in use are added to N */
     assert_string_equal(fix_of("x = N", 4), "x = 123");
 }
 

@@ -12,7 +12,7 @@ TEST(test_targets)
 {
     static const struct {
         struct target target;
-        const char *text; /* NULL: refused */
+        const char *text; /* expected text; NULL: the value is refused */
     } cases[] = {
         {{.host = NULL},
          "SERVER=10.0.0.1;PORT_NO=5656;UID=SYS;PWD=MANAGER;CONNTYPE=1;"
@@ -158,7 +158,7 @@ TEST(test_nulls)
     assert_int_equal(value.variable.length, 0);
 }
 
-/* Times that Machbase's library would take for texts, structures or the current time, and so read
+/* Machbase's library would take these times for texts, structures or the current time, and so read
  * memory out of bounds. */
 TEST(test_times)
 {

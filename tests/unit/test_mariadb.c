@@ -10,7 +10,7 @@
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
 enum {
-    HEAD_BYTES = 6, /* number of the statement, flags */
+    HEAD_BYTES = 6, /* size of the statement's number and the flags */
     HEX_BYTES = 512
 };
 
@@ -23,8 +23,8 @@ static void to_hex(const void *bytes, size_t length, char hex[HEX_BYTES])
     hex[2 * length] = '\0';
 }
 
-/* A parameter of a statement with one column and one row. type_hex: its type and sign. hex: its
- * indicator and value. */
+/* A parameter of a statement with one column and one row. `type_hex` is its type and sign, `hex`
+ * its indicator and value. */
 struct value_case {
     enum column_type type;
     uint32_t native_type;
@@ -32,7 +32,8 @@ struct value_case {
     const void *value;
     const char *type_hex;
     const char *hex;
-    const char *text; /* for the other methods; NULL = bytes, which have no text */
+    /* text of the value for the other methods; NULL for bytes, which have no text */
+    const char *text;
 };
 
 static const uint8_t truth = 1;
@@ -140,7 +141,8 @@ TEST(test_values)
     }
 }
 
-/* Parameters of one statement: NULLs as bits, types, and the values of the others. */
+/* The parameters of a statement are sent as a bit for each NULL, the types, and the other values.
+ */
 TEST(test_execute)
 {
     static const int16_t number = 0x0201;
@@ -179,8 +181,8 @@ TEST(test_execute)
     buffer_fini(&packet);
 }
 
-/* Rows after one another, a NULL without a value, and columns that the database computes, which are
- * left out. */
+/* Rows follow each other, a NULL has no value, and columns that the database computes are left out.
+ */
 TEST(test_rows)
 {
     static const int16_t numbers[] = {1, 2, 3};
@@ -217,7 +219,7 @@ TEST(test_rows)
                              "01");
 }
 
-/* The length before a text, for lengths that need 1, 3, 4 and 9 bytes. */
+/* The length that is sent before a text takes 1, 3, 4 or 9 bytes. */
 TEST(test_long_texts)
 {
     static const struct {

@@ -30,13 +30,13 @@ enum {
     SECONDS = 20,
 };
 
-/* The result of a rank; freed by part_fini. */
+/* The result of a rank, to be freed with part_fini. */
 struct part {
     struct result result;
     struct rank_result own;
     struct buffer intervals, samples;
     struct recorder_snapshot snapshots[2];
-    uint64_t held; /* rows before the run, plus those of its intervals */
+    uint64_t held; /* rows before the run and the rows of the rank's intervals */
 };
 
 static void part_init(struct part *part, unsigned first, unsigned sessions, uint64_t rows)
@@ -143,7 +143,7 @@ static struct result *make_whole(unsigned ranks, unsigned sessions, size_t hosts
     return whole;
 }
 
-/* Two ranks, the second with a limit of another machine, a cause and rows in doubt. */
+/* Two ranks are merged. The second has a limit of another machine, a cause and rows in doubt. */
 TEST(test_two)
 {
     struct part parts[2];
@@ -159,7 +159,7 @@ TEST(test_two)
             histogram_record(&parts[r].result.totals.histograms[OPERATION_APPEND], ns);
             histogram_record(&all, ns);
         }
-        /* seconds end a little late; the last one is incomplete */
+        /* intervals end a little late, and the last interval is incomplete */
         const int64_t first_ns = MONO_NS_PER_S + 5000000 * (int64_t)r;
         const int64_t second_ns = 2 * MONO_NS_PER_S + 1000;
         add_interval(&parts[r], 0, first_ns, 10, 1000);
@@ -213,7 +213,8 @@ TEST(test_two)
     merge_add_lost(merge, 2, missing, 3, reported);
     assert_true(merge_finish(merge));
 
-    /* the only host has the counters of all ranks, even if it was not counted after the run */
+    /* the only host has the counters of all ranks, even if its rows were not counted after the run
+     */
     struct verification verification = {.state = VERIFICATION_NONE};
     assert_ptr_equal(whole->hosts[0].counters, whole->totals.counters);
     snprintf(whole->hosts[0].reason, sizeof whole->hosts[0].reason, "gone");
@@ -282,7 +283,8 @@ TEST(test_two)
     }
 }
 
-/* Rows from before the run are counted once; the rows that a rank added stay after its end. */
+/* Rows from before the run are counted once. The rows that a rank added still count after the
+ * rank's end. */
 TEST(test_rows_held)
 {
     const struct operation_list operations = operation_list_all();
@@ -317,8 +319,8 @@ TEST(test_rows_held)
     result_free(whole);
 }
 
-/* Intervals end a little late; two that begin in the same second become one, with the state at its
- * end. */
+/* Intervals end a little late. Two intervals that begin in the same second become one, which has
+ * the state at the end of that second. */
 TEST(test_seconds)
 {
     static const int64_t starts_ms[] = {0, 1040, 1980, 2030};
@@ -350,8 +352,8 @@ TEST(test_seconds)
     result_free(whole);
 }
 
-/* As in one process: maxima are of the whole machine, and not set by the short interval at the end.
- */
+/* As in a run of one process, maxima are of the whole machine, and the short interval at the end
+ * does not set them. */
 TEST(test_maxima)
 {
     const struct operation_list operations = operation_list_all();
@@ -381,7 +383,7 @@ TEST(test_maxima)
     }
 }
 
-/* Makes a trace of a run that began at a time of its own clock. */
+/* Makes the trace of a part's run, in times of the part's own clock. */
 static struct trace_sum *make_trace(const struct part *part, enum io_trace level, uint64_t calls)
 {
     struct trace_sum *sum = calloc(1, sizeof *sum);
@@ -409,7 +411,7 @@ TEST(test_traces)
         int64_t start_ns;
         enum io_trace level;
         uint64_t calls;
-    } ranks[] = {{1000, IO_TRACE_FULL, 0}, /* no calls */
+    } ranks[] = {{1000, IO_TRACE_FULL, 0}, /* a trace without calls */
                  {7000000000, IO_TRACE_FULL, 40},
                  {-20, IO_TRACE_OFF, 0},
                  {5, IO_TRACE_FULL, 60}};
@@ -447,19 +449,21 @@ TEST(test_traces)
         assert_int_equal(all->modes[IO_SYNC].layers[TRACE_TOTAL].total, count > 3 ? 100 : 40);
         assert_int_equal(all->modes[IO_SYNC].bytes, count > 3 ? 100 : 40);
         assert_string_equal(all->note, count > 2 ? "machine m1: not allowed" : "");
-        /* with two machines it is unknown whose calls a server has counted */
+        /* with traces of two machines it is unknown which machine made the calls that a server has
+         * counted */
         assert_int_equal(all->after.count, count > 3 ? 0 : 1);
         merge_destroy(merge);
         result_free(whole);
     }
 }
 
-/* Which servers are in the figures, and which are missing. */
+/* The note names the servers that are in the figures and those that are missing. */
 TEST(test_servers)
 {
     static const struct {
-        unsigned hosts, here[2]; /* hosts of the target; of these on the machines of two ranks */
-        bool is_lost;            /* the second rank */
+        /* hosts of the target, and how many of them are on each rank's machine */
+        unsigned hosts, here[2];
+        bool is_lost; /* whether the second rank is lost */
         const char *note;
     } cases[] = {
         {1, {0, 0}, false, "no rank is on the server's machine; CPU is that of machine m0"},
@@ -505,7 +509,9 @@ TEST(test_servers)
         }
         assert_true(merge_finish(merge));
         assert_string_equal(whole->resources.server_note, cases[i].note);
-        char note[100]; /* of the disk: the same note if no rank looked at the disk */
+        /* expected note on the disk: if no rank looked at the disk, it begins as the server's note
+         */
+        char note[100];
         snprintf(note, sizeof note, "%.*s; no size",
                  (int)(strstr(cases[i].note, "machine") + 7 - cases[i].note), cases[i].note);
         assert_string_equal(whole->resources.io_of.note,
@@ -519,28 +525,29 @@ TEST(test_servers)
 static int64_t spread_value(size_t shape, uint64_t random)
 {
     switch (shape) {
-    case 0: /* even */
+    case 0: /* evenly distributed */
         return (int64_t)(random % 1000000);
-    case 1: /* all magnitudes */
+    case 1: /* values of all magnitudes */
         return (int64_t)(random >> (22 + random % 40));
-    case 2: /* around the limits of buckets, and beyond the last bucket */
+    case 2: /* values around the limits of buckets, and beyond the last bucket */
         return (INT64_C(1) << random % 43) - (int64_t)(random >> 43) % 2;
     case 3: /* two clusters, far apart */
         return random % 100 < 98 ? (int64_t)(50000 + random % 999) : 2000000000;
-    default: /* always the same */
+    default: /* always the same value */
         return (int64_t)shape;
     }
 }
 
-/* One recorder and the recorders of several ranks give the same: each histogram as a whole, and so
- * every percentile; by the second each percentile, to the width of its bucket. */
+/* One recorder and the recorders of several ranks have equal results for the same values. The
+ * histograms of the whole run are equal, and so are all their percentiles. The percentiles of each
+ * second are equal to the width of a bucket. */
 TEST(test_spread)
 {
     enum {
         RANKS = 4,
         SESSIONS = 8,
         HALVES = 2,
-        VALUES = 20000 /* drawn for each operation in each half */
+        VALUES = 20000 /* values that are drawn for each operation in each half */
     };
     static const size_t series[] = {OPERATION_APPEND, OPERATION_READ};
     struct part parts[RANKS];
@@ -618,7 +625,7 @@ TEST(test_spread)
     }
 }
 
-/* If any byte is changed, all are refused and nothing is added. */
+/* If any byte is changed, the whole result is refused and nothing is added. */
 TEST(test_damaged)
 {
     struct part part;
@@ -646,7 +653,7 @@ TEST(test_damaged)
     part_fini(&part);
 }
 
-/* Bytes that are cut off anywhere, or of another shape, are refused. */
+/* Bytes that are cut off at any place, or that are one byte too long, are refused. */
 TEST(test_not_whole)
 {
     struct part part;
@@ -681,7 +688,7 @@ TEST(test_not_whole)
     part_fini(&part);
 }
 
-/* A large simulated fleet: the time and memory that it costs at rank 0. */
+/* Measures the time and memory that a large simulated fleet costs rank 0. */
 TEST(test_fleet)
 {
     const struct operation_list operations = operation_list_all();
@@ -729,7 +736,7 @@ TEST(test_fleet)
     result_free(whole);
 }
 
-/* A hold that the end of the search shortened at one rank does not raise the rate. */
+/* If the end of the search shortened a hold at one rank, the short hold does not raise the rate. */
 TEST(test_level)
 {
     const struct {
@@ -784,14 +791,14 @@ TEST(test_numbers_of_two_parts)
     assert_memory_equal(&all->rows, &rows, sizeof rows);
     assert_int_equal(all->totals.counters[RECORDER_READS], 12);
     assert_int_equal(all->stop_reason, STOP_RANK);
-    part->stop_reason = STOP_DROP; /* the lost rank remains the reason */
+    part->stop_reason = STOP_DROP; /* the reason stays that a rank was lost */
     result_add_part(all, part);
     assert_int_equal(all->stop_reason, STOP_RANK);
     all->stop_reason = STOP_DURATION;
     part->stop_reason = STOP_COMPLETED;
     result_add_part(all, part);
     assert_int_equal(all->stop_reason, STOP_DURATION);
-    part->append_ns = -1; /* of a rank without sessions, whose clock is ahead */
+    part->append_ns = -1; /* the value of a rank without sessions whose clock is ahead */
     result_add_part(all, part);
     assert_int_equal(all->append_ns, 4);
     free(part);

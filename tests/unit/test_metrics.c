@@ -170,8 +170,8 @@ TEST(test_served)
     metrics_http_stop(http);
 }
 
-/* When silent clients take all places, a new client gets the place of the oldest one at once.
- * Stopping the server does not wait for silent clients. */
+/* If silent clients have taken all places, a new client gets the place of the oldest client at
+ * once. Stopping the server does not wait for silent clients. */
 TEST(test_silent_clients)
 {
     uint16_t port;
@@ -194,7 +194,8 @@ TEST(test_silent_clients)
     }
 }
 
-/* A text larger than any socket buffer, read slowly; and a client that never reads. */
+/* One client slowly reads a text that is larger than any socket buffer. Another client never reads.
+ */
 TEST(test_long_text)
 {
     enum {

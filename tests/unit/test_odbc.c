@@ -1,4 +1,4 @@
-/* Connection strings and scripts, before a driver sees them. */
+/* How connection strings and scripts are handled before a driver sees them. */
 #include "unit/unit.h"
 
 #include "unit.h"

@@ -33,7 +33,8 @@ TEST(test_a_command_has_an_option_once)
     }
 }
 
-/* Every option of a run must be in run.json: otherwise two different runs would look alike. */
+/* Every option of a run must be recorded in run.json, because otherwise two different runs would
+ * look alike. */
 TEST(test_options_of_runs_are_recorded)
 {
     static const char *const others[] = {"adapter", "connect-timeout", "out", "plan", "version",

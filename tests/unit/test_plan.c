@@ -22,7 +22,8 @@ static struct plan ask(unsigned sessions, uint64_t records)
     return plan;
 }
 
-/* Returns the error text of a plan that must be refused with `code`; valid until the next call. */
+/* Returns the error text of a plan that must be refused with `code`. The text is valid until the
+ * next call. */
 static const char *refuse(const struct plan *asked, enum exit_code code)
 {
     static struct error error;
@@ -71,7 +72,7 @@ TEST(test_duration_has_no_quota)
     assert_int_equal(plan_make(&plan, &facts, NULL), EXIT_CODE_OK);
     assert_true(plan_quota(&plan, 4) == UINT64_MAX);
     plan_fini(&plan);
-    plan = ask(5, 15); /* with a duration, records still give a quota */
+    plan = ask(5, 15); /* with a duration, a number of records still sets a quota */
     plan.duration_ns = MONO_NS_PER_S;
     assert_int_equal(plan_make(&plan, &facts, NULL), EXIT_CODE_OK);
     assert_int_equal(plan_quota(&plan, 4), 3);
@@ -193,7 +194,7 @@ TEST(test_bad_urls)
     assert_int_equal(url_parse(&url, "db://h:1/d?user=me@there", false, NULL), STATUS_OK);
     assert_int_equal(url.port, 1);
     url_fini(&url);
-    /* as in libpq, a # is part of a value; elsewhere it is not allowed */
+    /* a # is part of a value, as in libpq; elsewhere it is not allowed */
     assert_int_equal(url_parse(&url, "db://h:1/d?password=a#b@c", false, NULL), STATUS_OK);
     assert_string_equal(url.query, "password=a#b@c");
     url_fini(&url);
@@ -221,7 +222,7 @@ TEST(test_lists_of_hosts)
     assert_string_equal(url.database, "d");
     url_fini(&url);
     assert_int_equal(url_parse(&url, "db://a:1,a:2/d", false, NULL),
-                     STATUS_OK); /* two different hosts */
+                     STATUS_OK); /* the two hosts are different */
     url_fini(&url);
 
     static const char *const bad[][2] = {
@@ -267,7 +268,7 @@ TEST(test_hosts_of_a_plan)
     assert_string_equal(name, "[::1]:7");
     plan_fini(&plan);
 
-    /* options take precedence: a host over the list, a port over the ports in it */
+    /* options take precedence: --host replaces the list, and --port the ports in it */
     plan = (struct plan){
         .facts = &facts, .target_given = "postgresql://a:1,b:2/d", .target = {.port = 9}};
     assert_int_equal(target_resolve(&plan, NULL), EXIT_CODE_OK);
@@ -374,7 +375,7 @@ TEST(test_schemas_are_built_in)
     }
 }
 
-/* One argument of --set, and its effect on a built-in script. */
+/* An argument of --set changes what a built-in script declares. */
 TEST(test_workloads_are_loaded)
 {
     static const struct {
@@ -435,7 +436,7 @@ TEST(test_workloads_are_loaded)
 TEST(test_options_with_a_workload)
 {
     static const struct {
-        const char *workload, *option, *value, *wrong; /* wrong NULL: no error */
+        const char *workload, *option, *value, *wrong; /* `wrong`: the expected error, or NULL */
     } cases[] = {
         {NULL, "set", "a=1", "--set needs --workload"},
         {NULL, "tries", "3", "--tries needs --workload"},
@@ -487,11 +488,11 @@ TEST(test_options_with_a_workload)
     plan_fini(&plan);
 }
 
-/* The operands of a run: which is RECORDS, and which is the target. */
+/* Which operand of a run is RECORDS, and which is the target. */
 TEST(test_operands_of_a_workload)
 {
     static const struct {
-        const char *words; /* after --workload oltp */
+        const char *words; /* operands and options after --workload oltp */
         uint64_t records;
         const char *target, *wrong;
     } cases[] = {

@@ -1,5 +1,5 @@
-/* A server that breaks off while connecting, which a real server cannot be made to do. And the
- * bytes of a COPY. */
+/* Tests with a server that ends connections during connecting, because a real server cannot be made
+ * to do this. Also tests of the bytes of a COPY. */
 #include "unit/unit.h"
 
 #include <stdarg.h>
@@ -18,11 +18,12 @@
 
 extern const struct adapter adapter_postgresql;
 
-/* Answers one request of each connection with `answer`, and hangs up. */
+/* A server that answers one request of each connection with `answer` and then closes the
+ * connection. */
 struct stand_in {
     int listener;
     const char *answer;
-    int connections; /* connections to answer */
+    int connections; /* number of connections to answer */
 };
 
 static void *hang_up(void *argument)
@@ -39,7 +40,7 @@ static void *hang_up(void *argument)
     return NULL;
 }
 
-/* Returns a socket that listens, and its address as a URL. */
+/* Returns a listening socket, and writes its address as a URL. */
 static int listen_anywhere(const char *sslmode, char *url, size_t url_bytes)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -69,7 +70,7 @@ static enum status open_stand_in(const char *answer, const char *sslmode, struct
     return status;
 }
 
-/* An overloaded server resets connections: certificates and passwords are not to blame. */
+/* An overloaded server resets connections. The error must not blame certificates or passwords. */
 TEST(test_tls_that_breaks_off)
 {
     struct error error;
@@ -116,7 +117,8 @@ static bool reply(int client, const void *bytes, size_t length)
 
 static void *take_copy(void *argument)
 {
-    /* authentication is OK, ready for a query; COPY in, binary, no columns; COPY 1, ready */
+    /* The messages of the server. `welcome`: authentication is OK, ready for a query. `copy_in`:
+     * COPY in, binary, no columns. `copied`: COPY 1, ready for a query. */
     static const char welcome[] = "R\0\0\0\10\0\0\0\0Z\0\0\0\5I", copy_in[] = "G\0\0\0\7\1\0\0",
                       copied[] = "C\0\0\0\13COPY 1\0Z\0\0\0\5I";
     struct copy_server *server = argument;
@@ -138,7 +140,7 @@ static void *take_copy(void *argument)
         } else if (head[0] == 'c') {
             goes_on = goes_on && reply(client, copied, sizeof copied - 1);
         } else {
-            goes_on = false; /* 'X': the end */
+            goes_on = false; /* an 'X' ends the connection */
         }
     }
     close(client);

@@ -8,11 +8,11 @@
 /* An adapter that counts its calls, and fails on request. */
 struct adapter_conn {
     unsigned prepares, runs, prepared_runs, drops;
-    bool only_checks;               /* prepare makes nothing */
-    enum status prepare_status;     /* of the next calls */
-    unsigned stale_runs;            /* how many of the next prepared runs are stale */
-    enum staleness staleness;       /* how they are stale */
-    const struct statement *latest; /* the last one that was run prepared */
+    bool only_checks;               /* prepare checks the statement, but makes nothing */
+    enum status prepare_status;     /* result of the next calls of prepare */
+    unsigned stale_runs;            /* number of coming prepared runs with a stale statement */
+    enum staleness staleness;       /* how these statements are stale */
+    const struct statement *latest; /* the last statement that was run prepared */
 };
 
 struct adapter_prepared {
@@ -135,7 +135,7 @@ TEST_BETWEEN(test_statement_prepared_before, begin, end)
     assert_int_equal(conn.prepares, 1);
 }
 
-/* When another statement takes the slot, the adapter is given what it prepared for the old one. */
+/* If another statement takes the slot, the adapter gets what it prepared for the old statement. */
 TEST_BETWEEN(test_another_statement_takes_the_slot, begin, end)
 {
     assert_int_equal(call(&first), STATUS_OK);
@@ -195,7 +195,7 @@ TEST_BETWEEN(test_prepared_again_when_stale, begin, end)
     assert_int_equal(answer.rows, 2);
     assert_int_equal(conn.prepares, 2);
     assert_int_equal(conn.prepared_runs, 3);
-    /* not endlessly */
+    /* a statement that is stale again is not prepared endlessly */
     conn.stale_runs = 2;
     assert_int_equal(call(&first), STATUS_REJECTED);
     assert_int_equal(error.native_code, 9);

@@ -92,7 +92,7 @@ TEST_BETWEEN(a_reaped_child_counts_once, set_up, tear_down)
     assert_int_equal(table.known.count, 1);
 }
 
-/* The walk read the parent before and the child after the reaping. */
+/* One walk read the parent before the child was reaped, and looked for the child after that. */
 TEST_BETWEEN(a_child_that_falls_between_two_reads_is_not_lost, set_up, tear_down)
 {
     struct procfs_process before[] = {seen(ROOT, 1, 10, 0), seen(101, ROOT, 50, 0)};
@@ -105,7 +105,7 @@ TEST_BETWEEN(a_child_that_falls_between_two_reads_is_not_lost, set_up, tear_down
     assert_int_equal(table.total_ns, 62);
 }
 
-/* The walk read the child before and the parent after the reaping. */
+/* One walk read the child before it was reaped, and the parent after that. */
 TEST_BETWEEN(a_child_that_was_read_twice_counts_once, set_up, tear_down)
 {
     struct procfs_process before[] = {seen(50, ROOT, 50, 0), seen(ROOT, 1, 10, 0)};
@@ -131,7 +131,8 @@ TEST_BETWEEN(an_unreaped_child_keeps_its_time, set_up, tear_down)
     assert_int_equal(table.departed_ns, 50);
 }
 
-/* The parent's time is in whole ticks of user and system time; the child's was in nanoseconds. */
+/* The parent's time is counted in whole ticks of user and of system time, but the child's was
+ * counted in nanoseconds. */
 TEST_BETWEEN(rounding_to_ticks_is_forgiven_once, set_up, tear_down)
 {
     process_table_fini(&table);
@@ -142,7 +143,7 @@ TEST_BETWEEN(rounding_to_ticks_is_forgiven_once, set_up, tear_down)
     assert_true(walk(before, 4));
     assert_int_equal(table.total_ns, 1104);
     assert_true(walk(after, 1));
-    /* the growth of 70 plus the rounding covers 101 and 102; 103 was not reaped and stays */
+    /* the growth of 70 and the rounding cover 101 and 102; 103 was not reaped and stays */
     assert_int_equal(table.known.count, 2);
     assert_true(walk(after, 1));
     assert_true(walk(after, 1));

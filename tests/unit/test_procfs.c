@@ -20,7 +20,7 @@ struct text {
     size_t length;
 };
 
-/* Copies text into memory of exactly its size, so that the address sanitizer and valgrind notice a
+/* Copies text into memory of exactly its size, so that the address sanitizer and valgrind detect a
  * read past the end. */
 static struct text exact_copy(const char *bytes, size_t length)
 {
@@ -43,7 +43,7 @@ static struct text load(const char *path)
     return exact_copy(bytes, length);
 }
 
-/* One signature for all parsers, so that the hostile input below goes through each of them. */
+/* The common signature of all parsers, so that a test can give hostile input to each of them. */
 typedef bool (*parser)(const char *text, size_t length);
 
 static bool cpu(const char *text, size_t length)
@@ -134,7 +134,7 @@ TEST(cpu_times)
     const struct text text = load(DATA "proc_stat");
     assert_true(procfs_parse_cpu(text.bytes, text.length, &out));
     free(text.bytes);
-    /* cpu  32953 0 22972 396040 991 0 2648 19 0 0 */
+    /* the line is: cpu 32953 0 22972 396040 991 0 2648 19 0 0 */
     assert_int_equal(out.total_ticks, 32953 + 22972 + 396040 + 991 + 2648 + 19);
     assert_int_equal(out.busy_ticks, 32953 + 22972 + 2648 + 19);
     assert_int_equal(out.cpus, 2);
@@ -220,7 +220,7 @@ TEST(names_with_blanks_and_parentheses)
     assert_true(procfs_parse_process(zombie, sizeof(zombie) - 1, &out));
     assert_true(out.has_ended);
     assert_int_equal(out.reaped_ns, 4 * tick_ns());
-    /* PF_EXITING: the process was killed, and the kernel frees its memory */
+    /* with the flag PF_EXITING: the process was killed, and the kernel frees its memory */
     static const char ending[] = "7 (a) R 3 7 7 0 -1 4194628 1 2 3 4 1 2 3 4 20 0 9 0 77\n";
     assert_true(procfs_parse_process(ending, sizeof(ending) - 1, &out));
     assert_true(out.has_ended);
@@ -415,7 +415,7 @@ TEST(limits_of_a_process)
     assert_int_equal(out.files.soft, 1024);
     assert_int_equal(out.files.hard, 20000);
     assert_true(out.address_space.soft == UINT64_MAX);
-    /* a file cut short, a missing limit, a value that is not a number */
+    /* a file that is cut short, a missing limit, and a value that is not a number are refused */
     char *cut = exact_copy(limits_file, strlen(limits_file)).bytes;
     assert_false(procfs_parse_rlimits(cut, strlen(limits_file) - 1, &out));
     assert_false(procfs_parse_rlimits(cut, strlen(limits_file) / 2, &out));
@@ -598,7 +598,8 @@ TEST(ports_that_are_taken)
 {
     uint64_t waiting = 0;
     struct procfs_destination destination = {.port = 5432, .address = 0x0100007F};
-    /* the listener, the connection to the destination, and both in TIME_WAIT */
+    /* taken are the port of the listener, of the connection to the destination, and of both in
+     * TIME_WAIT */
     assert_int_equal(taken_by(&destination, &waiting), 1 | 2 | 8 | 16);
     assert_int_equal(waiting, 2);
     /* the port that has been in TIME_WAIT for 20 s is reused; the port that has just entered
@@ -628,7 +629,7 @@ TEST(named_values)
     assert_true(procfs_parse_named("max 12\n", 7, "max", &value));
     assert_int_equal(value, 12);
     assert_false(procfs_parse_named(control, strlen(control), "oom", &value));
-    assert_false(procfs_parse_named("max 12", 6, "max", &value)); /* cut off */
+    assert_false(procfs_parse_named("max 12", 6, "max", &value)); /* the text is cut off */
     assert_false(procfs_parse_named("max twelve\n", 11, "max", &value));
     assert_false(procfs_parse_named("", 0, "max", &value));
 }
@@ -675,9 +676,9 @@ enum {
     FILES = sizeof(files) / sizeof(files[0])
 };
 
-/* Feeds every beginning of every file to every parser. No parser may read past the end, and all but
- * the parser of /proc/stat, which needs the first lines only, must refuse a text that ends within a
- * line. */
+/* Gives every beginning of every file to every parser. No parser may read past the end of the text.
+ * All parsers must refuse a text that ends within a line, except for the parser of /proc/stat,
+ * which needs only the first lines. */
 TEST(truncated_files)
 {
     for (size_t f = 0; f < FILES; f++) {
@@ -712,7 +713,7 @@ TEST(this_program_in_many_groups)
         groups[i] = 1000000 + i;
     }
     if (count < 0 || setgroups(GROUPS, groups) != 0) {
-        skip(); /* only root may set groups */
+        skip(); /* only root may set the groups of a process */
     }
     const int proc = procfs_open();
     const struct procfs_status own = procfs_read_own(proc);

@@ -71,7 +71,7 @@ TEST_BETWEEN(test_full_line, set_up, NULL)
                         "cpu 60%  server 45%  memory 812 MiB  errors 0  left 12s");
 }
 
-/* 34.56 % is shown as 34.5: only the last row, not rounding, makes 100 %. */
+/* 34.56 % is shown as 34.5, not rounded up, so that 100 % is not shown before the last row. */
 TEST_BETWEEN(test_whole_only_at_the_end, set_up, NULL)
 {
     const struct progress progress = begun();
@@ -99,14 +99,14 @@ TEST_BETWEEN(test_never_wider, set_up, NULL)
                                                "cpu 60%  errors 0  left 12s");
 }
 
-/* Errors are more important: a shorter line keeps them longer than sessions and speed. */
+/* Errors are important: when the line gets shorter, they stay longer than sessions and speed. */
 TEST_BETWEEN(test_errors_stay, set_up, NULL)
 {
     const struct progress progress = begun();
     total.counters[RECORDER_APPENDS_FAILED] = 5;
     total.counters[RECORDER_READS_FAILED] = 2;
     assert_string_equal(format(&progress, 32), "rows 345,600 34.5%  errors 7");
-    /* so are batches that were sent again, and failed checks of scripts */
+    /* batches that were sent again and failed checks of scripts are shown, too */
     total.counters[RECORDER_BUSY_RETRIES] = 3;
     total.counters[RECORDER_CHECKS_FAILED] = 8487;
     assert_non_null(strstr(format(&progress, 0), "retries 3  failed checks 8,487  errors 7"));
@@ -132,8 +132,8 @@ TEST_BETWEEN(test_duration, set_up, NULL)
     assert_null(strstr(format(&progress, 0), "left"));
 }
 
-/* Simulates a run whose first n rows take c0 n + c1 n² seconds, up to `rows`; returns the time
- * left. */
+/* Simulates a run in which the first n rows take c0 n + c1 n² seconds, up to `rows`. Returns the
+ * time left. */
 static int left_after(double c0, double c1, uint64_t rows, uint64_t seconds)
 {
     struct progress progress = begun();
@@ -157,7 +157,7 @@ static int left_after(double c0, double c1, uint64_t rows, uint64_t seconds)
     return (int)s;
 }
 
-/* Rows that take longer the more rows there are: a million of them takes 1 + 1,000 s. */
+/* Each row takes longer than the rows before it: a million rows take 1 + 1,000 s. */
 TEST_BETWEEN(test_left_follows_the_trend, set_up, NULL)
 {
     assert_in_range(left_after(1e-6, 1e-9, 1000000, 5), 900, 1100);
@@ -211,7 +211,7 @@ TEST_BETWEEN(test_cost_of_reads, set_up, NULL)
     fclose(stream);
 }
 
-/* Whichever ends first counts. */
+/* The rows and the duration are compared, and the one that ends first sets the progress. */
 TEST_BETWEEN(test_rows_or_a_duration, set_up, NULL)
 {
     const struct progress progress = begun();
@@ -273,7 +273,7 @@ TEST_BETWEEN(test_plain_lines, set_up, NULL)
         assert_null(strpbrk(text, "\r\x1b"));
         lines++;
     }
-    assert_int_equal(lines, 3); /* at 3, 6 and 9 s */
+    assert_int_equal(lines, 3); /* lines are written at 3, 6 and 9 s */
     free(text);
     fclose(stream);
 }

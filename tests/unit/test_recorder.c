@@ -43,8 +43,8 @@ static struct recorder_snapshot *new_snapshot(void)
     return snapshot;
 }
 
-/* Snapshots taken while the threads work must grow and be consistent; after the join the sums are
- * exact. There are fewer shards than threads, so threads share shards. */
+/* Snapshots that are taken while the threads work must grow and be consistent. After the join the
+ * sums are exact. There are fewer shards than threads, so threads share shards. */
 TEST(sums_are_exact_after_the_join)
 {
     struct recorder *recorder = recorder_create(8, 3, OPERATIONS);
@@ -142,7 +142,7 @@ TEST(counters_do_not_mix)
     recorder_destroy(recorder);
 }
 
-/* Each operation has its own counts, whatever the shard. */
+/* Each operation has counts of its own, in every shard. */
 TEST(operations_are_counted)
 {
     enum {
@@ -174,7 +174,8 @@ TEST(operations_are_counted)
     recorder_destroy(recorder);
 }
 
-/* What a session did at a host stays with that host when it moves; the total covers all hosts. */
+/* The work of a session at a host stays counted for that host after the session moves; the total
+ * covers all hosts. */
 TEST(each_host_has_its_own_counts)
 {
     struct recorder *recorder = recorder_create_for_hosts(3, 2, OPERATIONS, 3);
@@ -255,7 +256,8 @@ TEST(stalled_sessions_are_counted)
     for (unsigned i = 0; i < 5; i++) {
         recorder_set_working(recorder, i, i < 4 ? 100 : 150);
     }
-    assert_int_equal(recorder_count_stalled(recorder, 99, &reading), 0); /* not since 99 */
+    /* no session has stalled since 99 */
+    assert_int_equal(recorder_count_stalled(recorder, 99, &reading), 0);
     assert_int_equal(recorder_count_stalled(recorder, 100, &reading), 4);
     assert_int_equal(recorder_count_stalled(recorder, 150, &reading), 5);
     recorder_note_progress(recorder, 1, 160);
@@ -308,7 +310,7 @@ static struct interval take(void)
     return interval;
 }
 
-/* sessions_alive are those connected now, so that the dip of a restart shows. */
+/* sessions_alive counts the sessions that are connected now, so that the dip of a restart shows. */
 TEST_BETWEEN(test_alive, set_up_intervals, tear_down_intervals)
 {
     recorder_add(counted, 0, RECORDER_CONNECTIONS_OPENED, 5);
@@ -329,11 +331,12 @@ TEST_BETWEEN(test_without_progress, set_up_intervals, tear_down_intervals)
     for (unsigned i = 0; i < SESSIONS; i++) {
         recorder_set_working(counted, i, mono_now_ns());
     }
-    assert_int_equal(take().sessions_without_progress, 0); /* they have just begun to work */
+    /* the sessions have just begun to work */
+    assert_int_equal(take().sessions_without_progress, 0);
     recorder_note_progress(counted, 0, mono_now_ns());
     assert_int_equal(take().sessions_without_progress, SESSIONS - 1);
     recorder_note_progress(counted, 1, mono_now_ns());
-    recorder_set_working(counted, 0, 0); /* a session that has done its share is not stalled */
+    recorder_set_working(counted, 0, 0); /* a session that has finished is not stalled */
     assert_int_equal(take().sessions_without_progress, SESSIONS - 2);
     assert_int_equal(take().sessions_without_progress, SESSIONS - 1);
     recorder_note_reading(counted, 1, true); /* a session in a long read is not stalled */

@@ -25,7 +25,7 @@ TEST(test_names)
     assert_null(registry_find(""));
 }
 
-/* Names that users type, if the adapter is built. */
+/* The names that users type are found, if the adapter is built. */
 TEST(test_common_names)
 {
     static const char *const names[][2] = {{"postgres", "postgresql"},

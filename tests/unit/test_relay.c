@@ -1,5 +1,5 @@
-/* Programs that are ranks through the process that started them; here one process plays both
- * ends. */
+/* Programs that are ranks and reach the other ranks through the process that started them. Here one
+ * process plays both. */
 #include "unit/unit.h"
 
 #include <pthread.h>
@@ -16,7 +16,8 @@ enum {
     COUNT = 7
 };
 
-/* In place of MPI: the message sent last, and the message to receive next. */
+/* The messages of a stand-in for MPI: the message that was sent last, and the next message to
+ * receive. */
 struct message {
     unsigned rank;
     char *bytes;
@@ -53,10 +54,8 @@ static void *take(unsigned *from, size_t *size)
 static const struct ranks_module carrier = {.start = start, .send = send, .take = take};
 static const struct ranks_module *through, *program;
 static uint32_t run;
-/* Lets a message for a run arrive from another rank, and the relay handle it. Returns the message
- * if it is for the relay's own rank, else NULL. */
-/* Lets the relay receive a message for a run from another rank. Returns the relay's own message, if
- * any. */
+/* Lets the relay receive a message for run `of_run` from another rank. Returns the message if it is
+ * for the relay's own rank, else NULL. */
 static void *come(unsigned from, uint32_t of_run, const char *bytes, size_t size)
 {
     unsigned rank;
@@ -73,7 +72,7 @@ static void *come(unsigned from, uint32_t of_run, const char *bytes, size_t size
     return own;
 }
 
-/* Checks the bytes and the run of the message sent last. */
+/* Checks bytes and run of the message that was sent last. */
 static void check_sent(unsigned to, uint32_t of_run, const char *bytes, size_t size)
 {
     assert_int_equal(sent.rank, to);
@@ -118,7 +117,8 @@ static int begin(void **state)
     assert_true(program->start(&number, &count, why, sizeof why));
     assert_int_equal(number, NUMBER);
     assert_int_equal(count, COUNT);
-    assert_null(relay_of_program()); /* not for programs that it starts itself */
+    /* a program that this program starts is not a rank */
+    assert_null(relay_of_program());
     return 0;
 }
 
@@ -183,7 +183,7 @@ TEST_BETWEEN(test_ends, begin, end)
 {
     assert_true(program->send(0, strdup("last"), 4, false));
     program->end(true);
-    relay_close(); /* its last message is not lost */
+    relay_close(); /* the program's last message is not lost */
     check_sent(0, run, "last", 4);
     assert_true(relay_tell_end(0));
     check_sent(0, run, "", 0);

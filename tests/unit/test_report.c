@@ -201,8 +201,9 @@ static size_t count_lines(const char *line)
     return lines;
 }
 
-/* Fails unless every line fits the screen, or is one word that does not, and has printable
- * characters only; and unless the four figures and the text after them fit a small terminal. */
+/* Fails unless every line has printable characters only and fits the screen, or has a word that is
+ * too long for it. Also fails unless the four figures and the text after them fit a small terminal.
+ */
 static void check_screen(const char *text)
 {
     for (const char *line = text; *line != '\0'; line += strcspn(line, "\n") + 1) {
@@ -278,7 +279,7 @@ TEST_BETWEEN(test_bad_text, set_up, NULL)
     free(text);
 }
 
-/* With every text at its longest nothing is missing, and the figures and the verdict are last. */
+/* With the longest possible texts nothing is missing, and the figures and the verdict are last. */
 TEST_BETWEEN(test_worst_text_is_whole, set_up, NULL)
 {
     spoil();
@@ -337,7 +338,7 @@ TEST_BETWEEN(test_worst_text_is_whole, set_up, NULL)
     free(text);
 }
 
-/* Returns run.json as text; NULL if it could not be written. */
+/* Returns run.json as text, or NULL if it could not be written. */
 static char *json_text(void)
 {
     char *text = NULL;
@@ -463,13 +464,14 @@ TEST_BETWEEN(test_json_write_failure, set_up, NULL)
 
 static size_t allocations_left;
 
-/* Fails once. Later allocations succeed, which must not hide the failure. */
+/* Fails one allocation. The later allocations succeed, which must not hide the failure. */
 static void *limited_malloc(size_t size)
 {
     return allocations_left-- == 0 ? NULL : malloc(size);
 }
 
-/* Whichever allocation fails: no crash, no leak, and no partial file that looks complete. */
+/* Whichever allocation fails, there is no crash, no leak, and no partial file that looks complete.
+ */
 TEST_BETWEEN(test_json_out_of_memory, set_up, NULL)
 {
     spoil();

@@ -27,14 +27,14 @@ enum {
     MIB = 1024 * 1024
 };
 
-/* Results that the sampler delivered. The measuring thread writes them; the test reads them after
- * the join, except interval_count. */
+/* The entries that the sampler delivered. The measuring thread writes them. The test reads them
+ * after the join, and interval_count also before. */
 struct record {
     struct interval intervals[ENTRIES_MAX];
     atomic_size_t interval_count;
     struct sample samples[ENTRIES_MAX];
     size_t sample_count;
-    uint64_t last_rows; /* acknowledged at the end of the last interval */
+    uint64_t last_rows; /* rows acknowledged at the end of the last interval */
 };
 
 static struct record record;
@@ -55,7 +55,7 @@ static void keep_sample(struct record *kept, const struct sample *sample)
     }
 }
 
-/* The size of a table now, and when it was last read. */
+/* The size of a table: its present size, and the size that was read last. */
 static atomic_int table_now, table_asked;
 
 static pthread_t thread;
@@ -131,7 +131,7 @@ static void check_percent(double percent)
     assert_true(percent <= 100);
 }
 
-/* Whatever the timing, intervals and samples must have no gaps, and must add up. */
+/* Checks that intervals and samples have no gaps and add up, whatever their timing. */
 static void check_entries(const struct resource_summary *summary)
 {
     assert_true(record.interval_count > 0);
@@ -172,8 +172,8 @@ TEST(intervals_add_up)
 {
     struct recorder *recorder = recorder_create(20, 4, OPERATIONS);
     assert_non_null(recorder);
-    recorder_add(recorder, 0, RECORDER_ROWS_ACKNOWLEDGED,
-                 5); /* rows from before the sampler count as well */
+    /* rows from before the start of the sampler count as well */
+    recorder_add(recorder, 0, RECORDER_ROWS_ACKNOWLEDGED, 5);
     struct sampler *sampler = start(recorder, 400 * MONO_NS_PER_MS, false);
     for (unsigned i = 0; i < 20; i++) {
         recorder_add(recorder, i, RECORDER_CONNECTIONS_OPENED, 1);
@@ -230,7 +230,7 @@ TEST(a_short_run_is_one_sample)
     assert_int_equal(record.sample_count, 1);
     assert_true(record.samples[0].end_ns <= length_ns);
     assert_true(record.samples[0].end_ns - record.samples[0].start_ns >= 60 * MONO_NS_PER_MS);
-    /* if no sample is longer, a short sample sets the maximum */
+    /* if all samples are short, a short sample sets the maximum */
     assert_true(summary.max_cpu.client == record.samples[0].cpu.client);
     assert_int_equal(summary.memory_source, MEMORY_SELF);
     assert_true(summary.max_server_memory_bytes > 0);
@@ -260,7 +260,7 @@ TEST(short_samples_do_not_set_maxima)
     assert_non_null(recorder);
     struct sampler *sampler = start(recorder, 1000 * MONO_NS_PER_MS, true);
     wait_for_intervals(1);
-    /* the last, short sample has only work */
+    /* the program works only in the last sample, which is short */
     burn(50 * MONO_NS_PER_MS);
     struct resource_summary summary;
     stop(sampler, &summary);
@@ -278,8 +278,8 @@ TEST(short_samples_do_not_set_maxima)
     recorder_destroy(recorder);
 }
 
-/* A kernel that accounts by ticks may miss all of this program's time: here the host is always
- * idle. */
+/* A kernel that accounts by ticks may miss all of this program's time, so that the host seems idle.
+ * Here the host is always idle. */
 TEST(the_host_has_no_less_than_its_parts)
 {
     char path[] = "/tmp/append-stat-XXXXXX";
@@ -294,7 +294,7 @@ TEST(the_host_has_no_less_than_its_parts)
                                           .stat_path = path};
     memset(&record, 0, sizeof record);
     struct sampler *sampler = start_with(&config);
-    sleep_ms(50); /* before the work: this dilutes the sample */
+    sleep_ms(50); /* time before the work makes the CPU share of the sample smaller */
     sampler_wake(sampler, SAMPLER_WORK_BEGUN);
     sleep_ms(50);
     write_stat(file, 200);
@@ -361,7 +361,7 @@ static void wait_for_cpu(pid_t pid, int64_t ns)
     }
 }
 
-/* A server that is always busy: its CPU time before and after the work does not count. */
+/* The server is always busy, but its CPU time before and after the work does not count. */
 TEST(the_servers_cpu_time_is_that_of_the_work)
 {
     const pid_t server = fork();
@@ -379,7 +379,7 @@ TEST(the_servers_cpu_time_is_that_of_the_work)
     wait_for_cpu(server, 200 * MONO_NS_PER_MS);
     const int64_t before_ns = cpu_ns_of(server);
     sampler_wake(sampler, SAMPLER_WORK_BEGUN);
-    sleep_ms(100); /* so that the server's time is read */
+    sleep_ms(100); /* so that the server's time is read again */
     wait_for_cpu(server, 200 * MONO_NS_PER_MS);
     sampler_wake(sampler, SAMPLER_WORK_DONE);
     sleep_ms(100);
@@ -405,7 +405,7 @@ TEST(memory_is_read_between_samples_on_request)
     memset(memory, 1, bytes);
     const size_t seen = atomic_load(&record.interval_count);
     sampler_wake(sampler, SAMPLER_READ);
-    /* after two more intervals the request between them has been served */
+    /* when two more intervals have ended, the request between them has been served */
     wait_for_intervals(seen + 2);
     munmap(memory, bytes);
     struct resource_summary summary;
@@ -417,7 +417,8 @@ TEST(memory_is_read_between_samples_on_request)
     recorder_destroy(recorder);
 }
 
-/* A hold is the mean of the samples that lie wholly within it, weighted by length. */
+/* The figures of a hold are the mean of the samples that are wholly within the hold, weighted by
+ * their length. */
 TEST(a_hold_is_the_mean_of_its_samples)
 {
     struct recorder *recorder = recorder_create(8, 1, OPERATIONS);
@@ -439,7 +440,7 @@ TEST(a_hold_is_the_mean_of_its_samples)
     sampler_end_hold(sampler, &level);
     struct resource_summary summary;
     stop(sampler, &summary);
-    /* one or two samples may follow the end of the hold */
+    /* the samples may include one or two from after the hold */
     bool is_mean = false;
     double client = 0;
     double time_ns = 0;
@@ -488,7 +489,7 @@ TEST(any_thread_may_request_a_reading)
     recorder_destroy(recorder);
 }
 
-/* The share is the process's CPU time out of the time of all CPUs. */
+/* A share of CPU is the process's CPU time divided by the time of all CPUs. */
 TEST(all_cpus_together_are_the_whole)
 {
     struct recorder *recorder = recorder_create(8, 1, OPERATIONS);
@@ -510,8 +511,8 @@ TEST(other_programs_have_the_rest)
     const struct cpu_shares known = {90, 50, 20}, no_server = {90, -1, 20}, nothing = {-1, 50, 20};
     assert_true(cpu_others(&known, true) == 20);
     assert_true(cpu_others(&known, false) == 70);
-    assert_true(cpu_others(&no_server, true) ==
-                0); /* other programs cannot be distinguished from the server */
+    /* without the server's share, other programs cannot be distinguished from the server */
+    assert_true(cpu_others(&no_server, true) == 0);
     assert_true(cpu_others(&no_server, false) == 70);
     assert_true(cpu_others(&nothing, true) == -1);
 }

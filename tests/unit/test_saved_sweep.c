@@ -1,5 +1,4 @@
-/* Reading back the folder of a sweep: its runs, its figures, and folders that are not of a sweep.
- */
+/* Reading back the folder of a sweep: its runs, its figures, and folders that no sweep has made. */
 #include "unit/unit.h"
 
 #include <stdio.h>

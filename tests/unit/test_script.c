@@ -189,10 +189,10 @@ TEST(test_parameters_by_dialect)
 /* The calls of the host, in one line. */
 struct log {
     char text[4000];
-    enum status next; /* of the next run */
+    enum status next; /* result of the next run */
     uint64_t rows;    /* rows in the next answer */
     bool is_stopped;
-    unsigned asked; /* calls of is_stopped */
+    unsigned asked; /* number of calls of is_stopped */
 };
 
 static void add(struct log *log, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -308,7 +308,7 @@ static struct script_state *begin(const struct script *script, struct log *log,
     return state;
 }
 
-/* Runs the only transaction in the script once; returns how it ended. */
+/* Runs the only transaction of the script once. Returns how it ended. */
 static enum script_end run_once(const char *text, struct log *log, struct error *error)
 {
     struct script *script = load(text, NULL);
@@ -351,7 +351,7 @@ TEST(test_ends)
         const char *body;
         enum status next;
         enum script_end end;
-        const char *words; /* part of the error */
+        const char *words; /* words in the error */
     } cases[] = {
         {"s:run(1)", STATUS_OK, SCRIPT_DONE, ""},
         {"s:run(1)", STATUS_REJECTED, SCRIPT_FAILED, ""},
@@ -391,7 +391,7 @@ TEST(test_ends)
     }
 }
 
-/* An endless script ends, even if it catches the error that ends it, or computes in a library
+/* An endless script is ended, even if it catches the error that ends it, or runs in a library
  * function. */
 TEST(test_endless)
 {
@@ -407,7 +407,7 @@ TEST(test_endless)
         snprintf(text, sizeof text,
                  "local s = statement('s', 'select 1')\ntransaction('t', function() %s end)",
                  bodies[i]);
-        /* a script with calls may be stopped in a call or between two calls */
+        /* a script that calls the host may be stopped in a call or between two calls */
         const enum script_end end = run_once(text, &log, &error);
         assert_true(end == SCRIPT_WRONG || (calls && end == SCRIPT_STOPPED));
         if (end == SCRIPT_WRONG &&
@@ -456,7 +456,7 @@ TEST(test_bounds)
     }
 }
 
-/* Patterns are those of Lua's library, except for those that would never finish. */
+/* Patterns work as in Lua's library, but patterns that would never finish are refused. */
 TEST(test_patterns)
 {
     static const struct {
@@ -487,8 +487,8 @@ TEST(test_patterns)
     }
 }
 
-/* A function that makes a value may draw and run a statement without changing the values around it.
- */
+/* A function that makes a value may draw and run a statement. The values before and after it do not
+ * change. */
 TEST(test_nested_draws)
 {
     struct error error;
@@ -504,7 +504,7 @@ TEST(test_nested_draws)
     assert_string_equal(log.text, "run 1( 'nested') run 0( 'a' '7' 'a') ");
 }
 
-/* A float on either side, even a whole one, means real numbers. */
+/* If one of the bounds is a float, even a whole one, the drawn numbers are real numbers. */
 TEST(test_uniform)
 {
     static const struct {
@@ -534,7 +534,7 @@ TEST(test_uniform)
     }
 }
 
-/* Numbers that a session's function took from a counter are not given to other sessions. */
+/* A number that a session's function took from a counter is not given to another session. */
 TEST(test_counter_of_session)
 {
     struct script *script =
@@ -610,8 +610,8 @@ TEST(test_weights)
     script_destroy(script);
 }
 
-/* A statement with ${session} differs in each session. pairs returns keys in the same order in all
- * sessions. */
+/* A statement with ${session} is different in each session. pairs visits the keys in the same order
+ * in all sessions. */
 TEST(test_sessions)
 {
     struct script *script = load("local t = {}\n"

@@ -1,4 +1,5 @@
-/* Forks a "server" that listens, shares memory, and has children with private memory. */
+/* Tests the measuring of a server's processes: the "server", which is forked here, listens, shares
+ * memory, and has children with private memory. */
 #include "unit/unit.h"
 
 #include <arpa/inet.h>
@@ -36,7 +37,7 @@ struct server {
     pid_t pid;
     uint16_t port;
     pid_t children[CHILDREN];
-    int commands; /* one byte is one command */
+    int commands; /* pipe of commands; each byte is a command */
     int answers;
 };
 
@@ -91,8 +92,8 @@ static pid_t fork_child(void)
     return pid;
 }
 
-/* Binds, and waits if a server that was just killed still holds the port: its children inherited
- * the socket. */
+/* Binds the socket. If children of a server that was just killed still hold the port, because they
+ * inherited its socket, waits for it. */
 static bool bind_patiently(int file, const struct sockaddr_in *address)
 {
     for (unsigned attempt = 0; attempt < 1000; attempt++) {
@@ -122,7 +123,8 @@ static void listen_on(uint16_t *port)
     *port = ntohs(address.sin_port);
 }
 
-/* Commands: 'b' burn CPU time, 'c' have a short-lived child burn it, 'k' end a child. */
+/* Serves the commands 'b', burn CPU time, 'c', let a short-lived child burn it, and 'k', end a
+ * child. */
 static void serve(const char *name, uint16_t port, int commands, int answers)
 {
     struct greeting greeting = {.port = port};
@@ -257,8 +259,8 @@ static void check_tree(const struct server *server, const struct server_selector
 static int set_up(void **state);
 static int tear_down(void **state);
 
-/* Two servers are measured together. A server that listens at two places counts once; a missing one
- * is named. */
+/* Two servers are measured together. A server that listens at two places counts once, and a missing
+ * server is named. */
 TEST_BETWEEN(several_servers_are_added_up, set_up, tear_down)
 {
     const struct server *server = *state;
@@ -304,7 +306,7 @@ TEST_BETWEEN(cpu_time_of_server_and_children_is_counted, set_up, tear_down)
     struct server_reading before;
     struct server_reading after;
     server_process_read(process, INTERVAL_NS, &before);
-    /* reaped time is shown in ticks of 10 ms */
+    /* the time of reaped children is shown in ticks of 10 ms */
     const int64_t least_ns = BURN_NS - 20 * MONO_NS_PER_MS;
     command(server, 'b');
     server_process_read(process, INTERVAL_NS, &after);
@@ -405,7 +407,7 @@ TEST_BETWEEN(what_cannot_be_found_is_explained, set_up, tear_down)
     check_unknown(&(struct server_selector){.cgroup = "/nowhere/at/all"}, "--server-cgroup");
     check_unknown(&(struct server_selector){.cgroup = "no/such/group"}, "--server-cgroup");
     check_unknown(&(struct server_selector){.cgroup = "/"}, "no readable memory.stat");
-    /* the port is taken, so no other program can listen on it */
+    /* this program takes the port, so that no other program can listen on it */
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t length = sizeof(address);
     const int file = socket(AF_INET, SOCK_STREAM, 0);
@@ -455,7 +457,7 @@ static void remove_file(const char *folder, const char *name)
     assert_int_equal(remove(path), 0);
 }
 
-/* A folder that imitates a cgroup with another cgroup below it. */
+/* A folder imitates a cgroup with another cgroup below it. Both are read. */
 TEST_BETWEEN(a_cgroup_is_read_with_those_below, set_up, tear_down)
 {
     const struct server *server = *state;
@@ -481,7 +483,7 @@ TEST_BETWEEN(a_cgroup_is_read_with_those_below, set_up, tear_down)
     server_process_describe(process, &description);
     assert_int_equal(description.memory_source, MEMORY_CGROUP);
     assert_int_equal(description.server_pid, server->pid);
-    /* version 1: other names, and CPU time from the processes */
+    /* version 1 has other names, and CPU time is read from the processes */
     write_file(folder, "memory.stat", "rss 1\nshmem 2\ntotal_rss 3000\ntotal_shmem 40\n");
     remove_file(folder, "cpu.stat");
     server_process_read(process, INTERVAL_NS, &reading);
@@ -497,7 +499,7 @@ TEST_BETWEEN(a_cgroup_is_read_with_those_below, set_up, tear_down)
     rmdir(folder);
 }
 
-/* A restarted container has a cgroup of the same name, which counts from 0. */
+/* A restarted container has a new cgroup of the same name, whose counts begin at 0. */
 TEST_BETWEEN(a_cgroup_that_is_made_again, set_up, tear_down)
 {
     struct server *server = *state;
@@ -543,7 +545,7 @@ TEST_BETWEEN(a_cgroup_that_is_made_again, set_up, tear_down)
     }
 }
 
-/* Without the list of sockets it is unknown whether anything listens. */
+/* If /proc has no list of sockets, it is unknown whether any program listens. */
 TEST(without_proc_listeners_are_unknown)
 {
     char folder[] = "/tmp/append-proc-XXXXXX";
@@ -567,7 +569,7 @@ TEST(without_proc_listeners_are_unknown)
 }
 
 /* A killed process keeps its sockets until the kernel has freed its memory. The server that was
- * started in its place must be found instead. */
+ * started in its place must be found, not the killed process. */
 TEST(a_process_that_ends_is_not_the_server)
 {
     char folder[] = "/tmp/append-proc-XXXXXX", path[sizeof(folder) + 16], note[200];

@@ -115,7 +115,7 @@ TEST(test_too_few_are_left)
     end(result);
 }
 
-/* They go so fast that the main thread may not notice before the last one has gone. */
+/* All sessions go so fast that the main thread may not notice before the last one has gone. */
 TEST(test_all_go_at_once)
 {
     struct plan plan = make_plan();
@@ -127,7 +127,7 @@ TEST(test_all_go_at_once)
     end(result);
 }
 
-/* A session that reconnects is not gone. */
+/* A session that reconnects does not count as gone. */
 TEST(test_reconnecting_is_not_gone)
 {
     struct plan plan = make_plan();

@@ -22,7 +22,7 @@ static void expect_ratio(const struct statistics_ratio *ratio, double middle, do
     expect_close(ratio->high, high, 1e-9);
 }
 
-/* One side does not vary, so the other side gives the degrees of freedom. */
+/* One side does not vary, so the degrees of freedom follow from the other side. */
 TEST(test_student)
 {
     static const double ones[] = {1, 1, 1};

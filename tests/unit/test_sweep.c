@@ -75,7 +75,7 @@ TEST(test_runs)
     release();
 }
 
-/* With --vary. */
+/* The runs of a sweep with --vary. */
 TEST(test_variants)
 {
     const struct plan given = {
@@ -105,7 +105,7 @@ TEST(test_variants)
     release();
 }
 
-/* The heaviest outcome decides, whenever it happened. */
+/* The most serious outcome decides the exit code, whenever it happened. */
 TEST(test_worst)
 {
     make(1);
@@ -143,7 +143,7 @@ static void write_and_read(const char *name, struct csv_table *table)
     release();
 }
 
-/* Checks a row by some of its columns: "run 1 1000x10000000". */
+/* Checks some columns of a row, for example "run 1 1000x10000000". */
 static void expect_row(const struct csv_table *table, size_t row, const char *columns,
                        const char *expected)
 {
@@ -227,7 +227,8 @@ TEST(test_csv_of_exit_codes)
     csv_table_free(&table);
 }
 
-static const struct adapter server = {.name = "postgresql"}; /* also if the adapter is not built */
+/* for builds without the adapter, too */
+static const struct adapter server = {.name = "postgresql"};
 
 TEST(test_text)
 {
@@ -285,12 +286,12 @@ TEST(test_time_left)
 {
     make(1);
     assert_true(time_left(&sweep.results, 0, 0, 5) < 0);
-    /* a tenth of the first run in 1 s: 9 s more for it, 110 s for the others */
+    /* the first run did a tenth in 1 s: 9 s more for this run, 110 s for the other runs */
     assert_int_equal(1000 * time_left(&sweep.results, 0, 1000000, 1) + 0.5, 1000 * 119);
     finish(&sweep.results.runs[0], "1", "VALID");
     sweep.results.runs[0].wall_s = 20;
     assert_int_equal(1000 * time_left(&sweep.results, 1, 0, 3) + 0.5, 1000 * 220);
-    /* the duration of a failed run is ignored, and no time is left for it */
+    /* the duration of a failed run is ignored, and no time is expected for it */
     fail_run(&sweep.results.runs[1], EXIT_CODE_SERVER, "");
     sweep.results.runs[1].wall_s = 500;
     assert_int_equal(1000 * time_left(&sweep.results, 2, 0, 0) + 0.5, 1000 * 200);

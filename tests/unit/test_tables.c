@@ -36,7 +36,8 @@ static void fill(struct report_row *row, size_t i)
     tables[i].table->fill(row, tables[i].record);
 }
 
-/* A column without a cell would be empty on the page, and end the text. */
+/* Every column has a cell. A column without a cell would be empty on the page, and the text would
+ * end there. */
 TEST(test_columns_have_cells)
 {
     static struct report_row row;
@@ -60,7 +61,7 @@ TEST(test_columns_have_cells)
     }
 }
 
-/* The text finds a cell by its key, so no two cells that it shows have the same key. */
+/* The text finds a cell by its key, so the cells that it shows must have different keys. */
 TEST(test_keys_differ)
 {
     static struct report_row row;
@@ -90,7 +91,8 @@ TEST(test_runs)
     assert_false(report_column_is_shown(&without, false, false));
 }
 
-/* A value that a level lacks is unknown, not 0; an operation that it lacks is missing in JSON. */
+/* A value that a level lacks is shown as unknown, not as 0. An operation that a level lacks is
+ * missing in the JSON. */
 TEST(test_level)
 {
     static struct report_row row;

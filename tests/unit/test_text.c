@@ -59,7 +59,7 @@ static void check_contains(const char *text, const char *wanted)
     }
 }
 
-/* Checks that the report has the whole line `expected`, as the first line with its label. */
+/* Checks that the report has the whole line `expected`, and that no earlier line has its label. */
 static void check_line(const char *expected)
 {
     char *text = report();
@@ -134,7 +134,7 @@ TEST_BETWEEN(test_script, set_up, NULL)
     script_destroy(plan.script);
 }
 
-/* Terms of 0 are written separately if there is room, else together, else left out. */
+/* Terms of 0 are written one by one if there is room, else together, else not at all. */
 TEST_BETWEEN(test_zero_terms, set_up, NULL)
 {
     static const struct {
@@ -194,7 +194,7 @@ TEST_BETWEEN(test_verification, set_up, NULL)
         .state = VERIFICATION_DONE, .rows_before = 5, .rows_after = 9, .surplus = 4};
     check_line("Verified  count(*) 5 before, 9 after: 0 lost, 4 more than this run can have");
 
-    /* what reading back every row shows is not repeated from the count */
+    /* figures that reading back every row shows are not repeated from the count */
     result.verification.lost = result.verification.lost_at_most = 2;
     result.verification.rejected_arrived = 3;
     result.row_verification =

@@ -1,4 +1,4 @@
-/* The processing of the kernel's records: classes of files, sums, rows of io.csv. */
+/* How the kernel's records are processed: classes of files, sums, and rows of io.csv. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,7 +59,8 @@ TEST(test_files)
         {{"append.db-shm", "run", "/"}, TRACE_OTHER},
         {{"append.db", "run", "/"}, TRACE_TABLE},
         {{"postgresql.conf", "data", "/"}, TRACE_OTHER},
-        /* a file system that has only the logs: the root folder has no name */
+        /* on a file system that has only the logs, their folder is the root folder, which has no
+         * name */
         {{"00000001000000A90000003F", "/"}, TRACE_WAL},
         {{"00000001000000A90000003F.backup", "/"}, TRACE_OTHER},
         {{"xlogtemp.4711", "/"}, TRACE_OTHER},
@@ -91,7 +92,7 @@ TEST(test_sums)
     trace_add(sum, &event, TRACE_TABLE);
     event = call(IO_WRITE, 10, 0, 0);
     trace_add(sum, &event, TRACE_WAL);
-    /* requests of any kind are not part of a call's figures */
+    /* a request of any kind does not change the figures of calls */
     event = call(IO_WRITE, 1000, 400, 600);
     event.kind = IO_REQUEST;
     trace_add(sum, &event, TRACE_WAL);
@@ -118,7 +119,7 @@ TEST(test_sums)
     free(sum);
 }
 
-/* At level "requests" the figures are those of requests, and no calls are counted. */
+/* At the level "requests" the figures are figures of requests, and no calls are counted. */
 TEST(test_requests)
 {
     struct trace_sum *sum = sum_of(IO_TRACE_REQUESTS);
@@ -164,7 +165,7 @@ TEST(test_rows)
     length = trace_write_row(row, "", &event, TRACE_UNKNOWN, 1500);
     row[length] = '\0';
     assert_string_equal(row, "-500,request,R,8192,100,0,50,50,7,8,unknown,writeback,0\r\n");
-    /* the longest row */
+    /* this row is the longest possible */
     memset(&event, 0xff, sizeof event);
     event.kind = IO_OPERATION;
     event.mode = IO_WRITE;
@@ -190,7 +191,8 @@ TEST(test_rows)
     }
 }
 
-/* If there are too many seconds, each slot becomes longer, and no time is lost. */
+/* If the run has more seconds than there are slots, each slot becomes longer, and no time is lost.
+ */
 TEST(test_slots)
 {
     struct trace_sum *sum = sum_of(IO_TRACE_FULL);
@@ -212,8 +214,8 @@ TEST(test_slots)
     free(sum);
 }
 
-/* Two machines: counts are added, the percentile covers all calls, and the slots are as long as
- * those of the longer trace. */
+/* The traces of two machines are joined: counts are added, the percentile covers all calls, and the
+ * slots are as long as those of the longer trace. */
 TEST(test_machines)
 {
     enum {
@@ -260,7 +262,8 @@ TEST(test_machines)
     free(one);
 }
 
-/* A call is spread over the seconds in which it ran, each layer in proportion. */
+/* The time of a call is spread over the seconds in which the call ran, the time of each layer in
+ * proportion. */
 TEST(test_spread)
 {
     struct trace_sum *sum = sum_of(IO_TRACE_FULL);
@@ -338,7 +341,7 @@ TEST(test_counters)
     struct trace_sum *sum = sum_of(IO_TRACE_FULL);
     uint64_t counted = 0, traced = 0;
     struct io_event event = call(IO_SYNC, 100, 20, 50);
-    trace_add(sum, &event, TRACE_WAL); /* before the server was asked */
+    trace_add(sum, &event, TRACE_WAL); /* the call is from before the server was asked */
     sum->before = sum->after = (struct trace_counters){
         .taken_ns = 1000, .count = 2, .entries = {{"wal_sync", 10}, {"of_no_meaning", 3}}};
     sum->after.entries[0].value = 12;
@@ -350,7 +353,7 @@ TEST(test_counters)
     assert_int_equal(traced, 2);
     assert_false(trace_compare(sum, 1, &counted, &traced));
     assert_false(trace_compare(sum, 2, &counted, &traced));
-    sum->after.entries[0].value = 1; /* the server was restarted */
+    sum->after.entries[0].value = 1; /* as after a restart of the server */
     assert_false(trace_compare(sum, 0, &counted, &traced));
     free(sum);
 }

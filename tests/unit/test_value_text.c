@@ -131,8 +131,8 @@ static size_t count_digits(const char *text)
     return digits;
 }
 
-/* Checks that the text reads back as the number (for a float also as a double), and that no shorter
- * text does. */
+/* Checks that the text is read as the number again (the text of a float also as a double), and that
+ * no shorter text is. */
 static void check_real(double value, bool is_float)
 {
     char text[VALUE_TEXT_BYTES + 1], shortest[64];
@@ -202,7 +202,7 @@ TEST(test_reals)
         if (isfinite(value)) {
             check_real(value, false);
         }
-        /* any digits, in the range that is written without the library */
+        /* numbers with any digits, in the range that append writes without the library */
         value = ldexp(1 + (double)(bits >> 12) * 0x1p-52, (int)(i % 60) - 6);
         check_real(value, false);
         check_real((double)(float)value, true);

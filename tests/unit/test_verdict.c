@@ -28,7 +28,7 @@ static struct result *make_good(void)
     return result;
 }
 
-/* Judges the result, and expects `words` in the verdict reason or in the exit reason. */
+/* Judges the result, and expects `words` in the reason of the verdict or of the exit code. */
 static void expect(struct result *result, const struct judge_context *context, enum verdict verdict,
                    enum exit_code code, const char *words)
 {
@@ -53,7 +53,7 @@ static void add_cause(struct result *result, enum cause_phase phase, const char 
     error_set(&cause->error, ERROR_SERVER, 0, NULL, "%s", text);
 }
 
-/* Ranks on the same machine are judged together, with everything that runs on the machine. */
+/* Ranks on the same machine are judged together, and with everything that runs on the machine. */
 TEST(test_ranks)
 {
     struct rank_result ranks[3] = {{.machine = "a"}, {.machine = "b"}, {.machine = "b"}};
@@ -69,13 +69,14 @@ TEST(test_ranks)
     ranks[1].resources.mean_cpu.client = ranks[2].resources.mean_cpu.client = 46;
     expect(r, &remote, VERDICT_INVALID, EXIT_CODE_INVALID,
            "machine b is client-bound: append itself used 92 %");
-    ranks[1].resources.server_pid = 7; /* its machine has the server, which used more CPU time */
+    /* the server is on the machine of rank 1 and used more CPU time than the rank */
+    ranks[1].resources.server_pid = 7;
     ranks[1].resources.mean_cpu = (struct cpu_shares){99, 60, 19};
     ranks[2].resources.mean_cpu = (struct cpu_shares){99, -1, 19};
     expect(r, &remote, VERDICT_VALID, EXIT_CODE_OK, "every row");
     ranks[2].counters[RECORDER_RUN_QUEUE_NS] = 1900;
     ranks[1].resources.mean_cpu.server = 40;
-    expect(r, &remote, VERDICT_VALID, EXIT_CODE_OK, "every row"); /* the server used most */
+    expect(r, &remote, VERDICT_VALID, EXIT_CODE_OK, "every row"); /* the server used the most CPU */
     ranks[1].resources.mean_cpu.server = 37;
     expect(r, &remote, VERDICT_INVALID, EXIT_CODE_INVALID,
            "machine b is client-bound: append used 38 % of the CPUs, the server only 37 %");
@@ -168,7 +169,7 @@ TEST(test_transactions)
     end_scripted(&run);
 }
 
-/* --max-failed and its percentage; unfinished transactions have not failed. */
+/* --max-failed as a number and as a percentage. Unfinished transactions do not count as failed. */
 TEST(test_failed_transactions)
 {
     struct scripted_run run;
@@ -276,7 +277,7 @@ TEST(test_starved_sessions)
     r->resources.mean_cpu.host = 40;
     r->resources.mean_cpu.server = 20;
     expect(r, &local, VERDICT_INVALID, EXIT_CODE_INVALID, "60 %");
-    /* the program that used the CPUs is to blame, not the one that waited for them */
+    /* the cause is the program that used the CPUs, not the program that waited for them */
     r->resources.mean_cpu = (struct cpu_shares){100, 42, 21};
     expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_OK,
            "busy: server 42 %, other programs 37 %, append 21 %");
@@ -351,7 +352,8 @@ static void add_finding(struct result *result, enum limit_side side, const char 
     snprintf(finding->evidence, sizeof finding->evidence, "seen to be full");
 }
 
-/* When a limit of this machine was hit, the exit code says so, although the server refused. */
+/* If a limit of this machine was hit, the exit code is that of a client limit, although the server
+ * refused the sessions. */
 TEST(test_refused_by_a_limit)
 {
     struct result *r = make_good();
@@ -365,7 +367,7 @@ TEST(test_refused_by_a_limit)
     r->findings.count = 0;
     add_finding(r, LIMIT_CLIENT, "RLIMIT_NOFILE");
     expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_CLIENT_LIMIT, "RLIMIT_NOFILE (client)");
-    r->findings.count = 0; /* the limit that cost the most sessions decides */
+    r->findings.count = 0; /* next: the limit that cost the most sessions decides */
     add_finding(r, LIMIT_DATABASE, "max_connections");
     add_finding(r, LIMIT_CLIENT, "RLIMIT_NOFILE");
     expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SERVER, "max_connections (database)");
@@ -508,7 +510,8 @@ TEST(test_failed_reads)
     free(r);
 }
 
-/* With a duration, rows that were never begun are not counted, batches only with a rate. */
+/* With a duration, rows that were never begun are not counted. Batches are counted only with a
+ * rate. */
 TEST(test_not_sent_in_time)
 {
     struct result *r = make_good();
@@ -544,12 +547,12 @@ TEST(test_doubts_without_an_exit_code)
     free(r);
 }
 
-/* 1,000 rows in 10 s: 100 rows/s. */
+/* The run appends 1,000 rows in 10 s, which is 100 rows/s. */
 TEST(test_rates)
 {
     struct result *r = make_good();
     struct judge_context rated = {.is_local = true, .rate_rows_per_s = 105};
-    expect(r, &rated, VERDICT_VALID, EXIT_CODE_OK, "every row"); /* 95.2 % */
+    expect(r, &rated, VERDICT_VALID, EXIT_CODE_OK, "every row"); /* 95.2 % of the rate */
     rated.rate_rows_per_s = 106;
     expect(r, &rated, VERDICT_DEGRADED, EXIT_CODE_OK, "only 94 % of the requested rate");
     r->rows.acknowledged = 400;
@@ -627,7 +630,7 @@ TEST(test_too_few_sessions)
     add_cause(r, CAUSE_THREAD, "no thread");
     expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_CLIENT_LIMIT, "requires 10: no thread");
 
-    /* once a run has begun, the limits of the start are not the reason why it stopped */
+    /* a limit that was known at the start is not the reason why a run that has begun stopped */
     r->append_ns = INT64_C(10000000000);
     r->sessions_up = 1;
     add_cause(r, CAUSE_APPEND, "hung up");
@@ -636,7 +639,7 @@ TEST(test_too_few_sessions)
     free(r);
 }
 
-/* Reading back every row takes precedence over the two counts. */
+/* The result of reading back every row takes precedence over the counts before and after. */
 TEST(test_rows_read_back)
 {
     const struct row_verification all = {.state = VERIFICATION_DONE, .read = 1000, .present = 1000};
@@ -649,7 +652,7 @@ TEST(test_rows_read_back)
     r->row_verification.duplicates = 4;
     expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_OK, "4 rows are in the table more than once");
     r->row_verification = all;
-    r->verification.rows_after = 1008; /* 1,000 of them were sent by this run */
+    r->verification.rows_after = 1008; /* this run sent 1,000 of them */
     expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_OK, "3 more rows than this run can have written");
     r->verification.rows_after = 1005;
     r->row_verification.foreign = 5;
@@ -669,7 +672,7 @@ TEST(test_rows_read_back)
     free(r);
 }
 
-/* A search that held 297 sessions and failed with 298; all its rows are in the table. */
+/* A search that held 297 sessions and failed with 298. All its rows are in the table. */
 struct made {
     struct level levels[1];
     struct search search;
@@ -716,7 +719,8 @@ TEST(test_a_search_next_to_other_programs)
     assert_judged(made, EXIT_CODE_OK, VERDICT_VALID, "297 sessions were held");
 }
 
-/* The first reason in the list decides the verdict, the heaviest one the exit code. */
+/* The first reason in the list decides the verdict; the most serious reason decides the exit code.
+ */
 TEST(test_reasons_have_weights)
 {
     struct scripted_run run;
@@ -736,7 +740,7 @@ TEST(test_reasons_have_weights)
     end_scripted(&run);
 }
 
-/* In a run without a row the exit line does not claim that all rows were acknowledged. */
+/* If no row was acknowledged, the exit line does not claim that all rows were. */
 TEST(test_no_row_was_acknowledged)
 {
     struct result *r = make_good();
@@ -748,7 +752,7 @@ TEST(test_no_row_was_acknowledged)
     free(r);
 }
 
-/* The figures may be right, but some of the files they come from are incomplete. */
+/* The figures may be right, but some of the files with their data are incomplete. */
 TEST(test_files_are_short)
 {
     struct result *r = make_good();
@@ -763,7 +767,7 @@ TEST(test_files_are_short)
                             "table grew by the same number");
         assert_int_equal(r->exit_code, EXIT_CODE_CLIENT_LIMIT);
     }
-    /* other problems are heavier */
+    /* other problems are more serious */
     r->rows.acknowledged--;
     r->rows.rejected++;
     result_judge(r, &context);
@@ -846,8 +850,8 @@ TEST(test_ends_with_a_bad_server)
     assert_judged(made, EXIT_CODE_INTERRUPTED, VERDICT_DEGRADED, "at least 297 sessions");
 }
 
-/* Only the first problem of each kind is kept. The heaviest gives the exit code, all of them the
- * reason. */
+/* Only the first problem of each kind is kept. The most serious problem decides the exit code, and
+ * the reason names all problems. */
 TEST(test_problems)
 {
     struct result *result = make_good();
@@ -856,7 +860,8 @@ TEST(test_problems)
     result_set_exit(result);
     assert_int_equal(result->exit_code, EXIT_CODE_CLIENT_LIMIT);
     assert_string_equal(result->exit_reason, "all rows were acknowledged, but no junit");
-    result->rows.acknowledged--; /* as in a search that held although rows were rejected */
+    /* as in a search that held its level although rows were rejected */
+    result->rows.acknowledged--;
     result->rows.rejected++;
     result_set_exit(result);
     assert_string_equal(result->exit_reason, "no junit");
@@ -884,8 +889,8 @@ TEST(test_problems)
     free(result);
 }
 
-/* Decides by their counts whether two hosts are one database. 100 rows were acknowledged at each
- * host, and no more can have been written. */
+/* The counts of two hosts show whether the hosts are one database. Each host acknowledged 100 rows,
+ * and no more can have been written. */
 TEST(test_hosts_are_joined)
 {
     static const struct {
@@ -894,12 +899,12 @@ TEST(test_hosts_are_joined)
         uint64_t joined_before, joined_after;
     } cases[] = {
         {{0, 0}, {200, 200}, true, 0, 200},   /* a cluster */
-        {{7, 7}, {207, 207}, true, 7, 207},   /* with rows before */
+        {{7, 7}, {207, 207}, true, 7, 207},   /* a cluster that had rows before */
         {{0, 0}, {200, 180}, true, 0, 200},   /* one host lags */
         {{0, 0}, {150, 150}, true, 0, 150},   /* a cluster that lost a quarter */
-        {{0, 0}, {100, 100}, false, 0, 200},  /* two databases with the same number of rows */
-        {{0, 0}, {100, 90}, false, 0, 190},   /* as above, and 10 rows are lost */
-        {{5, 9}, {105, 109}, false, 14, 214}, /* the counts differed before */
+        {{0, 0}, {100, 100}, false, 0, 200},  /* two databases, equal numbers of rows */
+        {{0, 0}, {100, 90}, false, 0, 190},   /* two databases, 10 rows are lost */
+        {{5, 9}, {105, 109}, false, 14, 214}, /* two databases: the counts differed before */
         {{1000, 0}, {1100, 100}, false, 1000, 1200},
     };
     static const uint64_t counters[RECORDER_COUNTERS] = {[RECORDER_ROWS_ACKNOWLEDGED] = 100};

@@ -1,8 +1,10 @@
 /*
- * The header that every cmocka test includes, with the includes in the order that cmocka requires.
+ * The header that every cmocka test includes. It has the includes in the order that cmocka
+ * requires.
  *
- * Tests register themselves: TEST(name) { ... } is a test, and the main function of main.c runs all
- * tests of a file, in the order of the file. In the body `state` is cmocka's; it need not be used.
+ * Tests register themselves: TEST(name) { ... } is a test, and the main function in main.c runs all
+ * tests of a file, in the order of the file. `state` in the body is cmocka's state; a test need not
+ * use it.
  */
 #ifndef UNIT_UNIT_H
 #define UNIT_UNIT_H
@@ -15,8 +17,8 @@
 
 #include <cmocka.h>
 
-/* A test with a function before and a function after it, NULL for none; the test fails unless they
- * return 0. */
+/* Declares a test with a function that runs before it and one that runs after it. Either may be
+ * NULL. The test fails unless both return 0. */
 #define TEST_BETWEEN(name, before, after)                                                          \
     static void name(void **state);                                                                \
     __attribute__((constructor)) static void name##_is_a_test(void)                                \
@@ -27,11 +29,11 @@
 
 #define TEST(name) TEST_BETWEEN(name, NULL, NULL)
 
-/* Copies the test. */
+/* Adds a copy of the test to the list of tests. */
 void case_add(const struct CMUnitTest *test);
 
-/* Called before the first test of a file and after its last one; the file fails unless they return
- * 0. A file without its own functions uses those of main.c, which do nothing. */
+/* Are called before the first test of a file and after its last test. The file fails unless both
+ * return 0. A file without these functions uses those of main.c, which do nothing. */
 int group_set_up(void **state);
 int group_tear_down(void **state);
 
