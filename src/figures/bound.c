@@ -36,11 +36,9 @@ enum status bound_parse(struct bound *bound, const char **rest, struct error *er
                   "a bound is empty: use NAME>=NUMBER, and separate bounds with commas");
         return STATUS_REJECTED;
     }
-    /* the name of an operation is from a script and may have other characters */
-    const size_t name = strspn(bound->text, strncmp(bound->text, "operation.", 10) == 0
-                                                ? "abcdefghijklmnopqrstuvwxyz0123456789_"
-                                                  "ABCDEFGHIJKLMNOPQRSTUVWXYZ.-"
-                                                : "abcdefghijklmnopqrstuvwxyz0123456789_");
+    /* the name of an operation is from a script */
+    const size_t name = strspn(bound->text, "abcdefghijklmnopqrstuvwxyz0123456789_"
+                                            "ABCDEFGHIJKLMNOPQRSTUVWXYZ.-");
     const char *at = skip_blanks(bound->text + name);
     size_t relation = 0;
     for (enum bound_relation i = BOUND_BELOW; i <= BOUND_UNEQUAL; i++) {
@@ -81,6 +79,25 @@ enum status bound_parse(struct bound *bound, const char **rest, struct error *er
     snprintf(bound->name, sizeof bound->name, "%.*s", (int)name, bound->text);
     snprintf(bound->unit, sizeof bound->unit, "%s", at);
     return STATUS_OK;
+}
+
+bool bound_percentile(const struct bound *bound, struct figure_point *point)
+{
+    char number[BOUND_NAME_BYTES];
+    const char *at = bound->name + strlen(bound->name) - strlen(figure_suffix(bound->name));
+    size_t digits = 0;
+    while (at > bound->name && (at[-1] == '.' || (at[-1] >= '0' && at[-1] <= '9'))) {
+        at--;
+        digits++;
+    }
+    if (at - bound->name < 2 || at[-1] != 'p' || (at[-2] != '_' && at[-2] != '.') || digits == 0) {
+        return false;
+    }
+    /* the key of 99.9 is p999 */
+    const bool is_key = digits > 2 && memchr(at, '.', digits) == NULL;
+    snprintf(number, sizeof number, "%.*s%s%.*s", is_key ? 2 : (int)digits, at, is_key ? "." : "",
+             is_key ? (int)digits - 2 : 0, at + 2);
+    return figure_point_parse(number, point) > 0;
 }
 
 bool bound_holds(enum bound_relation relation, double value, double limit)

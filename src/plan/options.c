@@ -240,6 +240,27 @@ static enum exit_code store_read(const struct option_entry *entry, struct plan *
     return EXIT_CODE_OK;
 }
 
+/* Checks a list of percentiles. */
+static enum exit_code store_percentiles(const struct option_entry *entry, struct plan *plan,
+                                        const char *value, struct error *error)
+{
+    struct figure_points points = figure_points_usual();
+    const size_t usual = points.count;
+    const char *wrong = NULL;
+    if (figure_points_show(&points, value, &wrong)) {
+        return store_by_type(entry, plan, value, error);
+    }
+    if (points.count == FIGURE_POINTS_MAX) {
+        return usage_refuse(error, "--%s lists more than %zu percentiles", entry->name,
+                            FIGURE_POINTS_MAX - usual);
+    }
+    const int length = (int)strcspn(wrong, ",");
+    return usage_refuse(error,
+                        "--%s: '%.*s' is not a percentile from 1 to 99.9999 (below 10 a whole "
+                        "number): write 50,90,99.9",
+                        entry->name, length < SHOWN_BYTES ? length : SHOWN_BYTES, wrong);
+}
+
 /* Stores a list of columns. Refuses a second list, which would silently replace the first. */
 static enum exit_code store_columns(const struct option_entry *entry, struct plan *plan,
                                     const char *value, struct error *error)
@@ -711,9 +732,15 @@ const struct option_entry option_table[] = {
     {COMPARE, "threshold", "N%", "ignore smaller differences", OTHER(compare.threshold),
      .store = store_threshold, .default_text = DIGITS(THRESHOLD_PERCENT) "%"},
 
+    {LOAD, "percentiles", "N,N,...", "latency percentiles to show: 50,90,99.99", TEXT(percentiles),
+     .store = store_percentiles, .default_text = "50,95,99,99.9",
+     SHOWN("percentiles", "Percentiles"), .group = "Measuring and reporting",
+     .details = "The report shows these in place of the usual ones. Files and run.json have them "
+                "in addition to p50, p90, p95, p99 and p99.9, which other programs expect. "
+                "`--expect` may name any percentile, listed or not."},
     {RUN, "sample-interval", "T", "time between samples of CPU and memory",
      TIME(sample_interval_ns, 100 * MS, DAY_NS), .default_number = 3 * SECOND,
-     SHOWN("sample_interval_s", "Sample interval, s"), .group = "Measuring and reporting"},
+     SHOWN("sample_interval_s", "Sample interval, s")},
     {SEARCH, "sample-interval", "T", "time between samples",
      TIME(sample_interval_ns, 100 * MS, DAY_NS), .default_text = "1s, at most half of --hold"},
     {RUN | CHECK, "io-trace", "[=full|requests|try]", "trace each I/O of the server, by layer",

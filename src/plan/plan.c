@@ -675,6 +675,21 @@ struct operation_list plan_operations(const struct plan *plan)
                            operation->is_transaction ? OPERATION_IS_TRANSACTION
                                                      : kinds[operation->kind]);
     }
+    const char *wrong;
+    if (plan->percentiles != NULL) {
+        figure_points_show(&list.points, plan->percentiles, &wrong);
+    }
+    for (size_t i = 0; i < plan->expected.count; i++) { /* the files have what a bound names */
+        struct bound bound;
+        struct figure_point point;
+        const char *rest = plan->expected.texts[i];
+        while (rest != NULL && bound_parse(&bound, &rest, NULL) == STATUS_OK) {
+            if (bound_percentile(&bound, &point)) {
+                point.is_in_files_only = true;
+                figure_points_add(&list.points, &point);
+            }
+        }
+    }
     return list;
 }
 

@@ -26,7 +26,8 @@ bool report_column_is_shown(const struct report_column *column, bool is_text, bo
            (column->runs == ALL_RUNS || (column->runs == WITH_SCRIPT) == has_script);
 }
 
-_Static_assert(OPERATION_COUNTS + FIGURE_POINTS + 3 <= REPORT_CELLS_MAX, "cells of an operation");
+_Static_assert(OPERATION_COUNTS + FIGURE_POINTS_MAX + 3 <= REPORT_CELLS_MAX,
+               "cells of an operation");
 _Static_assert(14 + IO_FIGURES <= REPORT_CELLS_MAX, "cells of a sample of a rank");
 _Static_assert(30 + 3 * OPERATIONS <= REPORT_CELLS_MAX, "cells of an interval");
 
