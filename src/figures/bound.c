@@ -100,6 +100,34 @@ bool bound_percentile(const struct bound *bound, struct figure_point *point)
     return figure_point_parse(number, point) > 0;
 }
 
+bool bound_name_column(struct bound *bound, const struct operation_list *operations)
+{
+    struct figure_point point;
+    const bool is_prefixed = strncmp(bound->name, OPERATION_PREFIX, strlen(OPERATION_PREFIX)) == 0;
+    if (bound_percentile(bound, &point)) { /* the key is without the decimal point */
+        char *end = bound->name + strlen(bound->name), *at = strrchr(bound->name, 'p');
+        char suffix[BOUND_NAME_BYTES];
+        snprintf(suffix, sizeof suffix, "%s", figure_suffix(bound->name));
+        snprintf(at, (size_t)(end - at) + 1, "%s%s", point.key, suffix);
+    }
+    const size_t length = strcspn(bound->name, ".");
+    for (size_t i = 0; i < operations->count && bound->name[length] == '.' && !is_prefixed; i++) {
+        const char *own = operations->entries[i].name;
+        if (strlen(own) == length && strncmp(own, bound->name, length) == 0) {
+            char name[sizeof bound->name];
+            memcpy(name, bound->name, sizeof name);
+            if (i < OPERATIONS) {
+                bound->name[length] = '_';
+                return true;
+            }
+            snprintf(bound->name, sizeof bound->name, OPERATION_PREFIX "%.*s",
+                     (int)(sizeof name - sizeof OPERATION_PREFIX), name);
+            return false;
+        }
+    }
+    return bound->name[length] == '\0';
+}
+
 bool bound_holds(enum bound_relation relation, double value, double limit)
 {
     switch (relation) {
@@ -183,6 +211,7 @@ static const char *const aliases[][2] = {
     /* with a script, "in_doubt" means transactions, which the script's rows in doubt belong to */
     {"in_doubt", "transactions_in_doubt"},
     {"in_doubt", "rows_in_doubt"},
+    {"throughput", "rows_per_s"}, /* of an interval */
     {"failed", "transactions_failed"},
     {"committed", "transactions_committed"},
     {"rolled_back", "transactions_rolled_back"},

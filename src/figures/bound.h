@@ -25,6 +25,9 @@ enum {
     FIGURE_CHOICES = 2,
 };
 
+/* Begins the name of a column of operations.csv in a bound. */
+#define OPERATION_PREFIX "operation."
+
 enum bound_relation {
     BOUND_BELOW,    /* < */
     BOUND_AT_MOST,  /* <= */
@@ -52,6 +55,12 @@ enum status bound_parse(struct bound *bound, const char **rest, struct error *er
 /* Reads the percentile at the end of a bound's name: "append_p97", "insert.p99.9", "try_p999_ms".
  * Returns false if the name does not end with a percentile. */
 bool bound_percentile(const struct bound *bound, struct figure_point *point);
+
+/* Gives a bound on a figure of an operation the name of its column: "append.p99.9" is append_p999,
+ * and "insert.p95", on an operation that a script names, is operation.insert.p95. Other names stay.
+ * Returns false if the name begins with an operation of a script, or has a point after an unknown
+ * name. */
+bool bound_name_column(struct bound *bound, const struct operation_list *operations);
 
 /* Returns whether `value` meets the bound `limit`; false for a NaN. */
 bool bound_holds(enum bound_relation relation, double value, double limit);

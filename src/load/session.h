@@ -49,6 +49,9 @@ struct load {
     void (*on_done)(void *context, int64_t done_ns);
     void *context;
 
+    /* May be NULL. Set by another thread when a condition of --stop-when holds. */
+    const atomic_bool *has_condition;
+
     struct cut_list *cut; /* sessions whose connections were cut; owned by the caller; filled by the
                              main thread */
 

@@ -55,6 +55,7 @@ enum weight {
     WEIGHT_DEFECT,      /* a defect of append */
     WEIGHT_SCRIPT,      /* the script has an error */
     WEIGHT_LOST,        /* acknowledged rows are lost */
+    WEIGHT_CONDITION,   /* --stop-when ended the run */
     WEIGHT_TOO_FEW,     /* fewer sessions than --min-sessions requires */
     WEIGHT_LIMIT,       /* a limit kept sessions from starting */
     WEIGHT_INCOMPLETE,  /* transactions failed or are in doubt, or connections were cut */
@@ -513,6 +514,8 @@ static void judge_end(struct judge *judge, const char *loss)
     judge_ledgers(judge);
     judge_too_few(judge);
     end_if(judge, loss[0] != '\0', WEIGHT_LOST, EXIT_CODE_SHORT, "", "%s", loss);
+    end_if(judge, result->stop_reason == STOP_CONDITION, WEIGHT_CONDITION, EXIT_CODE_EXPECTATION,
+           "", "stopped by --stop-when: %s", result->stop_condition);
     DEGRADED_IF(judge, result->stop_reason == STOP_RANK, "a rank was lost");
     DEGRADED_IF(judge, context->untraced > 0,
                 "the server counted %s writes and syncs, but none was traced: --server-pid, "

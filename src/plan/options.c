@@ -719,6 +719,11 @@ const struct option_entry option_table[] = {
     {RUN, "expect", "BOUNDS", "exit 5 unless met: 'throughput>=50k, lost==0'", TEXTS(expected),
      .key = "expect", .group = "Expectations", .details = "Can be given several times.",
      .page = "ci.md#expectations"},
+    {RUN, "stop-when", "BOUNDS", "end the run early, exit 5: 'append.p99>1s for 10s'",
+     TEXTS(stop_when), SHOWN("stop_when", "Stop when"),
+     .details = "BOUNDS are on columns of `intervals.csv`, and are checked every second after the "
+                "warm-up. `for T`: only when the bound has held for T. Can be given several times.",
+     .page = "ci.md#ending-a-run-early"},
     {RUN_ALONE, "junit", "FILE", "write outcome and expectations as JUnit XML", TEXT(junit),
      OF(CALL), .key = "junit", .details = "An existing FILE is replaced."},
     {RUN_ALONE, "ycsb-out", "FILE", "write the figures as YCSB prints them", TEXT(ycsb), OF(CALL),

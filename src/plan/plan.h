@@ -260,7 +260,8 @@ struct plan {
     const char *junit;          /* file for the outcome as JUnit XML; NULL = not given */
     const char *ycsb;           /* file for the figures in YCSB's format; NULL = not given */
     struct plan_texts expected; /* texts of --expect */
-    const char *percentiles;    /* "50,90,99.9"; NULL: the usual ones */
+    struct plan_texts stop_when;
+    const char *percentiles; /* "50,90,99.9"; NULL: the usual ones */
 
     bool is_search; /* find-max: `sessions` is the most sessions, duration_ns the longest time */
     struct search_options search;

@@ -9,8 +9,6 @@
 #include "base/text.h"
 #include "report/figures.h"
 
-#define OPERATION_PREFIX "operation."
-
 enum {
     OPERATION_NAME_BYTES = SCRIPT_NAME_BYTES - 1,
     OPERATION_FIGURE_BYTES = FIGURE_KEY_BYTES - SCRIPT_NAME_BYTES - sizeof OPERATION_PREFIX - 1,
@@ -31,42 +29,6 @@ static bool next_operation_cell(const struct figure_set *set, size_t operation, 
     return true;
 }
 
-static bool begins(const char *text, const char *with)
-{
-    return strncmp(text, with, strlen(with)) == 0;
-}
-
-/* Gives a bound on a figure of an operation the name of its column: "append.p99.9" is append_p999,
- * and "insert.p95" is operation.insert.p95. Other names stay. Returns whether the name can be a
- * column of summary.csv. */
-static bool name_column(struct bound *bound, const struct operation_list *operations)
-{
-    struct figure_point point;
-    const bool is_prefixed = begins(bound->name, OPERATION_PREFIX);
-    if (bound_percentile(bound, &point)) { /* the key is without the decimal point */
-        char *end = bound->name + strlen(bound->name), *at = strrchr(bound->name, 'p');
-        char suffix[BOUND_NAME_BYTES];
-        snprintf(suffix, sizeof suffix, "%s", figure_suffix(bound->name));
-        snprintf(at, (size_t)(end - at) + 1, "%s%s", point.key, suffix);
-    }
-    const size_t length = strcspn(bound->name, ".");
-    for (size_t i = 0; i < operations->count && bound->name[length] == '.' && !is_prefixed; i++) {
-        const char *own = operations->entries[i].name;
-        if (strlen(own) == length && strncmp(own, bound->name, length) == 0) {
-            char name[sizeof bound->name];
-            memcpy(name, bound->name, sizeof name);
-            if (i < OPERATIONS) {
-                bound->name[length] = '_';
-                return true;
-            }
-            snprintf(bound->name, sizeof bound->name, OPERATION_PREFIX "%.*s",
-                     (int)(sizeof name - sizeof OPERATION_PREFIX), name);
-            return false;
-        }
-    }
-    return bound->name[length] == '\0';
-}
-
 /* Adds the columns of the operation that a bound names. REJECTED: the script does not have this
  * operation. */
 static enum status add_operation(struct figure_columns *columns, const struct bound *bound,
@@ -74,7 +36,7 @@ static enum status add_operation(struct figure_columns *columns, const struct bo
 {
     static const uint64_t nothing[OPERATIONS_MAX][OPERATION_COUNTS];
     const struct figure_set set = {.operations = *operations, .counts = nothing};
-    const bool is_prefixed = begins(bound->name, OPERATION_PREFIX);
+    const bool is_prefixed = strncmp(bound->name, OPERATION_PREFIX, strlen(OPERATION_PREFIX)) == 0;
     char name[BOUND_NAME_BYTES];
     const char *begin = bound->name + (is_prefixed ? strlen(OPERATION_PREFIX) : 0);
     snprintf(name, sizeof name, "%.*s", (int)strcspn(begin, "."), begin);
@@ -123,7 +85,7 @@ enum status expectations_add(struct expectations *expectations, const char *text
         if (bound_parse(&new.bound, &text, error) != STATUS_OK) {
             return STATUS_REJECTED;
         }
-        if (!name_column(&new.bound, operations)) {
+        if (!bound_name_column(&new.bound, operations)) {
             if (add_operation(&columns, &new.bound, operations, error) != STATUS_OK) {
                 return STATUS_REJECTED;
             }
