@@ -62,8 +62,8 @@ static void show(struct job *job, const struct progress_state *now)
     progress_show(&job->progress, &all);
 }
 
-/* Ends the run if a condition of --stop-when holds. Neither the warm-up nor an interval in which the
- * last session finished counts. */
+/* Ends the run if a condition of --stop-when holds. Neither the warm-up nor an interval in which
+ * the last session finished counts. */
 static void check_conditions(struct job *job, const struct sampler_turn *turn)
 {
     const int64_t begin_ns = turn->work_start_ns + job->plan->warm_up_ns;
@@ -345,7 +345,9 @@ struct judge_context job_judge_context(const struct job *job)
             all_traced += traced;
         }
     }
+    const bool is_random = job->search == NULL && job->plan->arrival_mode == ARRIVALS_POISSON;
     return (struct judge_context){
+        .arrivals_per_s = is_random ? job->plan->sessions * 1e9 / session_step_ns(job->plan) : 0,
         .is_embedded = setup->connection.is_embedded,
         .is_local = !setup->is_remote,
         .rate_rows_per_s = job->search == NULL ? (double)job->plan->rate_rows_per_s : 0,

@@ -17,6 +17,7 @@
 
 #include "append/adapter.h"
 #include "base/prepared.h"
+#include "load/arrivals.h"
 #include "load/gate.h"
 #include "load/generator.h"
 #include "load/line.h"
@@ -110,6 +111,7 @@ struct session {
     uint64_t quota;      /* rows to append; the next batch starts at row sum.begun */
     uint64_t turn_quota; /* with a script: transactions to run */
     uint64_t turn;       /* number of the next transaction */
+    struct arrivals arrivals; /* with --arrivals poisson: when the work is due */
     /* state of the script: see transactions.c; owned; NULL: no script, or not begun */
     struct transactions *transactions;
     uint64_t last_count;  /* the latest count of rows; 0 before the first count */
@@ -125,6 +127,9 @@ struct session {
     int64_t script_cpu_ns;  /* CPU time of the thread when the session was first seen to be late; 0:
                                not late */
 };
+
+/* With --rate: returns the mean time between two batches (or transactions) of a session. */
+double session_step_ns(const struct plan *plan);
 
 /* Calls of the session's thread: calls.c */
 

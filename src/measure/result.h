@@ -252,6 +252,7 @@ struct judge_context {
     bool is_embedded;       /* the database runs in this process and shares its CPU time */
     bool is_local;          /* the server shares this machine's CPUs */
     double rate_rows_per_s; /* requested rate; transactions/s with a script; 0 = no rate */
+    double arrivals_per_s;  /* random arrivals of batches or transactions; 0 = a fixed schedule */
     const char *out_folder; /* the folder of a rank's files is this name with .rankN added */
     bool has_script;
     bool keeps_nothing;  /* the database throws rows away, so the run measures the client */

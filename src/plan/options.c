@@ -38,6 +38,7 @@ enum {
 
 static const char *const read_words[] = {"count", "none", "query", NULL};
 static const char *const data_words[] = {"varied", "constant", NULL};
+static const char *const arrival_words[] = {"fixed", "poisson", NULL};
 static const char *const drop_words[] = {"continue", "stop", "reconnect", NULL};
 static const char *const host_words[] = {"spread", "first", "random", NULL};
 static const char *const axis_words[] = {"time", "rows", NULL};
@@ -631,6 +632,10 @@ const struct option_entry option_table[] = {
      COUNT(rate_rows_per_s, 1000000000), SHOWN("rate_rows_per_s", "Rate, rows/s"),
      .details = "The rate is that of all sessions together, on a fixed schedule. Without the "
                 "option sessions append as fast as they can."},
+    {RUN, "arrivals", "fixed|poisson", "with --rate: evenly spaced, or random",
+     CHOICE(arrival_mode, arrival_words), SHOWN("arrivals", "Arrivals"),
+     .details = "With `poisson` the gaps between batches or transactions are exponentially "
+                "distributed, as when many users act independently of each other."},
     {RUN, "duration", "T", "end the run after T, with or without RECORDS",
      TIME(duration_ns, 0, 30 * DAY_NS), SHOWN("duration_s", "Duration, s"), .letter = 'T',
      .details = "With RECORDS the run ends when the rows are in, or after T."},

@@ -63,6 +63,11 @@ enum data_mode {
     DATA_CONSTANT, /* the same text in every row, except for the row's identity */
 };
 
+enum arrival_mode {
+    ARRIVALS_FIXED, /* evenly spaced; the sessions take turns */
+    ARRIVALS_POISSON,
+};
+
 enum drop_policy {
     DROP_CONTINUE,  /* a dropped session ends alone */
     DROP_STOP,      /* the first dropped session ends the run */
@@ -227,6 +232,7 @@ struct plan {
     const char *server_cgroup;
     const char *data_directory; /* the server's; NULL = ask the server */
     const char *container;      /* the server's; its process and cgroup are found by it */
+    enum arrival_mode arrival_mode;
     enum drop_policy drop_policy;
     unsigned reconnect_tries; /* with DROP_RECONNECT: failed connects in a row before giving up */
     enum verify_mode verify_mode;
