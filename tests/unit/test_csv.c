@@ -252,14 +252,14 @@ TEST(test_interval_row)
     csv_write(memory.stream, CSV_INTERVALS, &operations, &interval);
     memory_expect(&memory,
                   "start_s,end_s,sessions_alive,rows,rows_per_s,appends,reads,errors,"
-                  "rows_rejected,rows_in_doubt,sessions_connected,sessions_dropped,busy_retries,"
+                  "error_percent,rows_rejected,rows_in_doubt,sessions_connected,sessions_dropped,busy_retries,"
                   "append_p50_ms,append_p99_ms,append_max_ms,read_p50_ms,read_p99_ms,"
                   "read_max_ms,transaction_p50_ms,transaction_p99_ms,transaction_max_ms,"
                   "connections_lost,reconnects,reconnects_failed,churns,"
                   "refusals,sessions_without_progress,sessions_reading,transactions,"
                   "transactions_per_s,transactions_failed,transactions_in_doubt,retries,writes,"
                   "others,rows_held\r\n"
-                  "1.000,1.500,9,500,1000.0,6,0,17,0,0,0,0,0,1.000000,2.500000,2.500001,,,,,,,5,3,"
+                  "1.000,1.500,9,500,1000.0,6,0,17,73.91,0,0,0,0,0,1.000000,2.500000,2.500001,,,,,,,5,3,"
                   "10,8,0,21,22,,,,,,,,23\r\n");
     interval.counters[RECORDER_TRANSACTIONS_COMMITTED] = 31;
     interval.counters[RECORDER_TRANSACTIONS_FAILED] = 32;
