@@ -128,7 +128,7 @@ struct probe {
     const char *protocol;    /* for messages: "MySQL's" */
     const char *socket_name; /* name of the server's Unix socket within its folder */
     bool is_port_in_name;    /* the socket's name ends in the port */
-    const void *question;    /* sent first; NULL: the server speaks first */
+    const void *question;    /* sent first; NULL if the server speaks first */
     size_t question_bytes;
     enum probe_answer (*recognise)(const unsigned char *answer, size_t length);
 

@@ -39,13 +39,13 @@ struct dialect_asker {
     unsigned statements;     /* other statements that each session keeps prepared */
     unsigned has_statements; /* other statements that this session has prepared */
 
-    struct server_facts *facts; /* filled by describe; NULL: not needed */
+    struct server_facts *facts; /* filled by describe; NULL if not needed */
 };
 
 struct dialect {
     const char *name; /* the database's name, as in connection_info.dialect */
 
-    /* Classifies a failure. False: its meaning is unknown, and *meaning is unchanged. */
+    /* Classifies a failure. Returns false if its meaning is unknown; *meaning is then unchanged. */
     bool (*classify_error)(const struct dialect_failure *failure, struct dialect_meaning *meaning);
 
     /* Writes the server's message without the parts that differ from row to row, so that equal

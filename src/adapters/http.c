@@ -117,7 +117,7 @@ static int close_socket(void *context, curl_socket_t sock)
 {
     struct http *http = context;
     if (http->is_kept && sock == http->sock) {
-        return 0; /* libcurl frees its handle without closing the socket */
+        return 0; /* libcurl's handle is being freed, but the socket stays open */
     }
     if (http->sock == sock) {
         http->sock = -1;
@@ -346,7 +346,7 @@ static enum status lost(struct http *http, enum error_kind kind, int code, const
  * Requests and answers
  */
 
-/* Waits until the socket is ready; false: errno is set. */
+/* Waits until the socket is ready. Otherwise returns false, with the reason in errno. */
 static bool wait_for(struct http *http, short events)
 {
     const bool is_limited = http->until_ns != 0;
@@ -395,8 +395,8 @@ static short events_of(struct http *http)
     return POLLOUT | POLLIN;
 }
 
-/* Writes head and body. False: not everything was written, and errno has the reason; errno 0: an
- * answer has arrived already. */
+/* Writes head and body. Returns false if not everything was written. Then errno has the reason, or
+ * is 0 if an answer has arrived already. */
 static bool send_request(struct http *http)
 {
     const struct http_request *request = http->current;

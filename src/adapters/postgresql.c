@@ -488,7 +488,7 @@ static void write_options(struct buffer *options, const struct target *target)
 
 /* Begins to connect. Parameters before the URL are defaults that the URL may change; parameters
  * after the URL override it. libpq uses the last of repeated keywords and skips keywords without a
- * value. NULL: out of memory. */
+ * value. Returns NULL if memory is out. */
 static PGconn *start_connect(const struct target *target)
 {
     char user_timeout[16], idle[8], interval[8], probes[8];

@@ -10,8 +10,8 @@
  * adapter NAME is the variable adapter_NAME. */
 extern const struct adapter *const registry_adapters[];
 
-/* Finds a built-in adapter by its name or a common alias ("postgres"). NULL: no built-in adapter
- * has this name. */
+/* Finds a built-in adapter by its name or a common alias ("postgres"). Returns NULL if no built-in
+ * adapter has this name. */
 const struct adapter *registry_find(const char *name);
 
 /* Finds the built-in adapter `name`. If no built-in adapter has this name, loads NAME.so from

@@ -70,8 +70,8 @@ struct notice {
     bool is_open; /* the last line on the terminal has no line break yet */
 };
 
-/* Writes `text`, and waits up to `patience_ns` for room. False: not all of it was written. Any
- * thread or signal handler may call it. */
+/* Writes `text`, and waits up to `patience_ns` for room. Returns false if not all of it was
+ * written. Any thread or signal handler may call it. */
 bool notice_write(int fd, const char *text, size_t length, int64_t patience_ns);
 
 /* Writes a line to standard error, with a line break added. Drops it if it cannot be written at

@@ -47,9 +47,9 @@ void url_fini(struct url *url);
 /* Returns the length of the scheme in "scheme:…"; 0 when the text has no scheme. */
 size_t url_scheme_length(const char *text);
 
-/* Parses "port", "host:port" or "[v6]:port". False: another form. *host is the beginning of the
- * host within `text`, and *length is its length, 0 without a host. *port is 0 when the port is not
- * valid. */
+/* Parses "port", "host:port" or "[v6]:port". Returns false if the text has another form. *host is
+ * the beginning of the host within `text`, and *length is its length, 0 without a host. *port is 0
+ * when the port is not valid. */
 bool url_parse_place(const char *text, const char **host, size_t *length, uint16_t *port);
 
 /* Writes the URL with its passwords replaced. For a text that is not a URL, for example "host=h
@@ -66,8 +66,8 @@ struct url_pair {
     bool is_closed; /* false: the value has a '{' without '}', and takes the rest of the text */
 };
 
-/* Parses the next pair at *rest, and moves *rest to the ';' or the end after it. False: no more
- * pairs. */
+/* Parses the next pair at *rest, and moves *rest to the ';' or the end after it. Returns false if
+ * there are no more pairs. */
 bool url_pair_next(const char **rest, struct url_pair *pair);
 
 /* Returns whether the key is one of `keys` (ends with NULL), ignoring case. */

@@ -77,8 +77,8 @@ struct comparison {
     struct tree differences; /* list of {"name", "a", "b"} */
     struct tree cautions;    /* list of texts */
     bool is_clouded;         /* something other than the server may explain a difference */
-    /* caution that the tables had different numbers of rows before; "" if they had the same number
-     */
+    /* caution that the table had different numbers of rows before A and before B, so that reads
+     * cannot be compared; "" if no cell needs it */
     char other_rows[WHY_BYTES];
     struct tree cells;   /* for two runs the list has a single cell */
     struct tree crossed; /* bounds of --fail-if that are crossed */
@@ -108,8 +108,8 @@ static const char *text_of(const json_t *json, const char *key)
 /* Differences between the runs other than their figures. */
 
 /* Returns the value to compare, as a new reference. If `value` is a path or a URL in the run's own
- * folder, DIR replaces the folder, so that the databases of two runs compare as equal. NULL: out of
- * memory. */
+ * folder, DIR replaces the folder, so that the databases of two runs compare as equal. Returns NULL
+ * if memory is out. */
 static json_t *without_folder(const struct saved_run *run, json_t *value)
 {
     const char *text = json_string_value(value);
@@ -363,8 +363,8 @@ static struct values take_values(const struct comparison *comparison, struct pla
     return taken;
 }
 
-/* Sets *ratio to B / A. The ratio is infinite if only A is 0, and 1 if both are 0. False: A or B is
- * unknown. */
+/* Sets *ratio to B / A. The ratio is infinite if only A is 0, and 1 if both are 0. Returns false if
+ * A or B is unknown. */
 static bool ratio_of(const json_t *figure, double *ratio)
 {
     const double a = number_of(figure, "a"), b = number_of(figure, "b");

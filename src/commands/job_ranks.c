@@ -57,7 +57,7 @@ static struct rank_result describe_rank(struct job *job)
     return part;
 }
 
-/* Packs the result of this rank. False: out of memory. */
+/* Packs the result of this rank. Returns false if memory is out. */
 static bool pack(struct job *job, struct buffer *bytes)
 {
     job_note_connection(job);

@@ -102,7 +102,7 @@ enum exit_code sweep_write_files(const struct sweep *sweep, bool is_running, str
 enum exit_code sweep_refuse_path(struct error *error, int number, const char *what,
                                  const char *path);
 
-/* Writes sweep.json. False: out of memory, or a failed write. */
+/* Writes sweep.json. Returns false if memory is out or a write failed. */
 bool sweep_write_json(FILE *stream, const struct sweep *sweep, bool is_running);
 
 /* Writes the text for people. */

@@ -465,12 +465,12 @@ enum operation_id {
 struct figure {
     const char *key;
     const char *path;
-    const char *label; /* as people read it; NULL: the figure is in no group */
+    const char *label; /* as people read it; NULL if the figure is in no group */
     enum figure_unit unit;
     enum figure_group group;
     enum figure_better better;
     int counter;        /* enum recorder_counter; -1: not a counter */
-    const char *metric; /* name in Prometheus; NULL: the figure is not exported */
+    const char *metric; /* name in Prometheus; NULL if the figure is not exported */
     const char *metric_help;
     const char *metric_selector;
 };
@@ -596,7 +596,8 @@ struct figure_set {
     struct figure_value values[FIGURES];
     struct operation_list operations;
     struct figure_latency latencies[OPERATIONS_MAX];
-    const uint64_t (*counts)[OPERATION_COUNTS]; /* indexed by operation, borrowed; NULL: unknown */
+    const uint64_t (*counts)[OPERATION_COUNTS]; /* indexed by operation, borrowed; NULL if
+                                                   unknown */
     char started_utc[40];
     char note[160];
     char params[2048]; /* parameters of the script, "NAME=VALUE,NAME=VALUE" */

@@ -145,7 +145,7 @@ struct draft {
     uint64_t fixed;     /* amount needed in addition to the needs of the sessions */
     uint64_t spare;     /* added to the value to which the limit is to be raised */
     uint64_t own_up;    /* the highest value that the user may set without privilege */
-    const char *fix;    /* how to raise the limit; NULL: the row's fix function says how */
+    const char *fix;    /* how to raise the limit; NULL if the row's fix function says how */
 };
 
 /* Returns the most sessions that fit into the limit. */

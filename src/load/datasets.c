@@ -64,7 +64,7 @@ static bool begins_with(const char *sql, const char *words)
     return !isalnum((unsigned char)*sql) && *sql != '_';
 }
 
-/* Returns why the database does not support one of the statements in `sql`; NULL: no reason
+/* Returns why the database does not support one of the statements in `sql`, or NULL if no reason is
  * known. */
 static const char *find_unsupported(const struct connection_info *connection, const char *sql)
 {

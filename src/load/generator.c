@@ -316,7 +316,7 @@ typedef void fill_function(const struct fill_column *, const struct fill_rows *,
 static const struct kind {
     fill_function *fill;
     fill_function *fill_unique;
-    fill_function *fill_range; /* NULL: --values does not support ranges of this type */
+    fill_function *fill_range; /* NULL if --values does not support ranges of this type */
     size_t text_bytes;
 } kinds[COLUMN_TYPE_COUNT] = {
     [COLUMN_BOOL] = {fill_bool, fill_bool, fill_range_bool, 0},
@@ -479,8 +479,8 @@ struct generator {
     struct fill_column columns[]; /* table->column_count entries */
 };
 
-/* Returns the function that fills a column that identifies rows. NULL: the column does not identify
- * rows, or --values has values for it. */
+/* Returns the function that fills a column that identifies rows. Returns NULL if the column does
+ * not identify rows, or if --values has values for it. */
 static fill_function *identity_of(const struct plan *plan, const struct table *table,
                                   const struct column *column)
 {

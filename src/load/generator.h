@@ -42,7 +42,8 @@ bool generator_identifies_rows(const struct plan *plan, const struct table *tabl
 /* Returns the most rows that a buffer holds: the batch size, at most ROW_BATCH_MAX. */
 size_t generator_buffer_rows(const struct generator *generator);
 
-/* Lends a buffer, which the caller returns with generator_give_back. NULL: out of memory. */
+/* Lends a buffer, which the caller returns with generator_give_back. Returns NULL if memory is
+ * out. */
 struct row_buffer *generator_borrow(struct generator *generator);
 void generator_give_back(struct generator *generator, struct row_buffer *buffer);
 

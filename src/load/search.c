@@ -461,7 +461,7 @@ static struct level_room find_room(const struct fleet *fleet)
     return room;
 }
 
-/* Writes this rank's part of a level as bytes. False: out of memory. */
+/* Writes this rank's part of a level as bytes. Returns false if memory is out. */
 static bool pack_level(const struct fleet *fleet, const struct level *part, struct buffer *bytes)
 {
     const struct recorder_snapshot *at = fleet->snapshots;
@@ -476,7 +476,8 @@ static bool pack_level(const struct fleet *fleet, const struct level *part, stru
     return merge_pack_level(bytes, part, &connect, &append, fleet->load->start_ns);
 }
 
-/* Tries this rank's part of a level, and packs the result into *bytes. False: out of memory. */
+/* Tries this rank's part of a level, and packs the result into *bytes. Returns false if memory is
+ * out. */
 static bool climb_rank_part(struct fleet *fleet, struct level *part, struct buffer *bytes)
 {
     part->sessions = ranks_sessions_here(fleet->load->ranks, part->sessions, false);
@@ -565,7 +566,8 @@ static void try_level(struct fleet *fleet, struct level *level)
     level_fini(&part);
 }
 
-/* Tries, on a rank that follows, the levels that rank 0 orders, until rank 0 ends the search. */
+/* Runs the search on a rank other than 0: tries each level that rank 0 orders, until the search has
+ * ended. */
 static void follow_all(struct fleet *fleet)
 {
     struct load *load = fleet->load;

@@ -52,10 +52,10 @@ struct load {
     struct cut_list *cut; /* sessions whose connections were cut; owned by the caller; filled by the
                              main thread */
 
-    struct ranks *ranks; /* the ranks that share the run; NULL: this process is alone */
+    struct ranks *ranks; /* the ranks that share the run; NULL if this process is alone */
 
-    /* A search for the largest number of sessions; NULL: a run. The caller has set the bounds and
-     * hold_ns. */
+    /* A search for the largest number of sessions; NULL for a run. The caller has set the bounds
+     * and hold_ns. */
     struct search *search;
     /* longest time by which a hold is extended until every session has had an append
      * acknowledged */
@@ -107,7 +107,8 @@ struct session {
     uint64_t quota;      /* rows to append; the next batch starts at row sum.begun */
     uint64_t turn_quota; /* with a script: transactions to run */
     uint64_t turn;       /* number of the next transaction */
-    /* state of the script: see transactions.c; owned; NULL: no script, or not begun */
+    /* state of the script: see transactions.c; owned; NULL without a script, or before the session
+     * begins */
     struct transactions *transactions;
     uint64_t last_count;  /* the latest count of rows; 0 before the first count */
     uint64_t worst_lag;   /* most rows that were missing in a count */
@@ -151,8 +152,8 @@ static inline bool session_goes_on(enum status status)
 void session_note_gap(struct session *session, int64_t now_ns);
 void session_note_progress(struct session *session, int64_t now_ns);
 
-/* Sets *before to the rows of table number `table` before the run, at the session's host. False:
- * the number is unknown, or the session's rows may be at another host. */
+/* Sets *before to the rows of table number `table` before the run, at the session's host. Returns
+ * false if the number is unknown, or if the session's rows may be at another host. */
 bool session_knows_before(const struct session *session, size_t table, uint64_t *before);
 
 /* Checks the freshness of a count: `rows` must be at least `own`, the rows that must be in the
@@ -163,7 +164,7 @@ void session_note_count(struct session *session, uint64_t rows, uint64_t own, ui
 struct append {
     const struct table *table;
     /* Makes `rows` rows, beginning with row `from` of the append; on failure returns NULL and sets
-     * *error. NULL: the generator makes the rows. */
+     * *error. The member is NULL if the generator makes the rows. */
     const struct batch *(*make)(void *context, uint64_t from, size_t rows, struct error *error);
     void *context;
     size_t most_rows;   /* most rows that one call of `make` makes */

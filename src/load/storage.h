@@ -33,7 +33,7 @@ int64_t storage_read(const struct storage *storage, const struct plan *plan,
 struct storage_watch;
 
 /* Starts a thread that measures the tables; `host`: with several hosts, the host to measure.
- * Borrows `storage` and `plan`. NULL: out of memory. */
+ * Borrows `storage` and `plan`. Returns NULL if memory is out. */
 struct storage_watch *storage_watch_start(const struct storage *storage, const struct plan *plan,
                                           unsigned host);
 

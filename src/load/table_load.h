@@ -43,7 +43,7 @@ struct table_load {
     struct table_mark mark; /* append's mark on the existing table */
     uint64_t rows;          /* rows that were in whole chunks before the load */
     uint64_t chunks;        /* number of chunks */
-    uint8_t *states;        /* enum chunk_state of each chunk; NULL: all are missing */
+    uint8_t *states;        /* enum chunk_state of each chunk; NULL if all are missing */
     const char *key;        /* the primary-key column that holds the row number, or NULL */
     int64_t key_from;       /* the key of row 0 */
 

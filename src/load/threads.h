@@ -52,8 +52,8 @@ struct fleet {
     unsigned level; /* number of the current level */
     enum ranks_stage stage;
     bool has_level_failed;
-    enum search_end wish;   /* on a rank that follows: the reason to end the search that rank 0 has
-                               yet to confirm */
+    /* on a rank other than 0: the reason for which this rank asks rank 0 to end the search */
+    enum search_end wish;
     struct level_room room; /* room in memory after the latest level */
     uint64_t up_everywhere; /* sessions of all ranks that were up at the end of the latest level */
 
@@ -86,8 +86,8 @@ struct fleet {
  * stopped. */
 void fleet_reset_session(struct fleet *fleet, unsigned place);
 
-/* Starts a session. False: the system refused a thread, as it would for the next sessions. The
- * reason is among the causes. */
+/* Starts a session. Returns false if the system refused a thread, as it would for the next
+ * sessions; the reason is then among the causes. */
 bool fleet_start(struct fleet *fleet);
 
 /* Joins a session that has ended or is about to end, and counts its outcome: in the total, and in
@@ -108,7 +108,7 @@ void fleet_report_shortage(struct fleet *fleet);
 /* Sends the state of this rank to the others, and follows rank 0's orders. */
 void fleet_exchange(struct fleet *fleet, bool is_work_done);
 
-/* Ends a search; a later reason does not replace the first. A rank that follows only asks rank 0 to
+/* Ends a search; a later reason does not replace the first. A rank other than 0 only asks rank 0 to
  * end the search. */
 void fleet_end_search(struct fleet *fleet, enum search_end end);
 

@@ -137,8 +137,8 @@ int64_t io_add_time(struct io_time *time, uint64_t reported_ms);
 
 /* The place of the server's files. */
 struct io_place {
-    /* The data directory, or a file, as the server names it. NULL: see is_where_it_works; if that
-     * is false, the directory is unknown. */
+    /* The data directory, or a file, as the server names it. NULL if the server does not name it;
+     * is_where_it_works may be true even then. */
     const char *directory;
     bool is_where_it_works; /* the directory is the working directory of the server's process */
     pid_t pid;  /* of the server, or of this program if the database is embedded; 0: unknown */

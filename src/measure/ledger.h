@@ -166,7 +166,7 @@ enum cause_phase {
 struct cause {
     enum cause_phase phase;
     enum status status; /* REJECTED: the session went on; otherwise it ended or reconnected */
-    const char *name;   /* of the statement or transaction, borrowed; NULL: it has no name */
+    const char *name;   /* of the statement or transaction, borrowed; NULL if it has no name */
     struct error error; /* the first error */
     uint64_t count;
     int64_t first_ns; /* monotonic */

@@ -158,7 +158,7 @@ struct rank_result {
     int64_t clock_drift_error_ns; /* the largest error of clock_drift_ns */
     unsigned hosts_here;          /* servers whose processes the rank measured on its machine */
     struct resource_summary resources;
-    struct trace_sum *trace; /* owned; times are on rank 0's clock; NULL: nothing was traced */
+    struct trace_sum *trace; /* owned; times are on rank 0's clock; NULL if nothing was traced */
     enum verdict verdict;    /* of the rank's own sessions and machine */
     char verdict_reason[240];
 };
@@ -255,7 +255,7 @@ struct judge_context {
     bool keeps_nothing;  /* the database throws rows away, so the run measures the client */
     uint64_t max_failed; /* transactions that may fail */
     unsigned max_failed_percent;
-    const char *traced;   /* how the server's I/O was traced; NULL: it was not traced */
+    const char *traced;   /* how the server's I/O was traced; NULL if it was not traced */
     uint64_t untraced;    /* calls that the server counted although no call was traced */
     bool was_interrupted; /* by the user, possibly after the sessions had ended */
     bool was_signalled;   /* mpirun may have sent the signal */

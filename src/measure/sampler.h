@@ -174,8 +174,8 @@ struct sampler_turn {
 void sampler_wait(struct sampler *sampler, struct sampler_turn *turn);
 bool sampler_read(struct sampler *sampler, struct sample *sample);
 
-/* Fills *summary and frees the sampler, after the measuring thread has ended. Takes NULL: then all
- * figures in *summary are unknown. */
+/* Fills *summary and frees the sampler, after the measuring thread has ended. If the sampler is
+ * NULL, all figures in *summary are unknown. */
 void sampler_end(struct sampler *sampler, struct resource_summary *summary);
 
 /* "pss", "cgroup", ... for CSV and JSON; and descriptions for the report. */

@@ -648,11 +648,11 @@ static bool is_root(const struct server_process *server, pid_t pid)
     return is;
 }
 
-/* Walks all processes but this program: to add up its CPU time, the kernel would visit its threads,
- * of which there may be thousands. The roots of the server's trees come first: a child that ends
- * during the walk is then missing for a moment. In the other order the child would be counted both
- * by itself and in its parent's time of reaped children, and the total, which never falls, would
- * keep both. */
+/* Walks all processes except this program: the kernel would have to visit each of this program's
+ * threads, possibly thousands, to add up its CPU time. The roots of the server's trees come first:
+ * a child that ends during the walk is then missing for a moment. In the other order the child
+ * would be counted both by itself and in its parent's time of reaped children, and the total, which
+ * never falls, would keep both. */
 static bool walk_all(struct server_process *server)
 {
     const pid_t self = getpid();

@@ -50,7 +50,7 @@ struct head {
 struct end {
     int fd; /* -1: closed by this side or by the other */
     struct head head;
-    char *bytes;   /* with room for the number of the run; NULL: the head is incomplete */
+    char *bytes;   /* with room for the number of the run; NULL if the head is incomplete */
     uint64_t done; /* received bytes of the head, or of `bytes` */
 };
 
@@ -71,7 +71,8 @@ static void shut(struct end *end)
     *end = (struct end){.fd = -1};
 }
 
-/* Returns the next complete message, which the caller frees; NULL: no complete message yet. */
+/* Returns the next complete message, which the caller frees, or NULL if no message is complete
+ * yet. */
 static char *take_from(struct end *end, struct head *head)
 {
     while (end->fd >= 0) {

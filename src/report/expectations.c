@@ -17,7 +17,7 @@ enum {
 };
 
 /* Finds the next figure of an operation, with the operation in its key: "operation.insert.p99_ms".
- * *at is 0 at first. False: there are no more. */
+ * *at is 0 at first. Returns false if there are no more. */
 static bool next_operation_cell(const struct figure_set *set, size_t operation, size_t *at,
                                 struct figure_cell *cell)
 {
@@ -176,7 +176,8 @@ const char *expectations_describe(const struct expectation *expectation,
     return text;
 }
 
-/* Adds the missed bounds to a line, with or without their values. False: the line is full. */
+/* Adds the missed bounds to a line, with or without their values. Returns false if the line is
+ * full. */
 static bool add_missed(const struct expectations *expectations, bool has_values, char *line,
                        size_t bytes)
 {

@@ -108,7 +108,7 @@ struct report_run {
     struct event_list events;
     char events_error[ERROR_TEXT_BYTES]; /* why the events cannot be read; "" when they were read */
     char label[REPORT_LABEL_BYTES];      /* short and unique in the report */
-    const struct saved_sweep *sweep;     /* sweep of the run; NULL: the run does not belong to a
+    const struct saved_sweep *sweep;     /* sweep of the run; NULL if the run does not belong to a
                                             sweep */
     const struct saved_sweep_run *place; /* in the sweep */
     struct chart_range charts;
@@ -133,8 +133,8 @@ struct report {
     bool has_run_charts;         /* each run has charts: a single run always, several on request */
 };
 
-/* Returns headline `i` of a run, in the order of the table of figures; NULL: there are no more.
- * Without a script there is no headline of transactions. */
+/* Returns headline `i` of a run, in the order of the table of figures, or NULL if there are no
+ * more. Without a script there is no headline of transactions. */
 const struct figure *report_headline(size_t i, bool has_script);
 
 bool report_is_scripted(const struct saved_run *run);
@@ -151,7 +151,7 @@ bool report_sweep_has_script(const struct saved_sweep *sweep);
 bool report_sweep_varies(const struct saved_sweep *sweep);
 
 /* Returns figure `i` that a report shows for each cell of a sweep: the headlines, and the p99 of
- * appends or transactions. NULL: there are no more. */
+ * appends or transactions. Returns NULL if there are no more. */
 const struct figure *report_sweep_figure(bool has_script, size_t i);
 
 /* Returns false if the figure is about rows but the runs of the sweep were not given a number of
@@ -199,12 +199,13 @@ void svg_add_chart(struct buffer *html, const struct chart *chart, size_t number
 void plot_add(struct buffer *drawing, const struct chart *chart, unsigned columns,
               struct error *error);
 
-/* Makes all charts of a report whose runs were read and labelled. False: out of memory. */
+/* Makes all charts of a report whose runs were read and labelled. Returns false if memory is
+ * out. */
 bool charts_make(struct report *report);
 void charts_free(struct chart_list *list);
 
-/* Finds the lowest value above 0 (INFINITY when all are 0) and the highest (at least 0) of
- * all lines. False: no value is known. */
+/* Finds the lowest value above 0 (INFINITY when all are 0) and the highest (at least 0) of all
+ * lines. Returns false if no value is known. */
 bool chart_span(const struct chart *chart, double *low, double *high);
 
 /* The next functions format a value for people. They return `text`, or a constant. */

@@ -207,8 +207,8 @@ static int declare_param(lua_State *lua)
 }
 
 /* Appends `text` to `out` with each ${name} replaced by the value of the parameter, but leaves
- * ${session} as it is. False: `unknown` has the name of a parameter that the script has not
- * declared. */
+ * ${session} as it is. Returns false with the name of a parameter that the script has not declared
+ * in `unknown`. */
 static bool expand_parameters(const struct script *script, const char *text, struct buffer *out,
                               char unknown[SCRIPT_NAME_BYTES])
 {

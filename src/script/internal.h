@@ -43,7 +43,7 @@
 /* A text NAME=VALUE of --set. */
 struct script_set {
     const char *name;
-    const char *value; /* NULL: the text has no '=' */
+    const char *value; /* NULL if the text has no '=' */
     bool is_used;      /* the script declares a parameter of this name */
 };
 
@@ -153,7 +153,7 @@ _Noreturn void sandbox_fail(lua_State *lua, const char *format, ...);
 void *sandbox_grow(lua_State *lua, void *array, size_t count, size_t size);
 
 /* Creates the Lua state with its libraries; `open_rest` adds the functions of the other files.
- * False: out of memory. */
+ * Returns false if memory is out. */
 bool sandbox_open(struct script_state *state, lua_CFunction open_rest);
 
 /* Adds functions to the globals. */
@@ -195,8 +195,8 @@ static inline struct object *object_get(lua_State *lua, int index, enum object_k
 int64_t argument_integer(lua_State *lua, int index, const char *what);
 
 /* Checks the options at `index`: nil, or a table whose keys are only 1 to `places` and the names in
- * `known` (which ends with NULL). Without the check a misspelt name would be ignored. True: the
- * options are a table. */
+ * `known` (which ends with NULL). Without the check a misspelt name would be ignored. Returns true
+ * if the options are a table. */
 bool argument_options(lua_State *lua, int index, const char *what, const char *const *known,
                       lua_Integer places);
 
@@ -231,7 +231,7 @@ void value_push_drawn(lua_State *lua, const struct draw *draw, struct draw_strea
 /* Pushes a generator that always gives the number at `index`. */
 void value_push_constant(lua_State *lua, int index);
 
-/* Makes state->room large enough for a drawn text of `bytes`. False: out of memory. */
+/* Makes state->room large enough for a drawn text of `bytes`. Returns false if memory is out. */
 bool value_reserve_room(struct script_state *state, size_t bytes);
 
 /* Functions of declare.c. */

@@ -196,7 +196,7 @@ static enum status resolve(const struct script *script, size_t number, const cha
 }
 
 /* Returns a copy of `sql` with ${session} replaced by the session's number. The caller frees the
- * copy. NULL: memory is out. */
+ * copy. Returns NULL if memory is out. */
 static char *replace_session(const char *sql, unsigned session)
 {
     struct buffer out = {0};

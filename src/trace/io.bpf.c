@@ -165,7 +165,8 @@ char licence[] SEC("license") = "Dual MIT/GPL";
 /* Set before the programs are loaded. */
 const volatile unsigned char call_modes[IO_CALLS] = {0}; /* enum io_mode */
 
-/* Set before the programs are attached. True: the server is the tracing program; see `excluded`. */
+/* True if the server is the tracing program; see `excluded`. Set before the programs are
+ * attached. */
 unsigned char is_embedded = 0;
 
 /* Read by trace.c at the end of the trace. */

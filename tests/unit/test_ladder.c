@@ -599,7 +599,8 @@ TEST(test_steps_try_the_last_one_again)
     assert_int_equal(ladder_next(&search, 297), 594);
     add_level(&search, 594, false, 297);
     assert_int_equal(ladder_next(&search, 297), 298);
-    /* 298 is tried again, but not right after 297 held, and not twice */
+    /* 298 is tried once more, because its failure did not come right after 297 had held; a second
+     * failure in a row ends the search */
     add_level(&search, 298, false, 297);
     assert_int_equal(ladder_next(&search, 297), 298);
     add_level(&search, 298, false, 297);
