@@ -84,14 +84,14 @@ struct target {
                                      the adapter's own */
     bool creates_nothing;         /* open does not create a missing database */
 
-    /* May be NULL. Called from time to time while open waits, by any thread. True = give up: open
-     * returns LOST with ERROR_CANCELLED. */
+    /* May be NULL. Called from time to time while open waits, by any thread. If it returns true,
+     * open gives up and returns LOST with ERROR_CANCELLED. */
     bool (*is_cancelled)(void);
 
     /* May be NULL. Adapters whose servers speak first call it once, in the thread of open, after a
-     * server has accepted the connection and then sent nothing for some seconds. True = the server
-     * speaks another protocol: open gives up and returns LOST with ERROR_CANCELLED. The call may
-     * take up to 1 s, which does not count towards the time limit. */
+     * server has accepted the connection and then sent nothing for some seconds. Returns true if
+     * the server speaks another protocol; open then gives up and returns LOST with ERROR_CANCELLED.
+     * The call may take up to 1 s, which does not count towards the time limit. */
     bool (*is_another)(void *silence_context);
     void *silence_context;
 };
@@ -256,7 +256,7 @@ struct connection_info {
      * between these brackets; otherwise the key is declared as PRIMARY KEY.
      *
      * number_from writes the statement that makes the numbering continue after the table's highest
-     * number; "": no statement is needed. */
+     * number, or "" if no statement is needed. */
     bool (*declare_column)(const struct column *column, bool is_numbered, char *text, size_t size);
     const char *create_tail;
     void (*number_from)(const char *table_name, const char *column_name, char *sql, size_t size);
@@ -362,7 +362,7 @@ struct adapter {
     /* Optional, both or neither. start loads the client library (`client_lib` is target.client_lib)
      * and sets up its global state. The main thread calls start once, before any other operation
      * except client_version and recognise. On OK, *library, which may stay NULL, is passed to every
-     * open in target.library, and to stop after the last close. FATAL: the error names where the
+     * open in target.library, and to stop after the last close. On FATAL, the error names where the
      * library was looked for, or the missing symbol. */
     enum status (*start)(const char *client_lib, struct adapter_library **library,
                          struct error *error);
@@ -371,8 +371,8 @@ struct adapter {
     /* Optional. Writes the client library's name and version, at most `size` bytes. */
     void (*client_version)(char *text, size_t size);
 
-    /* Optional. Checks who listens on a port. OK: a server of this adapter's protocol; REJECTED:
-     * something else; LOST: no connection. */
+    /* Optional. Checks who listens on a port. Returns OK if a server of this adapter's protocol
+     * listens, REJECTED if another program listens, and LOST without a connection. */
     enum status (*recognise)(const struct adapter *adapter, const char *host, uint16_t port,
                              unsigned timeout_ms, struct error *error);
 
@@ -428,7 +428,7 @@ struct adapter {
                                struct error *error);
 
     /* Ends the append. Sets *accepted, with any result, to the number of rows of this append that
-     * the server acknowledged as kept. REJECTED: the other rows were refused. */
+     * the server acknowledged as kept. Returns REJECTED if the other rows were refused. */
     enum status (*append_close)(struct adapter_conn *conn, uint64_t *accepted, struct error *error);
 
     /* Optional. Called after append_rows or append_close returned LOST, before close: fills the
@@ -436,7 +436,7 @@ struct adapter {
     void (*append_lost)(const struct adapter_conn *conn, struct append_loss *loss);
 
     /* Runs a statement and hands its rows to answer->take; all queries use it. `parameters` is a
-     * batch of one row with the values of the statement's ?; NULL = no parameters. When take
+     * batch of one row with the values of the statement's ?, or NULL without parameters. When take
      * returns false, the remaining rows are dropped and the result is OK; the connection may then
      * be LOST.
      *

@@ -12,8 +12,8 @@ struct state_meaning {
 
 /* Messages that name the full resource when the SQLSTATE does not name it: before TLS there is no
  * SQLSTATE, pgbouncer uses the same SQLSTATE for everything that it refuses, and drivers use
- * SQLSTATEs of their own. A server that cannot fork reports this even before TLS; newer versions of
- * libpq hide the server's message. */
+ * SQLSTATEs of their own. A server that cannot fork says so even before TLS begins; newer versions
+ * of libpq hide this message and report an error during SSL. */
 static const struct {
     const char *part;
     const char *limit;

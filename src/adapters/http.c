@@ -361,7 +361,8 @@ static bool wait_for(struct http *http, short events)
     return ready > 0;
 }
 
-/* Writes as much as the socket takes; -1: errno is set. */
+/* Writes as much as the socket takes. Returns the number of bytes, or -1 with the reason in
+ * errno. */
 static ssize_t send_some(struct http *http, struct iovec *parts, size_t count)
 {
     if (!http->is_tls) {
@@ -375,7 +376,7 @@ static ssize_t send_some(struct http *http, struct iovec *parts, size_t count)
 }
 
 /* Returns the events to wait for in the middle of a request: room for more, or an early answer, for
- * example from a server that does not read the rest. 0: an answer has arrived. */
+ * example from a server that does not read the rest. Returns 0 if an answer has arrived. */
 static short events_of(struct http *http)
 {
     char start[10];
@@ -432,8 +433,8 @@ static bool send_request(struct http *http)
     return true;
 }
 
-/* Waits for bytes, reads them and returns their number; 0: the connection has ended; -1: errno is
- * set. */
+/* Waits for bytes, reads them and returns their number. Returns 0 if the connection has ended, or
+ * -1 with the reason in errno. */
 static ssize_t receive(struct http *http)
 {
     if (http->is_tls) {

@@ -113,15 +113,15 @@ unsigned http_count_files(const struct target *target, unsigned *opening);
 void http_interrupt(struct adapter_conn *conn);
 
 /* Starts counting an append's losses. If the server has ended the idle connection, reconnects.
- * Called before rows are handed over. LOST: reconnecting failed. */
+ * Called before rows are handed over. Returns LOST if reconnecting failed. */
 enum status http_begin_append(struct http *http, struct error *error);
 
-/* Sends a request and waits for its complete answer. OK: the status is 2xx. With another status
- * *error is the server's message, and the result, unless classify_error changes it, is: 401, 403
- * FATAL (ERROR_AUTH); 404 REJECTED (ERROR_NOT_FOUND); 429, 503 REJECTED (ERROR_BUSY), because
+/* Sends a request and waits for its complete answer. Returns OK if the status is 2xx. With another
+ * status *error is the server's message, and the result, unless classify_error changes it, is: 401,
+ * 403 FATAL (ERROR_AUTH); 404 REJECTED (ERROR_NOT_FOUND); 429, 503 REJECTED (ERROR_BUSY), because
  * nothing was stored; 413 REJECTED (ERROR_DATA); 408, 502, 504 LOST, in doubt; 3xx FATAL, with the
- * address that the server names; others REJECTED (ERROR_SERVER). LOST: the connection is lost, and
- * it is unknown whether the request was carried out. */
+ * address that the server names; others REJECTED (ERROR_SERVER). If the connection is lost, returns
+ * LOST, and it is unknown whether the request was carried out. */
 enum status http_send(struct http *http, const struct http_request *request, struct error *error);
 
 /* Adds unacknowledged rows of the latest request to the append's losses: with `status` LOST, rows

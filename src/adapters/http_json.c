@@ -170,8 +170,8 @@ bool http_take_row(void *reading, char *text, size_t length)
     return state->status == STATUS_OK && !state->take_stopped;
 }
 
-/* Returns the length of the number at the beginning of `text`; 0: the text does not begin with a
- * number. */
+/* Returns the length of the number at the beginning of `text`, or 0 if the text does not begin with
+ * a number. */
 static size_t number_length(const char *text)
 {
     static const char digits[] = "0123456789";

@@ -809,8 +809,8 @@ static enum status bind_column(struct adapter_conn *conn, handle statement, size
     return check(conn, statement, result, error);
 }
 
-/* Fills the cells from the fetched row. REJECTED: a value is too long; the library truncates values
- * that do not fit, mostly without reporting it. */
+/* Fills the cells from the fetched row. Returns REJECTED if a value is too long: the library
+ * truncates values that do not fit, mostly without reporting it. */
 static enum status take_cells(const struct bound *bound, size_t columns, struct cell *cells,
                               struct error *error)
 {

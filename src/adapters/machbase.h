@@ -26,7 +26,7 @@ struct machbase_target {
     char alternatives[1024]; /* host:port,host:port; "" = none */
 };
 
-/* Reads the target; FATAL: Machbase or its library does not support a part of it. */
+/* Reads the target. Returns FATAL if Machbase or its library does not support a part of it. */
 enum status machbase_target_read(struct machbase_target *place, const struct target *target,
                                  struct error *error);
 

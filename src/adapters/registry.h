@@ -15,9 +15,9 @@ extern const struct adapter *const registry_adapters[];
 const struct adapter *registry_find(const char *name);
 
 /* Finds the built-in adapter `name`. If no built-in adapter has this name, loads NAME.so from
- * `folder`, which may be NULL, or from the folders of modules. OK: *adapter is the adapter, or NULL
- * if the file does not exist either. FATAL with ERROR_USAGE: the file exists but cannot be used. A
- * loaded library stays until the program ends. */
+ * `folder`, which may be NULL, or from the folders of modules. On OK, *adapter is the adapter, or
+ * NULL if the file does not exist either. Returns FATAL with ERROR_USAGE if the file exists but
+ * cannot be used. A loaded library stays until the program ends. */
 enum status registry_load(const char *name, const char *folder, const struct adapter **adapter,
                           struct error *error);
 

@@ -39,8 +39,9 @@ struct url {
  * large for a port. */
 bool url_parse_port(const char *text, uint16_t *port);
 
-/* Parses a URL and decodes its parts. `is_file`: the text after the scheme is a path. REJECTED: not
- * a valid URL, *error says why. After OK the caller frees *url with url_fini. */
+/* Parses a URL and decodes its parts. `is_file`: the text after the scheme is a path. Returns
+ * REJECTED if the URL is not valid; *error then says why. After OK the caller frees *url with
+ * url_fini. */
 enum status url_parse(struct url *url, const char *text, bool is_file, struct error *error);
 void url_fini(struct url *url);
 

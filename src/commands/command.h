@@ -44,8 +44,8 @@ const struct command_form *command_form(enum command command);
  * *code. */
 bool command_is_done(const struct plan *plan, enum exit_code *code, const struct error *error);
 
-/* Writes report.html into the folder of a run or sweep, and prints its path unless `is_silent`.
- * EXIT_CODE_CLIENT_LIMIT: *error says why the page was not written. */
+/* Writes report.html into the folder of a run or sweep, and prints its path unless `is_silent`. On
+ * EXIT_CODE_CLIENT_LIMIT, *error says why the page was not written. */
 enum exit_code command_write_report(const char *folder, bool is_silent, struct error *error);
 
 /* Returns a copy of argv as one block, to be freed by the caller, and overwrites the passwords in

@@ -591,8 +591,8 @@ static enum status compare(struct comparison *comparison, struct error *error)
 /* The keys that identify a cell of sweeps. */
 static const char *const cell_keys[] = {"sessions", "records", "variant"};
 
-/* Finds the crossed bounds of --fail-if. An unknown ratio crosses its bound. STATUS_REJECTED: a
- * bound names an unknown figure. */
+/* Finds the crossed bounds of --fail-if. An unknown ratio crosses its bound. Returns
+ * STATUS_REJECTED if a bound names an unknown figure. */
 static enum status check_bounds(struct comparison *comparison, const struct bound *bounds,
                                 size_t count, struct error *error)
 {

@@ -503,8 +503,8 @@ static struct finding *add_backlog(const struct attribution *attribution)
     return finding;
 }
 
-/* Names the limit for connects without an answer: the server did not accept them, or had no room.
- */
+/* Names the limit because of which connects had no answer: the server was out of descriptors and
+ * accepted none, or its accept queue was full. */
 static void name_silence(const struct attribution *attribution)
 {
     const uint64_t *growth = attribution->evidence->growth;

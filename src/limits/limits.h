@@ -106,8 +106,9 @@ bool limits_has_server_here(const struct limits_question *question);
  * evidence. */
 enum evidence_counter {
     EVIDENCE_LISTEN_OVERFLOWS, /* TcpExt of the server's network namespace: accept queue was full */
-    EVIDENCE_LISTEN_DROPS,     /* TcpExt of the server's network namespace: connections to listeners
-                                  that were dropped */
+    /* TcpExt of the server's network namespace: connections that the kernel dropped before a
+     * listener accepted them */
+    EVIDENCE_LISTEN_DROPS,
     EVIDENCE_OOM_KILLS,        /* processes of this machine that the kernel killed for memory */
     EVIDENCE_SERVER_OOM_KILLS, /* part of EVIDENCE_OOM_KILLS: processes of the server's cgroup */
     EVIDENCE_CLIENT_FORKS,     /* tasks refused by the client's cgroup: pids.events */

@@ -491,7 +491,7 @@ static enum status check_indexes(const struct script *script, const struct scrip
     return STATUS_OK;
 }
 
-/* Counts the rows of an existing table; -1: they cannot be counted. */
+/* Counts the rows of an existing table. Returns -1 if they cannot be counted. */
 static int64_t count_there(const struct datasets_place *place, const char *table_name)
 {
     const struct connection_info *connection = &place->setup->connection;

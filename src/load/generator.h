@@ -52,8 +52,8 @@ void generator_give_back(struct generator *generator, struct row_buffer *buffer)
 void generator_fill(const struct generator *generator, struct row_buffer *buffer, unsigned session,
                     uint64_t first_row, size_t count);
 
-/* Returns the mean bytes of the values of a row, measured on the first batch of a session; 0: out
- * of memory. A database needs more bytes for a row. */
+/* Returns the mean bytes of the values of a row, measured on the first batch of a session, or 0 if
+ * memory is out. A database needs more bytes for a row. */
 double generator_row_bytes(struct generator *generator);
 
 #endif

@@ -119,7 +119,8 @@ struct session {
     atomic_bool is_leaving; /* set by the main thread: the session must leave early */
     atomic_bool has_ended;  /* set by the session's thread after all other members */
     bool is_live;           /* main thread: the thread was started and is not joined */
-    bool is_left;           /* main thread: the thread was abandoned, and is never joined */
+    bool is_left;           /* main thread: the session's thread was abandoned and is never
+                               joined */
     int64_t script_cpu_ns;  /* CPU time of the thread when the session was first seen to be late; 0:
                                not late */
 };
@@ -195,8 +196,8 @@ void session_account(struct session *session, const struct append *append, enum 
 /* The script's side of a session: transactions.c */
 
 /* Both run on the session's thread. transactions_begin runs the top level of the script before the
- * session connects; FATAL: the session cannot begin. transactions_end frees the state of the script
- * after the session has disconnected. */
+ * session connects. It returns FATAL if the session cannot begin. transactions_end frees the state
+ * of the script after the session has disconnected. */
 enum status transactions_begin(struct session *session, struct error *error);
 void transactions_end(struct session *session);
 
@@ -204,8 +205,8 @@ void transactions_end(struct session *session);
  * connection is unusable, and the reason is among the causes. */
 enum status transactions_connected(struct session *session, struct error *error);
 
-/* Runs one transaction with all its tries. The transaction is due at intended_ns; 0: there is no
- * rate. */
+/* Runs one transaction with all its tries. The transaction is due at intended_ns, which is 0
+ * without --rate. */
 enum status transactions_turn(struct session *session, int64_t intended_ns);
 
 /* Main thread, after STOP: abandons the session's thread if the thread is in the script's own code,

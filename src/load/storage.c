@@ -40,7 +40,7 @@ static bool take_bytes(void *context, const struct cell *cells, size_t count)
     return false;
 }
 
-/* Returns the number that the query `sql` returns; -1: unknown. */
+/* Returns the number that the query `sql` returns, or -1 if it is unknown. */
 static int64_t ask(const struct plan *plan, struct adapter_conn *conn, const char *sql,
                    struct error *error)
 {

@@ -112,14 +112,14 @@ void fleet_exchange(struct fleet *fleet, bool is_work_done);
  * end the search. */
 void fleet_end_search(struct fleet *fleet, enum search_end end);
 
-/* Runs a search with the sessions of the fleet, and returns when all sessions have ended. FATAL:
- * out of memory, no session was started. In search.c. */
+/* Runs a search with the sessions of the fleet, and returns when all sessions have ended. Returns
+ * FATAL if memory was out, so that no session was started. In search.c. */
 enum status search_run(struct fleet *fleet, struct error *error);
 
 /*
- * Returns the level that a search tries next; 0: the search is done. The levels double from `first`
- * until a level fails; then each further level lies between the highest level that held and the
- * lowest level that failed.
+ * Returns the level that a search tries next, or 0 if the search is done. The levels double from
+ * `first` until a level fails; then each further level lies between the highest level that held and
+ * the lowest level that failed.
  *
  * The number of sessions that got in at a failed level is used as a hint: a server with room for
  * 297 sessions lets in 297 of 320, so 297 and 298 are tried next instead of 240. The search is done
@@ -129,8 +129,9 @@ enum status search_run(struct fleet *fleet, struct error *error);
 unsigned ladder_next(const struct search *search, unsigned first);
 
 /* Returns the most sessions that fit into memory, if each further session costs as much as the `up`
- * sessions did on average, including the server's side if the server runs on this machine. At least
- * `up`; 0 if the limit is already exceeded. UINT32_MAX: unknown, for example with 0 bytes used. */
+ * sessions did on average, including the server's side if the server runs on this machine. The
+ * result is at least `up`, but 0 if the limit is already exceeded, and UINT32_MAX if it is unknown,
+ * for example with 0 bytes used. */
 unsigned ladder_memory_fits(const struct ladder_memory *memory, unsigned up, uint64_t used_bytes);
 
 #endif

@@ -110,7 +110,8 @@ enum verification_state {
 };
 
 struct verification {
-    enum verification_state state; /* with a script also NONE when the table was not to change */
+    enum verification_state state; /* with a script also NONE if the run was not to change the
+                                      table */
     uint64_t rows_before;
     uint64_t rows_after;
     /* Acknowledged rows that are missing even if every row in the table belongs to this run. With a

@@ -39,7 +39,7 @@ struct level {
     unsigned sessions; /* the number of sessions that must be up */
     enum level_outcome outcome;
     enum level_reason reason;
-    int64_t reason_ns;  /* when the reason was seen, since the start of the search */
+    int64_t reason_ns;  /* moment at which the reason was seen, since the start of the search */
     int64_t start_ns;   /* when the first session joined or left, since the start of the search */
     int64_t connect_ns; /* from start_ns until all sessions were up or had failed */
     int64_t hold_ns;    /* the hold after that; 0 = no hold, because not all sessions were up */

@@ -160,8 +160,8 @@ static void read_all(struct sampler *sampler, struct reading *reading)
     sampler->work_end = sampler->is_work_done ? sampler->work_end : reading->io;
 }
 
-/* Returns a percentage; -1 = unknown. It is limited to 100, because the two times come from clocks
- * of different precision. */
+/* Returns a percentage, or -1 if it is unknown. The percentage is limited to 100, because the two
+ * times are from clocks of different precision. */
 static double percent_of(double part, double whole)
 {
     return whole <= 0 ? -1 : fmin(fmax(100 * part / whole, 0), 100);

@@ -101,7 +101,7 @@ struct sample {
 
 struct sampler_config {
     int64_t sample_interval_ns;
-    int64_t run_start_ns; /* monotonic; 0 = when the first readings are taken */
+    int64_t run_start_ns; /* monotonic; 0: the run starts with the first readings */
     struct server_selector server;
     struct recorder *recorder; /* borrowed */
     const char *directory;     /* as in struct io_place; borrowed */

@@ -443,7 +443,7 @@ struct memory_reader {
     size_t cursors[2];           /* for each group, the index at which the next reading continues */
     bool is_rss;                 /* PSS cannot be read */
     size_t refreshed;            /* processes whose PSS was read in the last reading */
-    uint64_t private_huge_bytes; /* the sum of their private hugetlbfs memory */
+    uint64_t private_huge_bytes; /* the sum of the processes' private hugetlbfs memory */
     uint64_t shared_huge_bytes;  /* the largest shared hugetlbfs memory of one of them */
     uint64_t most_huge_bytes;    /* the largest hugetlbfs total of one of them */
     /* The reading that read the PSS of the smallest share of processes: of fewest_refreshed
@@ -475,7 +475,7 @@ struct server_process {
     int64_t departed_cpu_ns;      /* CPU time of removed cgroups */
     struct procfs_io last_io;     /* the highest counts that were reported */
     struct procfs_io departed_io; /* counts of servers that have ended */
-    unsigned io_restarts;         /* restarts included in departed_io */
+    unsigned io_restarts;         /* number of restarts when last_io was read last */
     enum memory_source source;
     struct process_table table;
     struct memory_reader memory;
@@ -915,9 +915,9 @@ static int64_t sum_memory(const struct server_process *server)
                                           : reader->most_huge_bytes);
 }
 
-/* Returns the memory of all processes of the table in bytes; -1 = unknown. cpu_ns limits the cost
- * of the reading; wall_ns limits its duration, because on a busy machine a reading of a few
- * milliseconds of CPU time can take seconds. */
+/* Returns the memory of all processes of the table in bytes, or -1 if it is unknown. cpu_ns limits
+ * the cost of the reading; wall_ns limits its duration, because on a busy machine a reading of a
+ * few milliseconds of CPU time can take seconds. */
 static int64_t read_memory(struct server_process *server, int64_t cpu_ns, int64_t wall_ns)
 {
     struct memory_reader *reader = &server->memory;

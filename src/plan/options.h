@@ -96,7 +96,7 @@ void option_describe_default(const struct option_entry *entry, char text[OPTION_
 void options_init(struct plan *plan, enum command command);
 
 /* Checks and stores a value, and records the option in plan->given. `value` is NULL for an option
- * without a value. EXIT_CODE_USAGE: *error says what would be right. */
+ * without a value. On EXIT_CODE_USAGE, *error says what would be right. */
 enum exit_code option_take(struct plan *plan, const struct option_entry *entry, const char *value,
                            struct error *error);
 
@@ -120,7 +120,7 @@ struct command_form {
     size_t folders_most; /* most folders; 0: the command takes a target */
 };
 
-/* Reads a command's argv into *plan. argv[0] is skipped. EXIT_CODE_USAGE: *error says why. */
+/* Reads a command's argv into *plan. argv[0] is skipped. On EXIT_CODE_USAGE, *error says why. */
 enum exit_code options_parse(struct plan *plan, const struct command_form *form, int argc,
                              char **argv, struct error *error);
 

@@ -381,8 +381,8 @@ static inline unsigned plan_sessions_all(const struct plan *plan)
 struct plan_share plan_share(const struct plan *plan);
 
 /* Returns the number of rows that session 0 … sessions-1 appends. The records are spread evenly,
- * and the first sessions take the remainder, one row each. UINT64_MAX: the number of records is not
- * set. */
+ * and the first sessions take the remainder, one row each. Returns UINT64_MAX if the number of
+ * records is not set. */
 uint64_t plan_quota(const struct plan *plan, unsigned session);
 
 /* Returns the number of transactions of a session, spread as the rows are in plan_quota. */
@@ -405,7 +405,7 @@ struct column_item {
 bool column_item_next(const char **list, struct column_item *item);
 
 /* Checks the form of the list that `option` has. If with_values, every item must have values;
- * otherwise no item may have values. EXIT_CODE_USAGE: *error names the wrong item and says what
+ * otherwise no item may have values. On EXIT_CODE_USAGE, *error names the wrong item and says what
  * would be right. */
 enum exit_code column_items_check(const char *option, const char *list, bool with_values,
                                   struct error *error);

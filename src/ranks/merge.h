@@ -80,9 +80,10 @@ struct merge;
 struct merge *merge_create(struct result *result, const struct operation_list *operations);
 void merge_destroy(struct merge *merge); /* takes NULL */
 
-/* Adds the packed result of a rank; result->ranks[rank] must have its machine and clock. REJECTED:
- * nothing was added, because the bytes are damaged or incomplete. FATAL: a part was added, but then
- * memory ran out, or the bytes were found to belong to another run. *error has the reason. */
+/* Adds the packed result of a rank; result->ranks[rank] must have its machine and clock. Returns
+ * REJECTED and adds nothing if the bytes are damaged or incomplete. Returns FATAL if a part was
+ * added, but then memory ran out, or the bytes were found to belong to another run. *error has the
+ * reason. */
 enum status merge_add(struct merge *merge, unsigned rank, const void *bytes, size_t size,
                       struct error *error);
 

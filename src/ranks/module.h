@@ -40,8 +40,8 @@ struct ranks_module {
 
 extern const struct ranks_module append_ranks_module;
 
-/* Returns the time to sleep before the next poll for messages. `before_ns` is the previous sleep;
- * 0: there was no previous sleep. */
+/* Returns the time to sleep before the next poll for messages. `before_ns` is the previous sleep,
+ * or 0 for the first sleep. */
 static inline int64_t ranks_sleep_ns(int64_t before_ns)
 {
     return MIN(MAX(before_ns, INT64_C(100000)) * 5 / 4, INT64_C(5000000));

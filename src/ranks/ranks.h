@@ -87,7 +87,8 @@ const char *ranks_machine(const struct ranks *ranks, unsigned rank);
 bool ranks_is_first_here(const struct ranks *ranks);
 
 /* Divides the sessions of the plan among the ranks in proportion to --weights: fills facts->ranks,
- * facts->share and facts->machine_sessions. USAGE: *error says what is wrong with the options. */
+ * facts->share and facts->machine_sessions. On USAGE, *error says what is wrong with the
+ * options. */
 enum exit_code ranks_divide_sessions(struct ranks *ranks, const struct plan *plan,
                                      struct facts *facts, struct error *error);
 struct plan_share ranks_share(const struct ranks *ranks,
@@ -99,8 +100,8 @@ struct plan_share ranks_share(const struct ranks *ranks,
 unsigned ranks_sessions_here(struct ranks *ranks, unsigned sessions, bool of_machine);
 
 /* Returns the most sessions that a search can try: the lowest `most` of all ranks. Called by all
- * ranks. *binding becomes the rank with the lowest `most`, and *limit the limit of that rank. 0:
- * rank 0 has ended instead, or no session is possible. */
+ * ranks. *binding becomes the rank with the lowest `most`, and *limit the limit of that rank.
+ * Returns 0 if rank 0 has ended instead, or if no session is possible. */
 unsigned ranks_agree_most(struct ranks *ranks, unsigned most, struct limit *limit,
                           unsigned *binding);
 
@@ -132,7 +133,7 @@ void ranks_set_tracing(struct ranks *ranks);
 bool ranks_is_any_tracing(const struct ranks *ranks);
 
 /* Measures the clocks and returns the moment, a little later, at which the run begins. Called by
- * all ranks after the last agreement. 0: rank 0 has ended instead. */
+ * all ranks after the last agreement. Returns 0 if rank 0 has ended instead. */
 int64_t ranks_agree_start(struct ranks *ranks);
 
 /* The clock of a rank compared with the clock of rank 0, with bounds of the errors. drift_ns is the

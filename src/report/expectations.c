@@ -31,8 +31,8 @@ static bool next_operation_cell(const struct figure_set *set, size_t operation, 
     return true;
 }
 
-/* Adds the columns of the operation that a bound names. REJECTED: the script does not have this
- * operation. */
+/* Adds the columns of the operation that a bound names. Returns REJECTED if the script does not
+ * have this operation. */
 static enum status add_operation(struct figure_columns *columns, const struct bound *bound,
                                  const struct operation_list *operations, struct error *error)
 {

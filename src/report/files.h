@@ -43,9 +43,9 @@ enum run_file {
     FILE_HGRM, /* histogram of the first operation; the histograms of the other operations follow */
 };
 
-/* Makes the folder plan->out_folder, its parents and its files. EXIT_CODE_USAGE: the folder exists
- * or cannot be made; EXIT_CODE_CLIENT_LIMIT: the disk is full. EXIT_CODE_OK: the caller owns
- * *files. */
+/* Makes the folder plan->out_folder, its parents and its files. Returns EXIT_CODE_USAGE if the
+ * folder exists or cannot be made, and EXIT_CODE_CLIENT_LIMIT if the disk is full. On EXIT_CODE_OK
+ * the caller owns *files. */
 enum exit_code run_files_create(struct run_files **files, const struct plan *plan,
                                 struct error *error);
 

@@ -163,16 +163,17 @@ bool report_sweep_shows(const struct saved_sweep *sweep, const struct figure *fi
 extern const char page_css[], page_js[], page_js_hash[];
 
 /* Reads the folders and makes the charts: for several runs the charts that compare them, and with
- * `with_runs` also the charts of each run. REJECTED: *error names the folder or file and the fault;
- * *report owns nothing. */
+ * `with_runs` also the charts of each run. On REJECTED, *error names the folder or file and the
+ * fault, and *report owns nothing. */
 enum status report_read(struct report *report, const char *const *folders, size_t count,
                         bool with_runs, bool is_over_rows, struct error *error);
 void report_free(struct report *report);
 
-/* Writes the path of a folder's page, FOLDER/report.html. REJECTED: the path is too long. */
+/* Writes the path of a folder's page, FOLDER/report.html. Returns REJECTED if the path is too
+ * long. */
 enum status report_page_path(const char *folder, char path[REPORT_PATH_BYTES], struct error *error);
 
-/* Writes the page, whole or not at all; *bytes is its size. REJECTED: *error says why; with
+/* Writes the page, whole or not at all; *bytes is its size. On REJECTED, *error says why; with
  * ERROR_USAGE the file exists and is not a page of this program. */
 enum status report_write_page(const struct report *report, const char *path, size_t *bytes,
                               struct error *error);
@@ -182,8 +183,8 @@ enum status report_write_page(const struct report *report, const char *path, siz
 enum status report_write_pictures(const struct report *report, const char *prefix, size_t *count,
                                   struct error *error);
 
-/* Adds the verdict and the headlines of each run, and all charts, in lines of at most `columns`.
- * REJECTED: *error says why. */
+/* Adds the verdict and the headlines of each run, and all charts, in lines of at most `columns`. On
+ * REJECTED, *error says why. */
 enum status report_add_text(struct buffer *text, const struct report *report, unsigned columns,
                             struct error *error);
 

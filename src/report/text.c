@@ -50,7 +50,7 @@ static void say_if(struct screen *out, bool holds, const char *format, ...)
 }
 #define say(out, ...) say_if((out), true, __VA_ARGS__)
 
-/* Writes the text after a label, and empties it; nothing when the text is "". */
+/* Writes out->text after a label, and empties it. Writes nothing if the text is "". */
 static void put_at(struct screen *out, const char *label, unsigned column)
 {
     if (out->text[0] != '\0') {

@@ -75,7 +75,7 @@ struct progress {
 void progress_init(struct progress *progress, int fd, const struct plan *plan);
 
 /* Warns, before the first batch, when the count(*) of the run will read very many rows in all.
- * `count_ns`: time of a count of `rows_before` rows on this machine; 0: unknown. */
+ * `count_ns` is the time of a count of `rows_before` rows on this machine, or 0 if unknown. */
 void progress_announce(struct progress *progress, uint64_t rows_before, int64_t count_ns);
 
 /* Writes the line for a state, at most `columns` wide (0: no limit). The least important parts are
@@ -120,16 +120,16 @@ struct metrics_state {
     struct sample sample;    /* the latest sample of CPU and memory */
 };
 
-/* Adds all metrics to *buffer. `total`: all counts so far. The caller sets LC_NUMERIC to a point.
- */
+/* Adds all metrics to *buffer. `total` has all counts so far. The caller sets LC_NUMERIC to a
+ * point. */
 void metrics_text_add(struct buffer *buffer, const struct plan *plan,
                       const struct metrics_state *state, const struct recorder_snapshot *total);
 
 struct metrics;
 
 /* Writes the first file and starts the server, as the plan asks, so that mistakes show before the
- * run. EXIT_CODE_OK: the caller owns *metrics, which is NULL without --metrics and --metrics-file.
- * The plan is borrowed. */
+ * run. On EXIT_CODE_OK the caller owns *metrics, which is NULL without --metrics and
+ * --metrics-file. The plan is borrowed. */
 enum exit_code metrics_begin(struct metrics **metrics, const struct plan *plan,
                              struct error *error);
 
@@ -179,7 +179,8 @@ void metrics_http_stop(struct metrics_http *http);
 
 /* Reads the file of a run that began at `started_wall_ns` (since 1970 UTC); with
  * EVENTS_START_UNKNOWN a time in UTC is a bad line. A bad line is left out and named in the list's
- * note. A missing file is an empty list. REJECTED: the file cannot be read; the list is empty. */
+ * note. A missing file is an empty list. Returns REJECTED if the file cannot be read; the list is
+ * then empty. */
 enum status events_read(struct event_list *list, const char *folder, int64_t started_wall_ns,
                         struct error *error);
 

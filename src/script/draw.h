@@ -158,7 +158,7 @@ struct draw *draw_inner(const struct draw *draw); /* only for DRAW_DERIVE */
 int draw_function(const struct draw *draw);       /* only for DRAW_DERIVE */
 
 /* Returns the size of the buffer for draw_value: the number of bytes of the longest text that can
- * be drawn. 0: the generator draws numbers. */
+ * be drawn. Returns 0 if the generator draws numbers. */
 size_t draw_room(const struct draw *draw);
 
 /* Draws a value. A text is written to `room`, which has draw_room bytes. Must not be called for

@@ -199,8 +199,8 @@ struct script_place {
 
 struct script_state;
 
-/* Creates a state and runs the top level in it. FATAL: memory is out, or the top level declares
- * something different than it did in script_load. The caller frees the state with
+/* Creates a state and runs the top level in it. Returns FATAL if memory is out, or if the top level
+ * declares something different than it did in script_load. The caller frees the state with
  * script_state_destroy. */
 enum status script_state_create(struct script_state **state, const struct script *script,
                                 const struct script_place *place, struct error *error);
@@ -212,8 +212,8 @@ void script_state_destroy(struct script_state *state);
 const struct statement *script_state_statement(const struct script_state *state, size_t number);
 
 /* Fills *statement as script_state_statement does, but without a state, so that a statement can be
- * prepared before the sessions begin. The caller frees *sql, the text. REJECTED: the script has no
- * text for this dialect, or the text has the wrong number of parameters. */
+ * prepared before the sessions begin. The caller frees *sql, the text. Returns REJECTED if the
+ * script has no text for this dialect, or if the text has the wrong number of parameters. */
 enum status script_resolve(const struct script *script, size_t number,
                            const struct script_place *place, struct statement *statement,
                            char **sql, struct error *error);

@@ -150,7 +150,8 @@ bool trace_compare(const struct trace_sum *sum, size_t i, uint64_t *counted, uin
 
 struct tracer;
 
-/* Loads the programs into the kernel. REJECTED: *error says what is missing and how to get it. */
+/* Loads the programs into the kernel. On REJECTED, *error says what is missing and how to get
+ * it. */
 enum status trace_create(struct tracer **tracer, enum io_trace level, struct error *error);
 void trace_destroy(struct tracer *tracer); /* takes NULL */
 

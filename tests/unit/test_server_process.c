@@ -483,7 +483,7 @@ TEST_BETWEEN(a_cgroup_is_read_with_those_below, set_up, tear_down)
     server_process_describe(process, &description);
     assert_int_equal(description.memory_source, MEMORY_CGROUP);
     assert_int_equal(description.server_pid, server->pid);
-    /* version 1 has other names, and CPU time is read from the processes */
+    /* cgroups of version 1 have other names; their CPU time is read from the processes */
     write_file(folder, "memory.stat", "rss 1\nshmem 2\ntotal_rss 3000\ntotal_shmem 40\n");
     remove_file(folder, "cpu.stat");
     server_process_read(process, INTERVAL_NS, &reading);
