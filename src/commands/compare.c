@@ -772,7 +772,7 @@ static void write_figure(const struct comparison *comparison, const json_t *figu
         return;
     }
     double number;
-    /* a tested figure has its interval around the tested ratio: show that ratio */
+    /* the interval of a tested figure is around tested_ratio, so show that ratio */
     const bool is_tested = json_is_number(json_object_get(figure, "tested_ratio"));
     if (is_tested || ratio_of(figure, &number)) {
         number = is_tested ? number_of(figure, "tested_ratio") : number;

@@ -10,7 +10,7 @@
 #include "ranks/merge.h"
 #include "ranks/ranks.h"
 
-/* The texts that the plan of a following rank points into, and the intervals and samples that a
+/* The texts that the plan of a rank other than 0 points into, and the intervals and samples that a
  * rank keeps for merging. The caller zeroes it and releases it with rank_exchange_fini. */
 struct rank_exchange {
     struct buffer text; /* rank 0's command line and what rank 0 resolved */

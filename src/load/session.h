@@ -125,7 +125,7 @@ struct session {
                                not late */
 };
 
-/* Calls of the session's thread: calls.c */
+/* Functions for the session's thread, in calls.c. */
 
 /* Adds `n` to a counter of the run. */
 void session_add(struct session *session, enum recorder_counter counter, uint64_t n);

@@ -886,8 +886,9 @@ static void account_changes(struct transactions *runner, enum try_end end)
     }
 }
 
-/* Waits before a retry, and counts the retry. Returns false when the transaction is not retried: no
- * try is left, its effects cannot be repeated, or the run has ended (*end becomes TRY_CUT). */
+/* Waits before a retry, and counts the retry. Returns false when the transaction is not retried:
+ * the error does not allow a retry, an autocommit transaction has written already, no try is left,
+ * or the run has ended (*end becomes TRY_CUT). */
 static bool wait_for_retry(struct transactions *runner, enum try_end *end)
 {
     static const enum error_kind causes[OPERATION_COUNTS] = {

@@ -189,7 +189,7 @@ bool procfs_ports_hold(const struct procfs_ports *ports, uint16_t port);
 /* The range of local ports in ip_local_port_range. */
 struct procfs_port_range {
     uint16_t low;
-    uint16_t high; /* included; not below `low` */
+    uint16_t high; /* the last port of the range; not below `low` */
 };
 bool procfs_parse_port_range(const char *text, size_t length, struct procfs_port_range *out);
 

@@ -139,7 +139,7 @@ struct host_result {
                                          /* append_ns */ \
     X(uint64_t, sessions_cut, SUM)       /* sessions whose connection append cut, because */ \
                                          /* they did not end in time after a stop */ \
-    X(uint64_t, worst_lag_rows, MAX)     /* the most own rows that a session's count lacked */ \
+    X(uint64_t, worst_lag_rows, MAX)     /* most of a session's rows missing in its count(*) */ \
     X(enum stop_reason, stop_reason, REASON)
 /* clang-format on */
 #define RESULT_AS_MEMBER(type, name, rule) type name;

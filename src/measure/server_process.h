@@ -99,7 +99,8 @@ struct process_memory {
 struct process {
     struct procfs_process seen; /* as the latest walk found it */
     bool is_member;             /* belongs to the server */
-    bool is_accounted;          /* has ended; its time is in a parent's or in departed_ns */
+    bool is_accounted;          /* has ended; its CPU time is in a parent's time or in
+                                   departed_ns */
     unsigned missing;           /* walks since it was last seen */
     int64_t credit_ns;          /* growth of seen.reaped_ns in the last walk, less the time of ended
                                    children */

@@ -303,7 +303,8 @@ static const char *main_loss(const struct causes *causes)
         why = main_cause(causes, phases[i]);
     }
     for (size_t i = 0; i < causes->count && why[0] == '\0'; i++) {
-        const struct cause *cause = &causes->entries[i]; /* an error, not a failed check */
+        const struct cause *cause = &causes->entries[i]; /* a mistake in the script, not a failed
+                                                            check */
         why =
             cause->phase == CAUSE_SCRIPT && cause->status == STATUS_FATAL ? cause->error.text : why;
     }
@@ -361,7 +362,7 @@ struct client_machine {
     double time_ns, run_queue_ns; /* of session threads */
 };
 
-/* Returns the share of their time that session threads waited for a CPU. */
+/* Returns the share of the session threads' time in which they waited for a CPU. */
 static double starved_share(const struct client_machine *machine)
 {
     return machine->time_ns > 0 ? machine->run_queue_ns / machine->time_ns : 0;

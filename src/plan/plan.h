@@ -295,7 +295,7 @@ struct plan_lead {
     const char *out;          /* folder of this rank's files */
 };
 
-/* Makes the plan of a rank that follows rank 0, without the work that rank 0 does for all ranks. */
+/* Makes the plan of a rank other than 0, without the work that rank 0 does for all ranks. */
 enum exit_code plan_follow(struct plan *plan, struct facts *facts, enum command command,
                            const struct plan_lead *lead, struct error *error);
 

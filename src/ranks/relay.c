@@ -1,12 +1,12 @@
 /*
- * Ranks without MPI of their own. When each run is a program of its own (a sweep), the parent
+ * Ranks that do not use MPI themselves. When each run is a program of its own (a sweep), the parent
  * process that starts the programs, one after the other, exchanges messages with the other machines
  * on behalf of the programs. Parent and program communicate through a socket, which is the
  * program's standard input.
  *
  * Between machines each message ends with the number of its run, so that it cannot reach the
  * program of another run. The number 0 marks messages between the parents themselves. A message
- * that consists of the number only means that the sender's program has ended; the receiving program
+ * with nothing but this number means that the sender's program has ended; the receiving program
  * gets it as an empty message.
  */
 #include <errno.h>

@@ -418,7 +418,7 @@ static bool add_line(struct chart *chart, const struct report_run *run, const st
         return false;
     }
     if (each > hosts) {
-        chart->note[0] = '\0'; /* all lines have the same note */
+        chart->note[0] = '\0'; /* replaces the same note of an earlier line */
         add_note(chart, "Each level is %s of %zu intervals.", is_mean ? "the mean" : "the highest",
                  each / hosts);
     }

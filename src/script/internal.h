@@ -132,10 +132,10 @@ static inline struct script_state *state_of(lua_State *lua)
     return *(struct script_state **)lua_getextraspace(lua);
 }
 
-/* Ends the function with an error that names the script's line. */
+/* Ends the Lua function that runs with an error that names the script's line. */
 _Noreturn void sandbox_fail(lua_State *lua, const char *format, ...);
 
-/* Ends the function with an error unless `holds`. */
+/* Ends the Lua function that runs with an error unless `holds` is true. */
 #define DEMAND(lua, holds, ...)                                                                    \
     do {                                                                                           \
         if (!(holds)) {                                                                            \

@@ -123,8 +123,8 @@ static void listen_on(uint16_t *port)
     *port = ntohs(address.sin_port);
 }
 
-/* Serves the commands 'b', burn CPU time, 'c', let a short-lived child burn it, and 'k', end a
- * child. */
+/* Serves the commands 'b' (burns CPU time), 'c' (lets a short-lived child burn CPU time) and 'k'
+ * (ends a child). */
 static void serve(const char *name, uint16_t port, int commands, int answers)
 {
     struct greeting greeting = {.port = port};
