@@ -77,7 +77,7 @@ struct adapter_conn {
     unsigned kept_statements;            /* script statements that a session keeps prepared */
     bool sends_text;                     /* script statements are sent as text: see choose_method */
     bool has_begun;                      /* begin has begun a transaction */
-    bool shows_transactions;             /* the server showed the transaction when it began */
+    bool shows_transactions;             /* the server's status showed a transaction after BEGIN */
     unsigned prepared_count;             /* prepared statements on the server */
     struct buffer packet; /* the statement to send; its memory is kept for the next statement */
 };

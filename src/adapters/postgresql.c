@@ -1489,7 +1489,7 @@ static enum status end_sessions(struct adapter_conn *conn, const struct session_
     int64_t number = 0;
     struct answer answer = {.take = ask_take_number, .context = &number};
     struct buffer sql = {0};
-    (void)until_ns; /* not needed: the server only sends signals */
+    (void)until_ns; /* no limit is needed: the server only sends signals */
     buffer_add_text(&sql, "select count(*) from (select pg_catalog.pg_terminate_backend(pid) as"
                           " is_ended from pg_catalog.pg_stat_activity where usename = current_user"
                           " and pid || ':' || client_port in (");

@@ -295,7 +295,8 @@ void sampler_end_hold(struct sampler *sampler, struct level *level)
     level->client_memory_bytes = hold.client_memory_bytes;
 }
 
-/* Returns how long the machine has slept since boot: CLOCK_MONOTONIC stands still meanwhile. */
+/* Returns how long the machine has slept since boot: CLOCK_MONOTONIC stands still while the machine
+ * sleeps. */
 static int64_t machine_asleep_ns(void)
 {
     const int64_t awake_ns = mono_now_ns();
@@ -431,7 +432,7 @@ void sampler_wait(struct sampler *sampler, struct sampler_turn *turn)
     sampler->events = 0;
     pthread_mutex_unlock(&sampler->lock);
     const bool is_work_begun = (events & SAMPLER_WORK_BEGUN) != 0;
-    /* with both events at once, begin_work handles the end */
+    /* if the work begins and ends within one turn, begin_work handles both events */
     if ((events & SAMPLER_WORK_DONE) != 0 && !is_work_begun) {
         end_work(sampler);
     }
@@ -454,7 +455,8 @@ void sampler_wait(struct sampler *sampler, struct sampler_turn *turn)
     if (is_interval_due) {
         sampler->next_interval_ns = next_tick(sampler, INTERVAL_NS);
     }
-    /* a sample includes all that SAMPLER_READ asks for */
+    /* a sample reads everything that SAMPLER_READ asks for, so a due sample needs no other
+     * reading */
     if ((events & SAMPLER_READ) != 0 && !turn->is_sample_due) {
         struct server_reading server;
         read_gauges(sampler, &server);

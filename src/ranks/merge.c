@@ -228,8 +228,9 @@ struct slot {
     uint64_t rows_held; /* change of the held rows in this second; after merge_finish the rows held
                            at its end */
     uint64_t counters[RECORDER_COUNTERS];
-    uint64_t (*hosts_counters)[RECORDER_COUNTERS]; /* for each host; owned; NULL with one host */
-    struct buffer histograms[OPERATIONS];          /* packed, because most buckets are empty */
+    /* counters of each host; owned; NULL with one host */
+    uint64_t (*hosts_counters)[RECORDER_COUNTERS];
+    struct buffer histograms[OPERATIONS]; /* packed, because most buckets are empty */
 };
 
 struct merge {
@@ -241,8 +242,8 @@ struct merge {
     size_t sample_count;
     struct sample *joined; /* samples of the resource rank, with the other ranks' parts added */
     size_t joined_count;
-    struct histogram (*host_histograms)[OPERATIONS]; /* an entry for each host; NULL with one
-                                                        host */
+    /* an entry for each host; owned; NULL with one host */
+    struct histogram (*host_histograms)[OPERATIONS];
 };
 
 static bool grow_slots(struct merge *merge, size_t count)

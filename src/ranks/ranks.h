@@ -66,9 +66,9 @@ bool ranks_speaks(void);
  * single process. The text of *error is empty at a rank where another rank prints the reason. */
 enum exit_code ranks_forbid(const char *what, struct error *error);
 
-/* Leaves together with the other ranks and frees `ranks`. The other ranks wait until rank 0 calls
- * this. `is_merged`, at rank 0: their results are part of the merged result, so that they can
- * remove their files. */
+/* Ends the connection to the other ranks and frees `ranks`. The other ranks wait until rank 0 calls
+ * this function. At rank 0, `is_merged` says that the results of the other ranks are part of the
+ * merged result, so that the other ranks can remove their files. */
 void ranks_end(struct ranks *ranks, bool is_merged);
 
 unsigned ranks_number(const struct ranks *ranks);
