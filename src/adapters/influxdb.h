@@ -53,7 +53,7 @@ struct adapter_conn {
 struct influxdb_reading {
     struct adapter_conn *conn;
     struct answer *answer;
-    /* InfluxDB: called for each series; may be NULL */
+    /* for InfluxDB only: called for each series; may be NULL */
     void (*take_series)(void *context, const json_t *series);
     void *context;
     bool takes_largest; /* keep only the largest count of a row */

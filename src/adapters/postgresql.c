@@ -93,7 +93,7 @@ struct adapter_conn {
 static const struct {
     enum {
         ALWAYS,
-        ONCE_REACHED, /* after a connection to the server's port was made */
+        ONCE_REACHED, /* if the server's port accepted a connection */
         UNREACHED,
     } when;
     enum status status;

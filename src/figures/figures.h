@@ -432,7 +432,7 @@ enum figure_better {
     /* a committed transaction: from its last try's BEGIN to COMMIT's answer, without think time */ \
     X(TRY, "try", 7, WITH_SCRIPT, TOTALS, "append_try_duration_seconds", \
       "Time from the begin of a transaction's latest try to its commit.") \
-    /* BEGIN, COMMIT and ROLLBACK that append sends around a script's transaction: sent to answered */ \
+    /* BEGIN, COMMIT and ROLLBACK that append sends around a script's transaction: until the answer */ \
     /* Only calls that succeed are timed. */ \
     X(BEGIN, "begin", 8, WITH_SCRIPT, TOTALS, "append_begin_duration_seconds", \
       "Time of a transaction's BEGIN.") \

@@ -25,9 +25,9 @@ enum chunk_state {
 
 /* The work that a table needs next. */
 enum phase {
-    PHASE_CHUNKS, /* all chunks but the last, by any number of loaders */
+    PHASE_CHUNKS, /* loading all chunks except the last, by any number of loaders */
     PHASE_INDEXES,
-    PHASE_LAST, /* the last chunk */
+    PHASE_LAST, /* loading the last chunk */
     PHASE_FINISH,
     PHASE_DONE,
 };

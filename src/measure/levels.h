@@ -62,7 +62,7 @@ struct level {
     unsigned part_count;
     double lowest_rows_per_s, highest_rows_per_s; /* of the parts; negative = unknown */
     struct recorder_latency append;
-    struct recorder_latency connect; /* of the sessions that were added */
+    struct recorder_latency connect; /* connects of the added sessions */
     struct cpu_shares cpu;           /* means of the hold */
     int64_t server_memory_bytes;     /* highest; negative = unknown */
     int64_t client_memory_bytes;

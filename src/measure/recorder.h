@@ -177,8 +177,8 @@ struct interval {
     const uint64_t (*hosts_counters)[RECORDER_COUNTERS]; /* `counters` by host; borrowed */
 };
 
-/* Takes intervals: the differences of consecutive snapshots. One thread. The first interval begins
- * with the run and an empty state, so all intervals add up to the last snapshot. */
+/* Takes intervals: the differences of consecutive snapshots. Used by one thread. The first interval
+ * begins with the run and an empty state, so all intervals add up to the last snapshot. */
 struct intervals {
     struct recorder *recorder; /* borrowed */
     int64_t run_start_ns;

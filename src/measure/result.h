@@ -50,7 +50,7 @@ void event_list_fini(struct event_list *list);
 struct expectation {
     struct bound bound;
     struct figure_choice choice; /* columns of summary.csv */
-    double limit;                /* in the unit of these columns */
+    double limit;                /* the bound's number, in the unit of these columns */
     size_t chosen; /* the column with a known value at the end; 0 if no value is known */
     bool is_known; /* false also before the run has ended */
     double value;

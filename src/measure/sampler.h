@@ -178,7 +178,8 @@ bool sampler_read(struct sampler *sampler, struct sample *sample);
  * NULL, all figures in *summary are unknown. */
 void sampler_end(struct sampler *sampler, struct resource_summary *summary);
 
-/* "pss", "cgroup", ... for CSV and JSON; and descriptions for the report. */
+/* The names of memory sources for CSV and JSON ("pss", "cgroup", ...), and their descriptions for
+ * the report. */
 extern const char *const memory_source_names[];
 extern const char *const memory_source_texts[];
 

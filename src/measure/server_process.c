@@ -444,8 +444,8 @@ struct memory_reader {
     bool is_rss;                 /* PSS cannot be read */
     size_t refreshed;            /* processes whose PSS was read in the last reading */
     uint64_t private_huge_bytes; /* the sum of the processes' private hugetlbfs memory */
-    uint64_t shared_huge_bytes;  /* the largest shared hugetlbfs memory of one of them */
-    uint64_t most_huge_bytes;    /* the largest hugetlbfs total of one of them */
+    uint64_t shared_huge_bytes;  /* the largest shared hugetlbfs memory of one process */
+    uint64_t most_huge_bytes;    /* the largest hugetlbfs total of one process */
     /* The reading that read the PSS of the smallest share of processes: of fewest_refreshed
      * processes out of fewest_of. Both are 0 if every reading read the PSS of all processes. */
     size_t fewest_refreshed;
@@ -464,7 +464,7 @@ struct server_tree {
 struct server_process {
     struct server_selector selector;
     int proc;
-    DIR *processes;    /* of proc, kept open: a walk must not fail for lack of a descriptor */
+    DIR *processes;    /* stream of `proc`, kept open so that a walk needs no new descriptor */
     int cgroup;        /* descriptor of the cgroup's folder; -1 = no cgroup */
     bool is_attached;  /* there is a server to read */
     bool was_attached; /* there was a server to read at some time */

@@ -1236,7 +1236,7 @@ static void put_search_result(struct screen *out, const struct search *search,
         say_failure(out, level);
         say_if(out, has_state, " (%s)", error->sqlstate);
         say_if(out, !has_state && error->native_code != 0, " (%d)", error->native_code);
-        /* a named limit has the server's message in its evidence */
+        /* a finding has the server's message in its evidence already */
         say_if(out, findings->count == 0 && known != NULL, ": %s", error->text);
         put(out, "Not held");
     }

@@ -9,9 +9,9 @@ struct observer {
     char host[128], port[8];
 };
 
-/* Sends a request, for example "POST /path", with additional headers, each ended by "\r
- * ", and copies the answer's body to `answer`. If the status is not 2xx, prints the answer and
- * returns false. */
+/* Sends a request, for example "POST /path", with additional headers, each ended by "\r\n", and
+ * copies the answer's body to `answer`. If the status is not 2xx, prints the answer and returns
+ * false. */
 bool observer_request(const struct observer *to, const char *request, const char *headers,
                       const char *body, char answer[FIXTURE_TEXT_BYTES]);
 
