@@ -120,7 +120,7 @@ int client_deadline_wait(struct client_deadline *deadline, int descriptor, short
 enum probe_answer {
     PROBE_NO,
     PROBE_YES,
-    PROBE_MORE, /* so far the beginning of a valid answer: TCP may split it anywhere */
+    PROBE_MORE, /* the bytes so far begin a valid answer, which TCP may split anywhere */
 };
 
 /* A protocol, and how to recognise its servers. */

@@ -744,7 +744,8 @@ static enum status close_statement(struct adapter_conn *conn, unsigned long stat
 {
     unsigned char id[ID_BYTES];
     put_number(id, statement, sizeof id);
-    return send_command(conn, COM_STMT_CLOSE, id, sizeof id, error); /* it has no answer */
+    /* the server does not answer COM_STMT_CLOSE */
+    return send_command(conn, COM_STMT_CLOSE, id, sizeof id, error);
 }
 
 /* Returns the encodings of the result's columns, owned by the caller, or NULL if memory is out. */

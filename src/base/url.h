@@ -60,8 +60,8 @@ void url_redact(const char *text, char *out, size_t size);
 /* A pair of an ODBC connection string: `Key=value;Key={value; with }} in it};…`. */
 struct url_pair {
     const char *key;
-    size_t key_length; /* without blanks around it */
-    const char *value; /* with its braces */
+    size_t key_length; /* length without the blanks around the key */
+    const char *value; /* the value, with its braces */
     size_t value_length;
     bool has_value; /* the pair has a '=' */
     bool is_closed; /* false: the value has a '{' without '}', and takes the rest of the text */

@@ -31,8 +31,8 @@ enum exit_code rank_exchange_allow(const struct ranks *ranks, const struct plan 
 enum exit_code rank_exchange_send_plan(struct ranks *ranks, const struct plan *plan, int argc,
                                        char *const *argv, struct error *error);
 
-/* Receives rank 0's plan, for plan_follow. *lead borrows from *exchange. On any code but OK *error
- * says why and must be passed to ranks_agree; its text is empty if rank 0 has ended. */
+/* Receives rank 0's plan, for plan_follow. *lead borrows from *exchange. On any code except OK,
+ * *error says why and must be passed to ranks_agree; its text is empty if rank 0 has ended. */
 enum exit_code rank_exchange_receive_plan(struct rank_exchange *exchange, struct ranks *ranks,
                                           struct plan_lead *lead, struct error *error);
 

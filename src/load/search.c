@@ -636,7 +636,7 @@ static void await_server(struct fleet *fleet)
             struct error error = {.kind = ERROR_NONE};
             next_ns = now_ns + RETURN_PAUSE_NS;
             if (fleet->capacity > 0) {
-                fleet_start(fleet); /* without a thread, tries again after the pause */
+                fleet_start(fleet); /* if no thread starts, tries again after the pause */
             } else {
                 is_back = setup_query_limits(&asked, plan, NULL, &error) == EXIT_CODE_OK;
             }

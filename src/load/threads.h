@@ -66,7 +66,7 @@ struct fleet {
 
     /* A search only: */
     struct search *search;
-    struct causes causes; /* of the current level */
+    struct causes causes; /* failures at the current level */
     struct ladder_memory memory;
     int64_t deadline_ns;
     int64_t next_memory_ns; /* the next check of the memory */

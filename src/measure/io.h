@@ -141,7 +141,7 @@ struct io_place {
      * is_where_it_works may be true even then. */
     const char *directory;
     bool is_where_it_works; /* the directory is the working directory of the server's process */
-    pid_t pid;  /* of the server, or of this program if the database is embedded; 0: unknown */
+    pid_t pid;  /* process of the server, or this program if the database is embedded; 0: unknown */
     int cgroup; /* descriptor of the folder that the user named; -1: not named */
     bool is_remote;
     bool is_embedded; /* without a directory the database has no files */

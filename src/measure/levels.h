@@ -60,7 +60,8 @@ struct level {
     double parts_rows_per_s[LEVEL_PARTS_MAX]; /* rate of each fifth of the hold, and of each
                                                  extension */
     unsigned part_count;
-    double lowest_rows_per_s, highest_rows_per_s; /* of the parts; negative = unknown */
+    double lowest_rows_per_s, highest_rows_per_s; /* rates of the slowest and the fastest part;
+                                                     negative = unknown */
     struct recorder_latency append;
     struct recorder_latency connect; /* connects of the added sessions */
     struct cpu_shares cpu;           /* means of the hold */

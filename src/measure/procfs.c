@@ -139,7 +139,7 @@ static bool take_first_line(const char *text, size_t length, const char *form, u
 struct value {
     const char *key; /* with its colon, if it has one */
     const char *form;
-    size_t offset; /* of the uint64_t to fill, or of several that the form yields */
+    size_t offset; /* offset of the uint64_t to fill, or of the first if the form yields several */
 };
 
 /* Fills the values that were found into `out`. Returns one bit for each value found: 1 = the first,

@@ -19,7 +19,7 @@
 
 enum {
     PROCFS_NAME_BYTES = 32,
-    PROCFS_PATH_BYTES = 512, /* of a cgroup, or of its mount point; longer paths are refused */
+    PROCFS_PATH_BYTES = 512, /* path of a cgroup or its mount point; longer paths are refused */
     CGROUP_PATH_BYTES = 2 * PROCFS_PATH_BYTES,
     PROCFS_INODES_MAX = 64,
 };

@@ -27,7 +27,7 @@ enum {
 struct event {
     int64_t at_ns; /* since the start of the run, as in intervals.csv; not negative; may be after
                       the end of the run */
-    char text[EVENT_TEXT_BYTES]; /* as the user wrote it: any bytes but line breaks; may be "" */
+    char text[EVENT_TEXT_BYTES]; /* as the user wrote it: any bytes except line breaks; may be "" */
 };
 
 /* A list of events. An empty list is all zeros. */
@@ -159,7 +159,7 @@ struct rank_result {
     unsigned hosts_here;          /* servers whose processes the rank measured on its machine */
     struct resource_summary resources;
     struct trace_sum *trace; /* owned; times are on rank 0's clock; NULL if nothing was traced */
-    enum verdict verdict;    /* of the rank's own sessions and machine */
+    enum verdict verdict;    /* verdict on the rank's own sessions and machine */
     char verdict_reason[240];
 };
 

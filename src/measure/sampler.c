@@ -56,7 +56,7 @@ struct sampler {
     struct intervals intervals;
     struct server_process *server; /* owned */
     struct io_meter *io;           /* owned */
-    unsigned restarts;             /* of the server, as last reported to `io` */
+    unsigned restarts;             /* restarts of the server, as last reported to `io` */
     int proc;                      /* owned */
     int stat_file; /* /proc/stat, owned; kept open: sessions may have taken all descriptors */
     int schedstat; /* schedstat file of the measuring thread, likewise */
@@ -73,7 +73,8 @@ struct sampler {
     int64_t next_interval_ns;    /* when the next interval is due */
     int64_t next_sample_ns;      /* when the next sample is due */
     struct sample peaks;         /* highest values of the gauges in the current sample */
-    struct cpu_shares short_max; /* of samples too short to set a maximum */
+    struct cpu_shares short_max; /* highest shares in samples that are too short for
+                                    summary.max_cpu */
     struct cpu_shares short_at_max;
     int64_t asleep_ns;               /* how long the machine had slept before the run */
     struct resource_summary summary; /* the summary so far */

@@ -74,7 +74,7 @@ struct cpu_shares {
     double client;
 };
 
-/* Returns the share of all programs but the server and append; negative = unknown. If the server
+/* Returns the share of all programs except the server and append; negative = unknown. If the server
  * is on this machine but its share is unknown, the server gets all that is left. */
 double cpu_others(const struct cpu_shares *shares, bool has_server);
 

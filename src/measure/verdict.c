@@ -359,7 +359,7 @@ struct client_machine {
     const char *bound; /* as in resource_summary.client_bound */
     struct cpu_shares mean;
     bool has_server;
-    double time_ns, run_queue_ns; /* of session threads */
+    double time_ns, run_queue_ns; /* times of the session threads */
 };
 
 /* Returns the share of the session threads' time in which they waited for a CPU. */

@@ -77,7 +77,7 @@ struct chart {
     const char *label;           /* label of the y axis, with the unit */
     const char *unit;            /* written after a value; may be "" */
     enum chart_across across;
-    double end;     /* of the x axis */
+    double end;     /* end of the x axis */
     bool is_log;    /* the y axis is logarithmic */
     bool is_filled; /* the area below the line is filled */
     struct {
@@ -110,7 +110,7 @@ struct report_run {
     char label[REPORT_LABEL_BYTES];      /* short and unique in the report */
     const struct saved_sweep *sweep;     /* sweep of the run; NULL if the run does not belong to a
                                             sweep */
-    const struct saved_sweep_run *place; /* in the sweep */
+    const struct saved_sweep_run *place; /* the run's place in the sweep */
     struct chart_range charts;
     struct buffer absent; /* sentences about missing charts */
 };

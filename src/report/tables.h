@@ -42,7 +42,7 @@ struct report_cell {
 };
 
 struct report_row {
-    const struct operation_list *operations; /* of the run */
+    const struct operation_list *operations; /* operations of the run */
     struct report_cell cells[REPORT_CELLS_MAX];
     size_t count;
     char text[MOMENT_TEXT_BYTES]; /* the text of a cell whose record has no text to borrow */

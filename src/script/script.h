@@ -190,7 +190,7 @@ struct script_host {
 
 /* The session that a state belongs to. */
 struct script_place {
-    unsigned session;  /* its number, from 0 */
+    unsigned session;  /* the session's number, from 0 */
     unsigned sessions; /* number of sessions of the whole run */
     uint64_t seed;
     const char *dialect;

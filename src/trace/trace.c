@@ -103,7 +103,7 @@ struct tracer {
     FILE *early; /* events before the gate opened; NULL if there are no events, or all are in
                     io.csv */
     int csv;
-    char place[TRACE_PLACE_BYTES]; /* at the beginning of each row */
+    char place[TRACE_PLACE_BYTES]; /* rank and machine, at the beginning of each row */
     char *rows;
     size_t row_bytes;
     off_t whole_bytes; /* size of the file up to the last complete row */

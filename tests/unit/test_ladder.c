@@ -19,7 +19,7 @@ enum {
 /* The limits of the simulated server. A test sets them before the threads start. */
 static struct {
     int room;         /* the most connections */
-    int breaks_above; /* with more connections it loses a connection at each append */
+    int breaks_above; /* with more connections, each append ends a connection */
     int busy_above;   /* further connections never get their lock */
     int rejects_above;
     int blocks_above; /* the first connection beyond this number gets no answer until it is cut */
