@@ -244,7 +244,7 @@ enum figure_better {
     C(READS_FAILED, COLUMN, "reads_failed", "append_reads_failed_total", "Reads that failed.") \
     C(BUSY_RETRIES, COLUMN, "busy_retries", "append_busy_retries_total", \
       "Batches begun again because the database was busy.") \
-    /* connections that append did not close; includes a failed --churn reconnect */ \
+    /* connections that ended, but not by append, and failed reconnects of --churn */ \
     C(CONNECTIONS_LOST, COLUMN, "connections_lost", "append_connections_lost_total", \
       "Connections that were lost.") \
     C(RECONNECTS, COLUMN, "reconnects", "append_reconnects_total", \

@@ -33,7 +33,7 @@ enum io_count {
     IO_STORAGE_WRITTEN_BYTES,
     IO_DEVICE_READS,
     IO_DEVICE_READ_BYTES,
-    IO_DEVICE_READ_NS, /* added up over the requests */
+    IO_DEVICE_READ_NS, /* time of the read requests, added up */
     IO_DEVICE_WRITES,
     IO_DEVICE_WRITTEN_BYTES,
     IO_DEVICE_WRITE_NS,

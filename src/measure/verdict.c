@@ -74,7 +74,8 @@ enum weight {
 struct judge {
     struct result *result;
     const struct judge_context *context; /* NULL for a search */
-    enum weight weight;                  /* of the reason that has decided the exit code so far */
+    enum weight weight;                  /* weight of the reason that decides the exit code so
+                                            far */
 };
 
 static struct judge judge_begin(struct result *result, const struct judge_context *context)

@@ -498,7 +498,7 @@ unsigned ranks_agree_most(struct ranks *ranks, unsigned most, struct limit *limi
     }
     *binding = least.rank;
     *limit = least.limit;
-    limit->unit = NULL; /* the pointer is of another process */
+    limit->unit = NULL; /* the pointer is valid only in the other process */
     return least.sessions;
 }
 

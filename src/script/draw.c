@@ -191,7 +191,7 @@ struct gray {
     double theta;
     double second; /* zeta(2) */
     double constant;
-    double zeta, eta; /* known if the range is fixed */
+    double zeta, eta; /* valid only if the range is fixed */
 };
 
 /* Rejection-inversion over 1 … n. */
