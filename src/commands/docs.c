@@ -278,10 +278,11 @@ static void put_figures(void)
     }
     puts(".\n\nPOINT is one of\n");
     column = 0;
-    for (size_t i = 0; i < FIGURE_POINTS; i++) {
-        put_word(figure_points[i].key, i + 1 == FIGURE_POINTS, &column);
+    for (size_t i = 0; i < operations.points.count; i++) {
+        put_word(operations.points.entries[i].key, i + 1 == operations.points.count, &column);
     }
-    puts(".");
+    puts(",\nor another percentile that `--percentiles` or a bound of `--expect` names: `p75`, "
+         "`p9999` for 99.99.");
 }
 
 /* Writes a part of docs/options.md. Returns false if the part is unknown. */

@@ -62,6 +62,18 @@ static void show(struct job *job, const struct progress_state *now)
     progress_show(&job->progress, &all);
 }
 
+/* Ends the run if a condition of --stop-when holds. Neither the warm-up nor an interval in which
+ * the last session finished counts. */
+static void check_conditions(struct job *job, const struct sampler_turn *turn)
+{
+    const int64_t begin_ns = turn->work_start_ns + job->plan->warm_up_ns;
+    if (turn->work_start_ns >= 0 && turn->interval.start_ns >= begin_ns &&
+        turn->interval.sessions_working > 0 && !atomic_load(&job->has_condition) &&
+        conditions_check(&job->conditions, &turn->interval, job->result->stop_condition)) {
+        atomic_store(&job->has_condition, true);
+    }
+}
+
 /* Runs the sampler's thread. The thread asks for the size of the tables only after the gate has
  * opened, because the connection for this query would take the place of a session. In each turn it
  * shows progress last, so that the line includes the sample of the turn. */
@@ -77,6 +89,7 @@ static void *measure(void *argument)
         }
         if (turn.has_interval) {
             add_interval(job, &turn.interval);
+            check_conditions(job, &turn);
         }
         if (turn.is_sample_due && sampler_read(job->sampler, &sample)) {
             sample.table_bytes = storage_watch_take(job->storage);
@@ -274,6 +287,7 @@ enum exit_code job_load(struct job *job, struct error *error)
         .search = job->search,
         .patience_ns = PATIENCE_NS,
         .cut = &job->cut,
+        .has_condition = &job->has_condition,
         .on_begin = job->on_begin,
         .on_level = job->on_level,
     };
@@ -331,7 +345,9 @@ struct judge_context job_judge_context(const struct job *job)
             all_traced += traced;
         }
     }
+    const bool is_random = job->search == NULL && job->plan->arrival_mode == ARRIVALS_POISSON;
     return (struct judge_context){
+        .arrivals_per_s = is_random ? job->plan->sessions * 1e9 / session_step_ns(job->plan) : 0,
         .is_embedded = setup->connection.is_embedded,
         .is_local = !setup->is_remote,
         .rate_rows_per_s = job->search == NULL ? (double)job->plan->rate_rows_per_s : 0,

@@ -10,6 +10,7 @@
 #ifndef COMMANDS_JOB_H
 #define COMMANDS_JOB_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -20,6 +21,7 @@
 #include "load/fleet.h"
 #include "load/setup.h"
 #include "plan/facts.h"
+#include "report/conditions.h"
 #include "report/text.h"
 #include "trace/trace.h"
 
@@ -53,7 +55,9 @@ struct job {
     struct limits_question question;
     struct evidence *evidence; /* evidence for the limits of the run, or of the current level */
     struct expectations expectations;
-    FILE *junit, *ycsb; /* NULL if not asked for, or already written */
+    struct conditions conditions; /* checked by the sampler's thread */
+    atomic_bool has_condition;    /* one of them holds; it is in result->stop_condition */
+    FILE *junit, *ycsb;           /* NULL if not asked for, or already written */
     struct result *result;
     bool has_begun;  /* sessions were started, so the files are kept */
     bool is_joined;  /* the other ranks' results are in the files */

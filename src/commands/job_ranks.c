@@ -33,7 +33,9 @@ static void judge_rank(const struct job *job, struct result *result)
          * ranks may have had more to send. */
         context.rate_rows_per_s = 0;
     }
-    context.rate_rows_per_s *= (double)plan_share(plan).count / plan->sessions;
+    const double share = (double)plan_share(plan).count / plan->sessions;
+    context.rate_rows_per_s *= share;
+    context.arrivals_per_s *= share;
     result_judge(result, &context);
     if (job->search != NULL && result->verdict == VERDICT_DEGRADED) {
         result->verdict = VERDICT_VALID; /* a search expects sessions to fail */

@@ -64,6 +64,10 @@ enum exit_code rank_exchange_allow(const struct ranks *ranks, const struct plan 
         return usage_refuse(error, "--metrics and --metrics-file work in a single process only: "
                                    "leave them out under mpirun or srun");
     }
+    if (plan->stop_when.count > 0) {
+        return usage_refuse(error, "--stop-when works in a single process only: leave it out under "
+                                   "mpirun or srun");
+    }
     for (unsigned i = 1; i < ranks_count(ranks) && !keeps_nothing; i++) {
         const bool is_elsewhere = strcmp(ranks_machine(ranks, i), ranks_machine(ranks, 0)) != 0;
         if (is_elsewhere && has_own_machine(plan)) {

@@ -3,6 +3,7 @@
 #include "base/process.h"
 #include "commands/command.h"
 #include "commands/job.h"
+#include "report/conditions.h"
 #include "report/expectations.h"
 
 /* Runs the command in a process that runs alone, or in rank 0. */
@@ -20,6 +21,9 @@ static enum exit_code lead(struct job *job, int argc, char **argv)
         code = job_make_plan(job, &error);
     }
     if (code == EXIT_CODE_OK && expectations_parse(&job->expectations, plan, &error) != STATUS_OK) {
+        code = EXIT_CODE_USAGE;
+    }
+    if (code == EXIT_CODE_OK && conditions_parse(&job->conditions, plan, &error) != STATUS_OK) {
         code = EXIT_CODE_USAGE;
     }
     if (code == EXIT_CODE_OK) {

@@ -108,7 +108,7 @@ static void write_line(FILE *stream, const struct sweep *sweep, const struct sav
     const struct saved_sweep_run *shown = run == NULL ? &none : run;
     const struct saved_sweep *results = &sweep->results;
     /* values that are known about a run even if it has no summary */
-    struct figure_set known = {.operations = operation_list_all()};
+    struct figure_set known = {.operations = plan_operations(&sweep->plan)};
     known.values[FIGURE_ADAPTER].text = sweep->plan.adapter->name;
     known.values[FIGURE_TARGET].text = target_of(sweep);
     known.values[FIGURE_SESSIONS] =

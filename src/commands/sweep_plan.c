@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "commands/command.h"
 #include "commands/rank_exchange.h"
+#include "report/conditions.h"
 #include "report/expectations.h"
 
 /* Writes an option as a word, "--batch=50", shortened to fit. Returns `text`. */
@@ -358,6 +359,7 @@ enum exit_code sweep_make_plan(struct sweep *sweep, struct error *error)
 {
     const struct plan *given = &sweep->given;
     struct expectations expectations;
+    struct conditions conditions;
     if (getcwd(sweep->working_folder, sizeof sweep->working_folder) == NULL) {
         return usage_refuse(error,
                             "the current folder has no path: it was removed, or its path is too "
@@ -409,7 +411,8 @@ enum exit_code sweep_make_plan(struct sweep *sweep, struct error *error)
     if (code != EXIT_CODE_OK) {
         return code;
     }
-    if (expectations_parse(&expectations, &sweep->plan, error) != STATUS_OK) {
+    if (expectations_parse(&expectations, &sweep->plan, error) != STATUS_OK ||
+        conditions_parse(&conditions, &sweep->plan, error) != STATUS_OK) {
         return EXIT_CODE_USAGE;
     }
     code = ranks_divide_sessions(sweep->ranks, &sweep->plan, &sweep->facts, error);

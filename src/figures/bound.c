@@ -36,11 +36,9 @@ enum status bound_parse(struct bound *bound, const char **rest, struct error *er
                   "a bound is empty: use NAME>=NUMBER, and separate bounds with commas");
         return STATUS_REJECTED;
     }
-    /* the name of an operation is from a script and may have other characters */
-    const size_t name = strspn(bound->text, strncmp(bound->text, "operation.", 10) == 0
-                                                ? "abcdefghijklmnopqrstuvwxyz0123456789_"
-                                                  "ABCDEFGHIJKLMNOPQRSTUVWXYZ.-"
-                                                : "abcdefghijklmnopqrstuvwxyz0123456789_");
+    /* the name of an operation is from a script */
+    const size_t name = strspn(bound->text, "abcdefghijklmnopqrstuvwxyz0123456789_"
+                                            "ABCDEFGHIJKLMNOPQRSTUVWXYZ.-");
     const char *at = skip_blanks(bound->text + name);
     size_t relation = 0;
     for (enum bound_relation i = BOUND_BELOW; i <= BOUND_UNEQUAL; i++) {
@@ -81,6 +79,53 @@ enum status bound_parse(struct bound *bound, const char **rest, struct error *er
     snprintf(bound->name, sizeof bound->name, "%.*s", (int)name, bound->text);
     snprintf(bound->unit, sizeof bound->unit, "%s", at);
     return STATUS_OK;
+}
+
+bool bound_percentile(const struct bound *bound, struct figure_point *point)
+{
+    char number[BOUND_NAME_BYTES];
+    const char *at = bound->name + strlen(bound->name) - strlen(figure_suffix(bound->name));
+    size_t digits = 0;
+    while (at > bound->name && (at[-1] == '.' || (at[-1] >= '0' && at[-1] <= '9'))) {
+        at--;
+        digits++;
+    }
+    if (at - bound->name < 2 || at[-1] != 'p' || (at[-2] != '_' && at[-2] != '.') || digits == 0) {
+        return false;
+    }
+    /* the key of 99.9 is p999 */
+    const bool is_key = digits > 2 && memchr(at, '.', digits) == NULL;
+    snprintf(number, sizeof number, "%.*s%s%.*s", is_key ? 2 : (int)digits, at, is_key ? "." : "",
+             is_key ? (int)digits - 2 : 0, at + 2);
+    return figure_point_parse(number, point) > 0;
+}
+
+bool bound_name_column(struct bound *bound, const struct operation_list *operations)
+{
+    struct figure_point point;
+    const bool is_prefixed = strncmp(bound->name, OPERATION_PREFIX, strlen(OPERATION_PREFIX)) == 0;
+    if (bound_percentile(bound, &point)) { /* the key is without the decimal point */
+        char *end = bound->name + strlen(bound->name), *at = strrchr(bound->name, 'p');
+        char suffix[BOUND_NAME_BYTES];
+        snprintf(suffix, sizeof suffix, "%s", figure_suffix(bound->name));
+        snprintf(at, (size_t)(end - at) + 1, "%s%s", point.key, suffix);
+    }
+    const size_t length = strcspn(bound->name, ".");
+    for (size_t i = 0; i < operations->count && bound->name[length] == '.' && !is_prefixed; i++) {
+        const char *own = operations->entries[i].name;
+        if (strlen(own) == length && strncmp(own, bound->name, length) == 0) {
+            char name[sizeof bound->name];
+            memcpy(name, bound->name, sizeof name);
+            if (i < OPERATIONS) {
+                bound->name[length] = '_';
+                return true;
+            }
+            snprintf(bound->name, sizeof bound->name, OPERATION_PREFIX "%.*s",
+                     (int)(sizeof name - sizeof OPERATION_PREFIX), name);
+            return false;
+        }
+    }
+    return bound->name[length] == '\0';
 }
 
 bool bound_holds(enum bound_relation relation, double value, double limit)
@@ -166,6 +211,7 @@ static const char *const aliases[][2] = {
     /* with a script, "in_doubt" means transactions, which the script's rows in doubt belong to */
     {"in_doubt", "transactions_in_doubt"},
     {"in_doubt", "rows_in_doubt"},
+    {"throughput", "rows_per_s"}, /* of an interval */
     {"failed", "transactions_failed"},
     {"committed", "transactions_committed"},
     {"rolled_back", "transactions_rolled_back"},

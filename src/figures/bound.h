@@ -4,8 +4,9 @@
  * bound_parse reads the form: a name, a relation, and a number with its unit, or a word in
  * capitals. figure_find and figure_scale give it a meaning. A name is a column of summary.csv or
  * short for one: the column without its unit ("append_p99" for append_p99_ms), or one of a few
- * words ("lost"). Or it is a column of operations.csv after the name of an operation
- * ("operation.insert.p99"). The caller says which columns exist.
+ * words ("lost"). Or it is the name of an operation and one of its figures, with a point between
+ * them ("append.p99.9", "insert.refused", "operation.insert.p99"). The caller says which columns
+ * exist.
  */
 #ifndef FIGURES_BOUND_H
 #define FIGURES_BOUND_H
@@ -20,9 +21,12 @@ enum {
     BOUND_TEXT_BYTES = 128,
     BOUND_NAME_BYTES = FIGURE_KEY_BYTES,
     BOUND_UNIT_BYTES = 12,
-    FIGURE_COLUMNS_MAX = (int)FIGURES + (int)OPERATIONS * (int)FIGURE_POINTS,
+    FIGURE_COLUMNS_MAX = (int)FIGURES + (int)OPERATIONS * (int)FIGURE_POINTS_MAX,
     FIGURE_CHOICES = 2,
 };
+
+/* Begins the name of a column of operations.csv in a bound. */
+#define OPERATION_PREFIX "operation."
 
 enum bound_relation {
     BOUND_BELOW,    /* < */
@@ -47,6 +51,16 @@ struct bound {
  * to NULL after the last bound. Returns REJECTED with *error saying what is wrong and what is
  * right. */
 enum status bound_parse(struct bound *bound, const char **rest, struct error *error);
+
+/* Reads the percentile at the end of a bound's name: "append_p97", "insert.p99.9", "try_p999_ms".
+ * Returns false if the name does not end with a percentile. */
+bool bound_percentile(const struct bound *bound, struct figure_point *point);
+
+/* Gives a bound on a figure of an operation the name of its column: "append.p99.9" is append_p999,
+ * and "insert.p95", on an operation that a script names, is operation.insert.p95. Other names stay.
+ * Returns false if the name begins with an operation of a script, or has a point after an unknown
+ * name. */
+bool bound_name_column(struct bound *bound, const struct operation_list *operations);
 
 /* Returns whether `value` meets the bound `limit`; false for a NaN. */
 bool bound_holds(enum bound_relation relation, double value, double limit);

@@ -7,7 +7,6 @@
 
 enum {
     NO_COUNTER = -1,
-    POINT_KEY_BYTES = 8,
 };
 
 #define COLUMN(name) name
@@ -51,12 +50,6 @@ const struct figure figure_table[FIGURES] = {
                         .metric_help = help},
 static const struct operation operations[OPERATIONS] = {OPERATION_TABLE(OPERATION_ROW)};
 
-const struct figure_point figure_points[FIGURE_POINTS] = {
-    {"mean", "mean", 0, false},  {"p50", "p50", 0.5, false},  {"p90", "p90", 0.9, true},
-    {"p95", "p95", 0.95, false}, {"p99", "p99", 0.99, false}, {"p999", "p99.9", 0.999, false},
-    {"max", "max", 1, false},
-};
-
 static const struct {
     const char *suffix;       /* end of the keys */
     const char *after_number; /* as people read it */
@@ -90,9 +83,95 @@ const char *const operation_kind_names[] = {
     [OPERATION_IS_OTHER] = "other",
 };
 
+struct figure_points figure_points_usual(void)
+{
+    return (struct figure_points){.count = 7,
+                                  .entries = {{"mean", "mean", 0, false},
+                                              {"p50", "p50", 0.5, false},
+                                              {"p90", "p90", 0.9, true},
+                                              {"p95", "p95", 0.95, false},
+                                              {"p99", "p99", 0.99, false},
+                                              {"p999", "p99.9", 0.999, false},
+                                              {"max", "max", 1, false}}};
+}
+
+size_t figure_point_parse(const char *text, struct figure_point *point)
+{
+    enum {
+        DECIMALS_MAX = 4
+    };
+    static const char digits[] = "0123456789";
+    const size_t whole = strspn(text, digits);
+    const bool has_point = whole == 2 && text[whole] == '.';
+    const size_t decimals = has_point ? strspn(text + whole + 1, digits) : 0;
+    const size_t length = whole + (has_point ? 1 + decimals : 0);
+    if (whole < 1 || whole > 2 || text[0] == '0' || (has_point && decimals == 0) ||
+        decimals > DECIMALS_MAX || (text[length] != '\0' && text[length] != ',')) {
+        return 0;
+    }
+    size_t kept = decimals; /* 99.90 is 99.9 */
+    while (kept > 0 && text[whole + kept] == '0') {
+        kept--;
+    }
+    uint64_t number = 0, scale = 100;
+    for (size_t i = 0; i < whole; i++) {
+        number = 10 * number + (uint64_t)(text[i] - '0');
+    }
+    for (size_t i = 0; i < kept; i++, scale *= 10) {
+        number = 10 * number + (uint64_t)(text[whole + 1 + i] - '0');
+    }
+    *point = (struct figure_point){.quantile = (double)number / (double)scale};
+    snprintf(point->key, sizeof point->key, "p%.*s%.*s", (int)whole, text, (int)kept,
+             text + whole + 1);
+    snprintf(point->title, sizeof point->title, "p%.*s", (int)(whole + (kept > 0 ? 1 + kept : 0)),
+             text);
+    return length;
+}
+
+bool figure_points_add(struct figure_points *points, const struct figure_point *point)
+{
+    size_t at = 0;
+    while (at < points->count && points->entries[at].quantile < point->quantile) {
+        at++;
+    }
+    if (at < points->count && strcmp(points->entries[at].key, point->key) == 0) {
+        points->entries[at].is_in_files_only &= point->is_in_files_only;
+        return true;
+    }
+    if (points->count == FIGURE_POINTS_MAX) {
+        return false;
+    }
+    memmove(points->entries + at + 1, points->entries + at,
+            (points->count - at) * sizeof *points->entries);
+    points->entries[at] = *point;
+    points->count++;
+    return true;
+}
+
+bool figure_points_show(struct figure_points *points, const char *list, const char **wrong)
+{
+    for (size_t i = 0; i < points->count; i++) {
+        const double quantile = points->entries[i].quantile;
+        points->entries[i].is_in_files_only = quantile > 0 && quantile < 1;
+    }
+    for (const char *text = list;; text++) {
+        struct figure_point point;
+        const size_t length = figure_point_parse(text, &point);
+        *wrong = text;
+        if (length == 0 || !figure_points_add(points, &point)) {
+            return false;
+        }
+        text += length;
+        if (*text == '\0') {
+            return true;
+        }
+    }
+}
+
 struct operation_list operation_list_all(void)
 {
-    struct operation_list list = {.count = OPERATIONS, .when = OPERATION_ALWAYS};
+    struct operation_list list = {
+        .count = OPERATIONS, .when = OPERATION_ALWAYS, .points = figure_points_usual()};
     memcpy(list.entries, operations, sizeof operations);
     return list;
 }
@@ -149,20 +228,20 @@ const char *figure_text(const struct figure_set *set, enum figure_id id)
 
 bool figure_next_cell(const struct figure_set *set, size_t *at, struct figure_cell *cell)
 {
-    const size_t latencies = (size_t)OPERATIONS * FIGURE_POINTS;
+    const struct figure_points *points = &set->operations.points;
+    const size_t latencies = OPERATIONS * points->count;
     for (size_t i = (*at)++; i < FIGURES + latencies; i = (*at)++) {
         const size_t id = i < FIGURE_IDLE_SESSIONS ? i : i - latencies;
         if (i >= FIGURE_IDLE_SESSIONS && i < FIGURE_IDLE_SESSIONS + latencies) {
-            const size_t place = i - FIGURE_IDLE_SESSIONS, point = place % FIGURE_POINTS;
-            const size_t operation = operation_at(&set->operations, place / FIGURE_POINTS);
+            const size_t place = i - FIGURE_IDLE_SESSIONS, point = place % points->count;
+            const size_t operation = operation_at(&set->operations, place / points->count);
             const struct figure_latency *latency = &set->latencies[operation];
             *cell = (struct figure_cell){
                 .unit = FIGURE_UNIT_MS,
                 .value = {.is_known = latency->count > 0, .number = latency->points_ms[point]}};
-            snprintf(cell->key, sizeof cell->key, "%.*s_%.*s_ms",
-                     (int)(sizeof cell->key - POINT_KEY_BYTES - sizeof "__ms"),
-                     set->operations.entries[operation].name, POINT_KEY_BYTES,
-                     figure_points[point].key);
+            snprintf(cell->key, sizeof cell->key, "%.*s_%s_ms",
+                     (int)(sizeof cell->key - sizeof points->entries->key - sizeof "__ms"),
+                     set->operations.entries[operation].name, points->entries[point].key);
             return true;
         }
         if (figure_table[id].key != NULL) {
@@ -189,11 +268,11 @@ bool figure_next_operation_cell(const struct figure_set *set, size_t operation, 
         snprintf(cell->key, sizeof cell->key, "%s", operation_count_names[i]);
         return true;
     }
-    if (point < FIGURE_POINTS) {
+    if (point < set->operations.points.count) {
         *cell = (struct figure_cell){
             .unit = FIGURE_UNIT_MS,
             .value = {.is_known = latency->count > 0, .number = latency->points_ms[point]}};
-        snprintf(cell->key, sizeof cell->key, "%s_ms", figure_points[point].key);
+        snprintf(cell->key, sizeof cell->key, "%s_ms", set->operations.points.entries[point].key);
         return true;
     }
     return false;

@@ -25,7 +25,7 @@ enum {
                                 ".retries_serialization" */
     FIGURE_TEXT_BYTES = 352, /* the largest double has 309 digits before the point */
     OPERATIONS_MAX = 67,
-    FIGURE_POINTS = 7,
+    FIGURE_POINTS_MAX = 24,
 };
 
 /* The unit of a figure. It decides the end of the figure's key and its decimals in a CSV file. */
@@ -545,12 +545,43 @@ extern const enum recorder_counter operation_count_sums[OPERATION_COUNTS]; /* fr
 extern const char *const operation_count_names[OPERATION_COUNTS];          /* "sent", … */
 extern const char *const operation_kind_names[]; /* "transaction", "read", … */
 
+/* A point of a latency distribution that is reported. */
+struct figure_point {
+    char key[12];          /* "p999", in column names and JSON */
+    char title[12];        /* "p99.9", as people read it */
+    double quantile;       /* 0: the mean; 1: the maximum */
+    bool is_in_files_only; /* not shown in the text and on the page */
+};
+
+/* The reported points: the mean, percentiles in ascending order, the maximum. */
+struct figure_points {
+    size_t count;
+    struct figure_point entries[FIGURE_POINTS_MAX];
+};
+
+/* Returns the points that every run has in its files. */
+struct figure_points figure_points_usual(void);
+
+/* Reads a percentile with its decimals, "99.9", up to the end or a comma. Returns the number of
+ * characters; 0: this is not a percentile from 1 to 99.9999. A percentile below 10 is whole,
+ * because the key of 5.5 would be that of 55. */
+size_t figure_point_parse(const char *text, struct figure_point *point);
+
+/* Adds a percentile, or finds the equal one and shows it if the new one is shown. Returns false if
+ * there is no room. */
+bool figure_points_add(struct figure_points *points, const struct figure_point *point);
+
+/* Shows the percentiles of a list, "50,90,99.9", in place of the usual ones, which stay in the
+ * files. Returns false, with *wrong pointing at the first wrong percentile. */
+bool figure_points_show(struct figure_points *points, const char *list, const char **wrong);
+
 /* The operations of a plan: first the operations of OPERATION_TABLE, indexed by enum operation_id,
  * then the operations of the plan's script. */
 struct operation_list {
     size_t count;
     struct operation entries[OPERATIONS_MAX];
-    unsigned when; /* bits of enum operation_when that apply to the plan */
+    unsigned when;               /* bits of enum operation_when that apply to the plan */
+    struct figure_points points; /* reported of each operation */
 };
 
 /* Returns the operations of the table; only operations with OPERATION_ALWAYS are used. */
@@ -569,15 +600,6 @@ size_t operation_at(const struct operation_list *list, size_t place);
 /* Returns false if a run of this plan never makes a call of the operation. */
 bool operation_is_used(const struct operation_list *list, size_t operation);
 
-/* The points of a latency distribution that are reported: the mean first, the maximum last. */
-struct figure_point {
-    const char *key;       /* "p999", in column names and JSON */
-    const char *title;     /* "p99.9", as people read it */
-    double quantile;       /* 0: the mean; 1: the maximum */
-    bool is_in_files_only; /* not shown in the text and on the page */
-};
-extern const struct figure_point figure_points[FIGURE_POINTS];
-
 struct figure_value {
     bool is_known;
     uint64_t count;   /* value of the units COUNT, ID and FLAG; a counter has it even if the figure
@@ -588,7 +610,7 @@ struct figure_value {
 
 struct figure_latency {
     uint64_t count; /* calls that were timed; 0: the points are unknown */
-    double points_ms[FIGURE_POINTS];
+    double points_ms[FIGURE_POINTS_MAX];
 };
 
 /* A value for every figure. In a zeroed set all figures are unknown. */

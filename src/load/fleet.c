@@ -123,6 +123,9 @@ static void check_stop_conditions(struct fleet *fleet)
     if (plan->duration_ns > 0 && gate->go_ns > 0 && now_ns >= gate->go_ns + plan->duration_ns) {
         gate_stop(gate, STOP_DURATION);
     }
+    if (load->has_condition != NULL && atomic_load(load->has_condition)) {
+        gate_stop(gate, STOP_CONDITION);
+    }
     if (fleet->is_up && plan->min_sessions > 1 && !gate_is_stopped(gate) && load->ranks == NULL) {
         /* `dropped` is read first, so `up` is never too small */
         const unsigned dropped = atomic_load(&load->sessions_dropped);

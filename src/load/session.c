@@ -121,17 +121,29 @@ static uint64_t most_at_once(const struct plan *plan)
     return plan->script != NULL ? 1 : plan->batch_rows;
 }
 
+double session_step_ns(const struct plan *plan)
+{
+    return (double)most_at_once(plan) * plan->sessions / (double)plan->rate_rows_per_s *
+           (double)MONO_NS_PER_S;
+}
+
 /* Returns the rows of the batch that follows `begun` rows. */
 static uint64_t batch_rows_after(const struct session *session, uint64_t begun)
 {
     return MIN(share_of(session) - begun, most_at_once(session->load->plan));
 }
 
-/* Returns the intended start of the batch (or transaction) after `begun` rows. With a rate every
- * row of the run has its moment, and the sessions take turns. */
-static int64_t intended_start_ns(const struct session *session, uint64_t begun)
+/* Returns the intended start of the batch (or transaction) after `begun` rows. On a fixed schedule
+ * every row of the run has its moment, and the sessions take turns; otherwise each batch is one of
+ * the session's random arrivals. */
+static int64_t intended_start_ns(const struct session *session, struct arrivals *arrivals,
+                                 uint64_t begun)
 {
     const struct plan *plan = session->load->plan;
+    if (plan->arrival_mode == ARRIVALS_POISSON) {
+        const uint64_t most = most_at_once(plan);
+        return session->load->gate.go_ns + arrivals_at_ns(arrivals, (begun + most - 1) / most);
+    }
     const double before = (double)begun * plan->sessions +
                           (double)session->index * (double)batch_rows_after(session, begun);
     const double seconds = before / (double)plan->rate_rows_per_s;
@@ -144,11 +156,11 @@ uint64_t session_count_unsent(struct session *session, int64_t from_ns, int64_t 
     const struct plan *plan = session->load->plan;
     struct recorder *recorder = session->load->recorder;
     const uint64_t share = share_of(session), batch = most_at_once(plan);
-    const double step_ns =
-        (double)batch * plan->sessions / (double)plan->rate_rows_per_s * (double)MONO_NS_PER_S;
+    const double step_ns = session_step_ns(plan);
+    struct arrivals arrivals = session->arrivals; /* the session may still need its own */
     uint64_t unsent = 0;
     for (uint64_t begun = begun_by(session); begun < share;) {
-        const int64_t due_ns = intended_start_ns(session, begun);
+        const int64_t due_ns = intended_start_ns(session, &arrivals, begun);
         if (due_ns >= end_ns) {
             break;
         }
@@ -165,7 +177,8 @@ uint64_t session_count_unsent(struct session *session, int64_t from_ns, int64_t 
                                       : HISTOGRAM_LIMIT_NS;
         const int64_t left_ns = end_ns - due_ns;
         const int64_t room_ns = waited_ns - lowest_ns < left_ns ? waited_ns - lowest_ns : left_ns;
-        const double alike = (double)room_ns / step_ns - 1;
+        const double alike =
+            plan->arrival_mode == ARRIVALS_POISSON ? 0 : (double)room_ns / step_ns - 1;
         const uint64_t full = (share - begun) / batch;
         uint64_t count = 1;
         if (alike >= 1 && full >= 1) {
@@ -301,7 +314,7 @@ static enum status take_turn(struct session *session)
     const struct plan *plan = session->load->plan;
     int64_t intended_ns = 0;
     if (plan->rate_rows_per_s > 0) {
-        intended_ns = intended_start_ns(session, begun_by(session));
+        intended_ns = intended_start_ns(session, &session->arrivals, begun_by(session));
         /* work that is due after the end of the run waits only for STOP */
         const bool is_due =
             plan->duration_ns == 0 || intended_ns < session->load->gate.go_ns + plan->duration_ns;

@@ -17,6 +17,7 @@
 
 #include "append/adapter.h"
 #include "base/prepared.h"
+#include "load/arrivals.h"
 #include "load/gate.h"
 #include "load/generator.h"
 #include "load/line.h"
@@ -48,6 +49,9 @@ struct load {
     void (*on_gate)(void *context, int64_t go_ns);
     void (*on_done)(void *context, int64_t done_ns);
     void *context;
+
+    /* May be NULL. Set by another thread when a condition of --stop-when holds. */
+    const atomic_bool *has_condition;
 
     struct cut_list *cut; /* sessions whose connections were cut; owned by the caller; filled by the
                              main thread */
@@ -107,6 +111,7 @@ struct session {
     uint64_t quota;      /* rows to append; the next batch starts at row sum.begun */
     uint64_t turn_quota; /* with a script: transactions to run */
     uint64_t turn;       /* number of the next transaction */
+    struct arrivals arrivals; /* with --arrivals poisson: when the work is due */
     /* state of the script: see transactions.c; owned; NULL without a script, or before the session
      * begins */
     struct transactions *transactions;
@@ -124,6 +129,9 @@ struct session {
     int64_t script_cpu_ns;  /* CPU time of the thread when the session was first seen to be late; 0:
                                not late */
 };
+
+/* With --rate: returns the mean time between two batches (or transactions) of a session. */
+double session_step_ns(const struct plan *plan);
 
 /* Functions for the session's thread, in calls.c. */
 

@@ -13,7 +13,8 @@ const char *const stop_reason_names[] = {
     [STOP_COMPLETED] = "completed",     [STOP_DURATION] = "duration",
     [STOP_INTERRUPTED] = "interrupted", [STOP_DROP] = "drop",
     [STOP_NO_SESSION] = "no_session",   [STOP_TOO_FEW] = "too_few_sessions",
-    [STOP_RANK] = "rank_lost",          [STOP_SCRIPT] = "script"};
+    [STOP_RANK] = "rank_lost",          [STOP_SCRIPT] = "script",
+    [STOP_CONDITION] = "condition"};
 
 const char *const verdict_names[] = {
     [VERDICT_VALID] = "VALID", [VERDICT_DEGRADED] = "DEGRADED", [VERDICT_INVALID] = "INVALID"};

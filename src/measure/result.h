@@ -72,6 +72,7 @@ enum stop_reason {
     STOP_TOO_FEW,     /* fewer sessions were up than --min-sessions requires */
     STOP_RANK,        /* one of several ranks was lost */
     STOP_SCRIPT,      /* an error in the script, see CAUSE_SCRIPT */
+    STOP_CONDITION,   /* a condition of --stop-when held */
 };
 
 enum verdict {
@@ -200,8 +201,9 @@ struct result {
     size_t session_count;
     struct session_summary *session_list; /* by index, owned; NULL before the sessions ended */
     struct fairness fairness;
-    uint64_t least_sessions; /* sessions that had to be up for the run to go on */
-    uint64_t sessions_up;    /* STOP_TOO_FEW: sessions that were up */
+    uint64_t least_sessions;  /* sessions that had to be up for the run to go on */
+    char stop_condition[200]; /* STOP_CONDITION: the condition and the value that met it */
+    uint64_t sessions_up;     /* STOP_TOO_FEW: sessions that were up */
     struct resource_summary resources;
     struct trace_sum *trace;     /* trace/trace.h; owned, freed with free; with ranks the sum of the
                                     ranks' traces; NULL without --io-trace */
@@ -250,6 +252,7 @@ struct judge_context {
     bool is_embedded;       /* the database runs in this process and shares its CPU time */
     bool is_local;          /* the server shares this machine's CPUs */
     double rate_rows_per_s; /* requested rate; transactions/s with a script; 0 = no rate */
+    double arrivals_per_s;  /* random arrivals of batches or transactions; 0 = a fixed schedule */
     const char *out_folder; /* the folder of a rank's files is this name with .rankN added */
     bool has_script;
     bool keeps_nothing;  /* the database throws rows away, so the run measures the client */

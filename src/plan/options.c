@@ -38,6 +38,7 @@ enum {
 
 static const char *const read_words[] = {"count", "none", "query", NULL};
 static const char *const data_words[] = {"varied", "constant", NULL};
+static const char *const arrival_words[] = {"fixed", "poisson", NULL};
 static const char *const drop_words[] = {"continue", "stop", "reconnect", NULL};
 static const char *const host_words[] = {"spread", "first", "random", NULL};
 static const char *const axis_words[] = {"time", "rows", NULL};
@@ -238,6 +239,27 @@ static enum exit_code store_read(const struct option_entry *entry, struct plan *
         return refuse(entry, value, "count, none or an SQL query", error);
     }
     return EXIT_CODE_OK;
+}
+
+/* Checks a list of percentiles. */
+static enum exit_code store_percentiles(const struct option_entry *entry, struct plan *plan,
+                                        const char *value, struct error *error)
+{
+    struct figure_points points = figure_points_usual();
+    const size_t usual = points.count;
+    const char *wrong = NULL;
+    if (figure_points_show(&points, value, &wrong)) {
+        return store_by_type(entry, plan, value, error);
+    }
+    if (points.count == FIGURE_POINTS_MAX) {
+        return usage_refuse(error, "--%s lists more than %zu percentiles", entry->name,
+                            FIGURE_POINTS_MAX - usual);
+    }
+    const int length = (int)strcspn(wrong, ",");
+    return usage_refuse(error,
+                        "--%s: '%.*s' is not a percentile from 1 to 99.9999 (below 10 a whole "
+                        "number): write 50,90,99.9",
+                        entry->name, length < SHOWN_BYTES ? length : SHOWN_BYTES, wrong);
 }
 
 /* Stores a list of columns. Refuses a second list, which would silently replace the first. */
@@ -610,6 +632,10 @@ const struct option_entry option_table[] = {
      COUNT(rate_rows_per_s, 1000000000), SHOWN("rate_rows_per_s", "Rate, rows/s"),
      .details = "The rate is that of all sessions together, on a fixed schedule. Without the "
                 "option sessions append as fast as they can."},
+    {RUN, "arrivals", "fixed|poisson", "with --rate: evenly spaced, or random",
+     CHOICE(arrival_mode, arrival_words), SHOWN("arrivals", "Arrivals"),
+     .details = "With `poisson` the gaps between batches or transactions are exponentially "
+                "distributed, as when many users act independently of each other."},
     {RUN, "duration", "T", "end the run after T, with or without RECORDS",
      TIME(duration_ns, 0, 30 * DAY_NS), SHOWN("duration_s", "Duration, s"), .letter = 'T',
      .details = "With RECORDS the run ends when the rows are in, or after T."},
@@ -698,6 +724,11 @@ const struct option_entry option_table[] = {
     {RUN, "expect", "BOUNDS", "exit 5 unless met: 'throughput>=50k, lost==0'", TEXTS(expected),
      .key = "expect", .group = "Expectations", .details = "Can be given several times.",
      .page = "ci.md#expectations"},
+    {RUN, "stop-when", "BOUNDS", "end the run early, exit 5: 'append.p99>1s for 10s'",
+     TEXTS(stop_when), SHOWN("stop_when", "Stop when"),
+     .details = "BOUNDS are on columns of `intervals.csv`, and are checked every second after the "
+                "warm-up. `for T`: only when the bound has held for T. Can be given several times.",
+     .page = "ci.md#ending-a-run-early"},
     {RUN_ALONE, "junit", "FILE", "write outcome and expectations as JUnit XML", TEXT(junit),
      OF(CALL), .key = "junit", .details = "An existing FILE is replaced."},
     {RUN_ALONE, "ycsb-out", "FILE", "write the figures as YCSB prints them", TEXT(ycsb), OF(CALL),
@@ -711,9 +742,15 @@ const struct option_entry option_table[] = {
     {COMPARE, "threshold", "N%", "ignore smaller differences", OTHER(compare.threshold),
      .store = store_threshold, .default_text = DIGITS(THRESHOLD_PERCENT) "%"},
 
+    {LOAD, "percentiles", "N,N,...", "latency percentiles to show: 50,90,99.99", TEXT(percentiles),
+     .store = store_percentiles, .default_text = "50,95,99,99.9",
+     SHOWN("percentiles", "Percentiles"), .group = "Measuring and reporting",
+     .details = "The report shows these in place of the usual ones. Files and run.json have them "
+                "in addition to p50, p90, p95, p99 and p99.9, which other programs expect. "
+                "`--expect` may name any percentile, listed or not."},
     {RUN, "sample-interval", "T", "time between samples of CPU and memory",
      TIME(sample_interval_ns, 100 * MS, DAY_NS), .default_number = 3 * SECOND,
-     SHOWN("sample_interval_s", "Sample interval, s"), .group = "Measuring and reporting"},
+     SHOWN("sample_interval_s", "Sample interval, s")},
     {SEARCH, "sample-interval", "T", "time between samples",
      TIME(sample_interval_ns, 100 * MS, DAY_NS), .default_text = "1s, at most half of --hold"},
     {RUN | CHECK, "io-trace", "[=full|requests|try]", "trace each I/O of the server, by layer",

@@ -223,6 +223,9 @@ static enum exit_code resolve_counts(struct plan *plan, struct error *error)
     if (plan->late_ns > 0 && plan->rate_rows_per_s == 0) {
         return usage_refuse(error, "--late needs --rate: without a rate no transaction is due");
     }
+    if (plan->arrival_mode == ARRIVALS_POISSON && plan->rate_rows_per_s == 0) {
+        return usage_refuse(error, "--arrivals needs --rate: without a rate no work is due");
+    }
     if (plan->warm_up_ns > 0 && plan->duration_ns > 0 && plan->warm_up_ns >= plan->duration_ns) {
         return usage_refuse(error, "--warm-up (%s) must be shorter than --duration (%s)",
                             UNITS_NS(plan->warm_up_ns), UNITS_NS(plan->duration_ns));
@@ -644,8 +647,9 @@ void plan_print(const struct plan *plan, FILE *stream)
         }
     }
     if (plan->rate_rows_per_s > 0) {
-        fprintf(stream, "rate: %s %s/s\n", UNITS_COUNT(plan->rate_rows_per_s),
-                plan_work(plan)->many);
+        fprintf(stream, "rate: %s %s/s%s\n", UNITS_COUNT(plan->rate_rows_per_s),
+                plan_work(plan)->many,
+                plan->arrival_mode == ARRIVALS_POISSON ? ", random arrivals (Poisson)" : "");
     }
     fprintf(stream, "seed: %" PRIu64 ", run tag (n1) %d\n", plan->seed, plan->facts->run_tag);
     fprintf(stream, "stack: %zu KiB a session\n", plan->stack_bytes / 1024);
@@ -674,6 +678,21 @@ struct operation_list plan_operations(const struct plan *plan)
         operation_list_add(&list, operation->name,
                            operation->is_transaction ? OPERATION_IS_TRANSACTION
                                                      : kinds[operation->kind]);
+    }
+    const char *wrong;
+    if (plan->percentiles != NULL) {
+        figure_points_show(&list.points, plan->percentiles, &wrong);
+    }
+    for (size_t i = 0; i < plan->expected.count; i++) { /* the files have what a bound names */
+        struct bound bound;
+        struct figure_point point;
+        const char *rest = plan->expected.texts[i];
+        while (rest != NULL && bound_parse(&bound, &rest, NULL) == STATUS_OK) {
+            if (bound_percentile(&bound, &point)) {
+                point.is_in_files_only = true;
+                figure_points_add(&list.points, &point);
+            }
+        }
     }
     return list;
 }

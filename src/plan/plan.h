@@ -63,6 +63,11 @@ enum data_mode {
     DATA_CONSTANT, /* the same text in every row, except for the row's identity */
 };
 
+enum arrival_mode {
+    ARRIVALS_FIXED, /* evenly spaced; the sessions take turns */
+    ARRIVALS_POISSON,
+};
+
 enum drop_policy {
     DROP_CONTINUE,  /* a dropped session ends alone */
     DROP_STOP,      /* the first dropped session ends the run */
@@ -227,6 +232,7 @@ struct plan {
     const char *server_cgroup;
     const char *data_directory; /* the server's; NULL = ask the server */
     const char *container;      /* the server's; its process and cgroup are found by it */
+    enum arrival_mode arrival_mode;
     enum drop_policy drop_policy;
     unsigned reconnect_tries; /* with DROP_RECONNECT: failed connects in a row before giving up */
     enum verify_mode verify_mode;
@@ -260,6 +266,8 @@ struct plan {
     const char *junit;          /* file for the outcome as JUnit XML; NULL = not given */
     const char *ycsb;           /* file for the figures in YCSB's format; NULL = not given */
     struct plan_texts expected; /* texts of --expect */
+    struct plan_texts stop_when;
+    const char *percentiles; /* "50,90,99.9"; NULL: the usual ones */
 
     bool is_search; /* find-max: `sessions` is the most sessions, duration_ns the longest time */
     struct search_options search;

@@ -9,8 +9,6 @@
 #include "base/text.h"
 #include "report/figures.h"
 
-#define OPERATION_PREFIX "operation."
-
 enum {
     OPERATION_NAME_BYTES = SCRIPT_NAME_BYTES - 1,
     OPERATION_FIGURE_BYTES = FIGURE_KEY_BYTES - SCRIPT_NAME_BYTES - sizeof OPERATION_PREFIX - 1,
@@ -38,15 +36,17 @@ static enum status add_operation(struct figure_columns *columns, const struct bo
 {
     static const uint64_t nothing[OPERATIONS_MAX][OPERATION_COUNTS];
     const struct figure_set set = {.operations = *operations, .counts = nothing};
+    const bool is_prefixed = strncmp(bound->name, OPERATION_PREFIX, strlen(OPERATION_PREFIX)) == 0;
     char name[BOUND_NAME_BYTES];
-    snprintf(name, sizeof name, "%s", bound->name + strlen(OPERATION_PREFIX));
-    name[strcspn(name, ".")] = '\0';
+    const char *begin = bound->name + (is_prefixed ? strlen(OPERATION_PREFIX) : 0);
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(begin, "."), begin);
     struct nearest nearest = {.word = name};
-    for (size_t i = OPERATIONS; i < operations->count; i++) {
+    for (size_t i = is_prefixed ? OPERATIONS : 0; i < operations->count; i++) {
         const char *own = operations->entries[i].name;
         struct figure_cell cell;
         nearest_offer(&nearest, own);
-        for (size_t at = 0; strcmp(own, name) == 0 && next_operation_cell(&set, i, &at, &cell);) {
+        for (size_t at = 0; i >= OPERATIONS && strcmp(own, name) == 0 &&
+                            next_operation_cell(&set, i, &at, &cell);) {
             if (cell.value.is_known || cell.unit != FIGURE_UNIT_COUNT) {
                 figure_columns_add(columns, cell.key);
             }
@@ -55,11 +55,12 @@ static enum status add_operation(struct figure_columns *columns, const struct bo
     if (columns->count > 0) {
         return STATUS_OK;
     }
-    error_set(error, ERROR_USAGE, 0, NULL, "bound '%s': %s%s%s%s", bound->text,
-              operations->count == OPERATIONS ? "operation. needs a script with operations: give "
-                                                "--workload NAME"
-                                              : "the script does not name this operation",
-              nearest.name == NULL ? "" : ": did you mean '" OPERATION_PREFIX,
+    const bool lacks_script = is_prefixed && operations->count == OPERATIONS;
+    error_set(error, ERROR_USAGE, 0, NULL, "bound '%s': %s%s%s%s%s%s", bound->text,
+              lacks_script ? "operation. needs a script with operations: give --workload NAME"
+                           : "no operation is called '",
+              lacks_script ? "" : name, lacks_script ? "" : "'",
+              nearest.name == NULL ? "" : ": did you mean '",
               nearest.name == NULL ? "" : nearest.name, nearest.name == NULL ? "" : "'?");
     return STATUS_REJECTED;
 }
@@ -74,7 +75,7 @@ static bool needs_script(const char *column)
 enum status expectations_add(struct expectations *expectations, const char *text,
                              const struct operation_list *operations, struct error *error)
 {
-    const struct figure_set set = {.operations = operation_list_all()};
+    const struct figure_set set = {.operations = *operations};
     const bool has_script = operation_is_used(operations, OPERATION_TRANSACTION);
     while (text != NULL) {
         struct expectation new = {.limit = 0};
@@ -84,7 +85,7 @@ enum status expectations_add(struct expectations *expectations, const char *text
         if (bound_parse(&new.bound, &text, error) != STATUS_OK) {
             return STATUS_REJECTED;
         }
-        if (strncmp(new.bound.name, OPERATION_PREFIX, strlen(OPERATION_PREFIX)) == 0) {
+        if (!bound_name_column(&new.bound, operations)) {
             if (add_operation(&columns, &new.bound, operations, error) != STATUS_OK) {
                 return STATUS_REJECTED;
             }

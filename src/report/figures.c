@@ -403,9 +403,9 @@ void figures_of_result(struct figure_set *set, const struct plan *plan, const st
         const struct histogram *histogram = recorder_histogram(&result->totals, i);
         struct figure_latency *latency = &set->latencies[i];
         latency->count = histogram->total;
-        for (size_t point = 0; point < FIGURE_POINTS; point++) {
+        for (size_t point = 0; point < set->operations.points.count; point++) {
             latency->points_ms[point] =
-                figures_ms(figures_point_ns(histogram, &figure_points[point]));
+                figures_ms(figures_point_ns(histogram, &set->operations.points.entries[point]));
         }
     }
 }

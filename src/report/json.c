@@ -301,13 +301,14 @@ static void add_server(struct tree root, const struct result *result)
     tree_text(tree, "note", connection->note);
 }
 
-static void add_latency(struct tree entry, const struct figure_latency *latency)
+static void add_latency(struct tree entry, const struct figure_points *points,
+                        const struct figure_latency *latency)
 {
     const bool is_known = latency->count > 0;
     tree_count(entry, "count", latency->count);
-    for (size_t point = 0; point < FIGURE_POINTS; point++) {
+    for (size_t point = 0; point < points->count; point++) {
         char key[16];
-        snprintf(key, sizeof key, "%s_ms", figure_points[point].key);
+        snprintf(key, sizeof key, "%s_ms", points->entries[point].key);
         tree_number_if(entry, key, is_known, latency->points_ms[point]);
     }
 }
@@ -317,7 +318,8 @@ static void add_latencies(struct tree root, const struct figure_set *set)
     struct tree tree = tree_object(root, "latencies");
     for (size_t i = 0; i < OPERATIONS; i++) {
         if (operation_is_used(&set->operations, i)) {
-            add_latency(tree_object(tree, set->operations.entries[i].name), &set->latencies[i]);
+            add_latency(tree_object(tree, set->operations.entries[i].name), &set->operations.points,
+                        &set->latencies[i]);
         }
     }
 }

@@ -488,30 +488,35 @@ static void add_latencies(struct buffer *html, const struct saved_run *run)
 {
     double unanswered = 0;
     char text[160];
-    const char *columns[FIGURE_POINTS + 3] = {"* "}, *cells[FIGURE_POINTS + 2] = {NULL};
-    char names[FIGURE_POINTS][16], times[FIGURE_POINTS][REPORT_WORDS_BYTES];
-    size_t points = 0;
-    for (size_t i = 0; i < FIGURE_POINTS; i++) {
-        if (!figure_points[i].is_in_files_only) {
-            snprintf(names[i], sizeof names[i], "#%s", figure_points[i].title);
-            columns[++points] = names[i];
+    const char *columns[FIGURE_POINTS_MAX + 3] = {"* "}, *cells[FIGURE_POINTS_MAX + 2] = {NULL};
+    char names[FIGURE_POINTS_MAX][16], times[FIGURE_POINTS_MAX][REPORT_WORDS_BYTES];
+    const char *shown = json_string_value(saved_run_json(run, "plan.percentiles")), *wrong;
+    struct figure_points points = figure_points_usual();
+    size_t count = 0;
+    if (shown != NULL && !figure_points_show(&points, shown, &wrong)) {
+        points = figure_points_usual();
+    }
+    for (size_t i = 0; i < points.count; i++) {
+        if (!points.entries[i].is_in_files_only) {
+            snprintf(names[i], sizeof names[i], "#%s", points.entries[i].title);
+            columns[++count] = names[i];
         }
     }
-    columns[points + 1] = "#measured";
+    columns[count + 1] = "#measured";
     const struct page_table table = open_table(html, "Latencies", columns);
     json_t *latency;
     json_object_foreach(json_object_get(run->json, "latencies"), cells[0], latency)
     {
-        const double count = number_in(latency, "count");
-        for (size_t i = 0, cell = 0; i < FIGURE_POINTS; i++) {
-            snprintf(text, sizeof text, "%s_ms", figure_points[i].key);
-            if (!figure_points[i].is_in_files_only) {
+        const double timed = number_in(latency, "count");
+        for (size_t i = 0, cell = 0; i < points.count; i++) {
+            snprintf(text, sizeof text, "%s_ms", points.entries[i].key);
+            if (!points.entries[i].is_in_files_only) {
                 cells[++cell] = report_format_time(json_object_get(latency, text),
                                                    (double)MONO_NS_PER_MS, times[i]);
             }
         }
-        cells[points + 1] = WHOLE(count);
-        if (count > 0) {
+        cells[count + 1] = WHOLE(timed);
+        if (timed > 0) {
             add_row(&table, cells);
         }
     }

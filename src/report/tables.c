@@ -26,9 +26,10 @@ bool report_column_is_shown(const struct report_column *column, bool is_text, bo
            (column->runs == ALL_RUNS || (column->runs == WITH_SCRIPT) == has_script);
 }
 
-_Static_assert(OPERATION_COUNTS + FIGURE_POINTS + 3 <= REPORT_CELLS_MAX, "cells of an operation");
+_Static_assert(OPERATION_COUNTS + FIGURE_POINTS_MAX + 3 <= REPORT_CELLS_MAX,
+               "cells of an operation");
 _Static_assert(14 + IO_FIGURES <= REPORT_CELLS_MAX, "cells of a sample of a rank");
-_Static_assert(30 + 3 * OPERATIONS <= REPORT_CELLS_MAX, "cells of an interval");
+_Static_assert(31 + 3 * OPERATIONS <= REPORT_CELLS_MAX, "cells of an interval");
 
 /* Adds a cell that all files have. Returns the cell; the caller may change its `place`, `object`
  * and `member`. */
@@ -335,7 +336,11 @@ static void fill_interval(struct report_row *row, const void *record)
              seconds);
     add_count(row, "appends", counters[RECORDER_APPENDS]);
     add_count(row, "reads", counters[RECORDER_READS]);
-    add_count(row, "errors", figures_errors(counters));
+    const uint64_t errors = figures_errors(counters);
+    const uint64_t calls = errors + counters[RECORDER_APPENDS] + counters[RECORDER_READS] +
+                           counters[RECORDER_TRANSACTIONS_COMMITTED];
+    add_count(row, "errors", errors);
+    add_percent(row, "error_percent", calls > 0 ? 100 * (double)errors / (double)calls : -1);
     add_count(row, "rows_rejected", counters[RECORDER_ROWS_REJECTED]);
     add_count(row, "rows_in_doubt", counters[RECORDER_ROWS_IN_DOUBT]);
     add_count(row, "sessions_connected", counters[RECORDER_SESSIONS_CONNECTED]);

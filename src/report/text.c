@@ -607,9 +607,9 @@ static void put_latencies(struct screen *out, const struct plan *plan, const str
     const int measured = 26 - (int)out->label;
     size_t transactions = 0;
     say(out, "%-*s", (int)out->label, "Latency");
-    for (size_t point = 0; point < FIGURE_POINTS; point++) {
-        if (!figure_points[point].is_in_files_only) {
-            say(out, "%9s", figure_points[point].title);
+    for (size_t i = 0; i < operations.points.count; i++) {
+        if (!operations.points.entries[i].is_in_files_only) {
+            say(out, "%9s", operations.points.entries[i].title);
         }
     }
     say(out, "%*s", measured, "measured");
@@ -628,9 +628,10 @@ static void put_latencies(struct screen *out, const struct plan *plan, const str
             continue;
         }
         say_name(out, (int)out->label, operations.entries[i].name);
-        for (size_t point = 0; point < FIGURE_POINTS; point++) {
-            if (!figure_points[point].is_in_files_only) {
-                say(out, "%9s", UNITS_NS(figures_point_ns(histogram, &figure_points[point])));
+        for (size_t point = 0; point < operations.points.count; point++) {
+            const struct figure_point *shown = &operations.points.entries[point];
+            if (!shown->is_in_files_only) {
+                say(out, "%9s", UNITS_NS(figures_point_ns(histogram, shown)));
             }
         }
         say(out, "%*s", measured, UNITS_COUNT(histogram->total));

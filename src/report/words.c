@@ -162,7 +162,8 @@ const char *report_stop_words(const char *stop_reason)
         [STOP_NO_SESSION] = "no session could connect",
         [STOP_TOO_FEW] = "fewer sessions were up than --min-sessions requires",
         [STOP_RANK] = "a rank was lost",
-        [STOP_SCRIPT] = "stopped by an error in the script"};
+        [STOP_SCRIPT] = "stopped by an error in the script",
+        [STOP_CONDITION] = "a condition of --stop-when held"};
     if (stop_reason == NULL) {
         return "";
     }

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import xml.etree.ElementTree as ElementTree
 
 import harness
@@ -38,6 +39,31 @@ class Expect(harness.Case):
         self.assertEqual(run.table("summary.csv")[0]["exit_code"], "5")
         self.assertEqual(run.json["outcome"]["exit_code"], 5)
         self.assertEqual(run.json["outcome"]["verdict"], "VALID")
+
+    def test_any_percentile(self):
+        """Text, page, CSV and run.json have the same percentiles, also those that only a bound names."""
+        ended, run = self.run_append(
+            "2", "1000", "null:", "--percentiles", "99.99,75", "--expect",
+            "append.p97.5<=1h, append_p5<=1h, read.mean<=1h, append.p99.9<=1h", "--report")
+        self.assertIn("Expected  all 4 met", ended.out)
+        self.assertRegex(ended.out, r"\nLatency +mean +p75 +p99\.99 +max +measured\n")
+        summary, latency = run.table("summary.csv")[0], run.json["latencies"]["append"]
+        points = ["mean", "p5", "p50", "p75", "p90", "p95", "p975", "p99", "p999", "p9999", "max"]
+        self.assertEqual([key[len("append_"):-len("_ms")] for key in summary
+                          if key.startswith("append_") and key.endswith("_ms")], points)
+        self.assertEqual([key for key in latency if key != "count"], [f"{point}_ms" for point in points])
+        values = [latency[f"{point}_ms"] for point in points[1:]]
+        self.assertEqual(values, sorted(values))
+        self.assertEqual([entry["figure"] for entry in run.json["expectations"]],
+                         ["append_p975_ms", "append_p5_ms", "read_mean_ms", "append_p999_ms"])
+        self.assertIn("".join(f'<th scope="col">{name}</th>' for name in ("p75", "p99.99", "max")),
+                      re.sub(r'<th[^>]*>', '<th scope="col">', (run.folder / "report.html").read_text()))
+
+    def test_wrong_percentiles(self):
+        for wrong, shown in (("50,,90", ""), ("5.5", "5.5"), ("100", "100"), ("p50", "p50"), ("", "")):
+            with self.subTest(wrong):
+                self.refused(2, 1000, "null:", "--percentiles", wrong, code=2,
+                             pattern=f"--percentiles: '{shown}' is not a percentile from 1 to 99.9999")
 
     def test_what_is_not_known_is_not_met(self):
         # null: keeps no rows to count, and has no response time without a rate.
@@ -94,6 +120,45 @@ class Expect(harness.Case):
             with self.subTest(text=text):
                 self.refused("2", "10", "null:", "--expect", text, code=2,
                              pattern="append: --expect: .*" + pattern)
+
+
+class StopWhen(harness.Case):
+    """--stop-when ends a run in good order."""
+
+    def test_a_slow_phase(self):
+        script = self.folder / "slow.lua"
+        script.write_text("local n = 0\ntransaction('t', function()\nn = n + 1\n"
+                          "think(n > 100 and 0.05 or 0.01)\nend)\n")
+        ended, run = self.run_append(2, "null:", "--workload", script, "--duration", "100s", "--stop-when",
+                                     "transactions_per_s<70 for 2s", code=5)
+        self.assertRegex(ended.reason, r"stopped by --stop-when: transactions_per_s<70 for 2s: [\d.]+ /s$")
+        outcome = run.json["outcome"]
+        self.assertEqual((outcome["stop_reason"], outcome["verdict"]), ("condition", "DEGRADED"))
+        self.assertEqual(run.sessions["stopped"], 2)
+        self.assertIn("Ended         a condition of --stop-when held\n", ended.out)
+        slow = [float(row["transactions_per_s"]) for row in run.table("intervals.csv")][-4:]
+        self.assertLess(min(slow), 70)
+        self.assertGreater(run.json["transactions"]["committed"], 200)
+
+    def test_rows_that_were_not_sent(self):
+        ended, run = self.run_append(2, 1_000_000, "null:", "--rate", 1000, "--stop-when",
+                                     "append.p99>1h, throughput<5000", code=5)
+        self.assertRegex(ended.reason, r"throughput<5000: [\d.]+")
+        self.assertGreater(run.rows["not_sent"], 900_000)
+
+    def test_a_run_that_ends_by_itself(self):
+        for case in ((20, "null:", "--duration", "2s"), (20, 1000, "null:", "--rate", "500")):
+            with self.subTest(case):
+                ended, run = self.run_append(*case, "--stop-when", "throughput<1, errors>0", "--batch", 5,
+                                             code=None)
+                self.assertIn(ended.code, (0, 6), ended)
+                self.assertIn(run.json["outcome"]["stop_reason"], ("duration", "completed"))
+
+    def test_wrong(self):
+        self.refused(2, 1000, "null:", "--stop-when", "append.p77>1s", code=2,
+                     pattern="'append_p77' is not a figure of an interval: use a column of intervals.csv")
+        self.refused("find-max", "null:", "--stop-when", "errors>1", code=2,
+                     pattern="--stop-when is not an option of")
 
 
 class OwnExitCode(harness.Case):

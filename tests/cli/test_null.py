@@ -121,6 +121,25 @@ class Null(harness.Case):
 
 
 class Pace(harness.Case):
+    def test_random_arrivals(self):
+        """The seed decides when batches are due, and how many are due in a time."""
+        work = ("4", "null:", "--duration", "1.5s", "--rate", "4000", "--batch", "10")
+        def due(*options):
+            _, run = self.run_append(*work, *options, code=None)
+            self.assertEqual(run.json["batches"]["due"],
+                             run.json["batches"]["sent"] + run.json["batches"]["not_sent"])
+            return run.json["batches"]["due"]
+
+        self.assertEqual(due(), 600)
+        first = due("--arrivals", "poisson", "--seed", "1")
+        self.assertEqual(due("--arrivals", "poisson", "--seed", "1"), first)
+        many = {due("--arrivals", "poisson", "--seed", seed) for seed in range(2, 7)}
+        self.assertGreater(len(many), 1)
+        for number in (first, *many):
+            self.assertLess(abs(number - 600), 5 * 600 ** 0.5)
+        self.refused("4", "1000", "null:", "--arrivals", "poisson", code=2, pattern="--arrivals needs --rate")
+        self.refused(*work, "--arrivals", "normal", code=2, pattern="is not fixed or poisson")
+
     def test_rate(self):
         ended, run = self.run_append("2", "1000", "null:", "--batch", "10", "--rate", "1000")
         self.assertEqual(run.rows["acknowledged"], 1000)

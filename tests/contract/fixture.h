@@ -27,8 +27,8 @@ enum sample {
 /* A target that cannot be opened, and the error that open must return. */
 struct bad_target {
     const char *label;
-    /* If host, port, user, password or database is not set, it is taken from the fixture's target.
-     */
+    /* If URL, host, port, user, password or database is not set, it is taken from the fixture's
+     * target. */
     struct target target;
     enum status status;
     enum error_kind kind;
@@ -46,9 +46,20 @@ struct value_case {
 };
 
 /* The samples in the form in which most databases write them. */
+#define BOOL_TEXTS "true", "false", "true", "true"
+#define BOOL_NUMBERS "1", "0", "1", "1"
+#define INT8_TEXTS "67", "-99", "99", "0" /* a decimal of 2 digits */
 #define INT16_TEXTS "1234", "-32768", "32767", "0"
+#define INT24_TEXTS "234567", "-999999", "999999", "0" /* a decimal of 6 digits */
 #define INT32_TEXTS "123456", "-2147483648", "2147483647", "-1"
 #define INT64_TEXTS "1234567890123", "-9223372036854775808", "9223372036854775807", "-1"
+#define FLOAT32_TEXTS "1.5", "-3.4028235e38", "3.4028235e38", "0.1"
+#define FLOAT64_TEXTS "0.1", "-1.7976931348623157e308", "1.7976931348623157e308", "-2.5"
+#define DECIMAL_TEXTS "12345.67", "-99999999.99", "99999999.99", "0.00"
+#define DECIMAL5_TEXTS "12.34567", "-9999999999999.99999", "9999999999999.99999", "0.00000"
+#define DECIMAL20_TEXTS                                                                            \
+    "0.00000000000001234567", "-0.00999999999999999999", "0.00999999999999999999",                 \
+        "0.00000000000000000000"
 #define DATE_TEXTS "2024-02-29", "0001-01-01", "9999-12-31", "1969-12-31"
 #define TIME_TEXTS "12:34:56.789012", "00:00:00.000000", "23:59:59.999999", "00:00:00.000001"
 #define TIMESTAMP_TEXTS                                                                            \
@@ -59,6 +70,17 @@ struct value_case {
         "ffffffff-ffff-ffff-ffff-ffffffffffff", "01000000-0000-0000-0000-000000000000"
 #define IP4_TEXTS "192.0.2.7", "0.0.0.0", "255.255.255.255", "10.0.0.1"
 #define IP6_TEXTS "2001:db8::1", "::", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "::1"
+#define IP6_BYTES                                                                                  \
+    "20010db8000000000000000000000001", "00000000000000000000000000000000",                        \
+        "ffffffffffffffffffffffffffffffff", "00000000000000000000000000000001"
+
+/* Targets that most databases refuse, with the same error. */
+#define BAD_PORT "port", {.port = 1}, STATUS_LOST, ERROR_UNREACHABLE, NULL
+#define BAD_HOST "host", {.host = "no-such-host.invalid"}, STATUS_LOST, ERROR_UNREACHABLE, NULL
+#define BAD_USER "user", {.user = "no_such_user"}, STATUS_FATAL, ERROR_AUTH, NULL
+#define BAD_PASSWORD "password", {.password = "wrong"}, STATUS_FATAL, ERROR_AUTH, NULL
+#define BAD_PARAMETER "parameter", {.query = "nonsense=1"}, STATUS_FATAL, ERROR_USAGE, NULL
+#define BAD_SCHEMA "schema", {.schema = "public"}, STATUS_FATAL, ERROR_USAGE, NULL
 
 /* A statement of the tests, and its translation for a database that has its own language, not SQL.
  */
@@ -90,7 +112,8 @@ struct fixture {
     const char *broken_sqlstate;    /* SQLSTATE of a broken connection; NULL if not checked */
     const char *duplicate_sqlstate; /* SQLSTATE of a duplicate key; NULL if not checked */
     const char *endless_sql;        /* a query that runs for a minute */
-    const char *port_sql;           /* queries the server's port; NULL if there is no port */
+    /* Queries the server's port, if the target has none. NULL if the server has no port. */
+    const char *port_sql;
     /* Creates the table "indexed" (a, b, c, d, e), in which only e is unique by itself. NULL if the
      * suite's own SQL works. */
     const char *indexes_sql;

@@ -16,10 +16,6 @@ static struct observer place;
 static bool read_text(const char *sql, char text[FIXTURE_TEXT_BYTES])
 {
     char name[64], table[64], id[16], query[200];
-    if (strcmp(sql, "port") == 0) {
-        snprintf(text, FIXTURE_TEXT_BYTES, "%s", place.port);
-        return true;
-    }
     const bool is_count = sscanf(sql, "select count(%63[^)]) from %63s", name, table) == 2;
     if (is_count) {
         snprintf(query, sizeof query, "FOR d IN %s FILTER d.%s != null RETURN 1", table, name);
@@ -43,11 +39,6 @@ static bool read_text(const char *sql, char text[FIXTURE_TEXT_BYTES])
     return is_good;
 }
 
-static bool break_connections(void)
-{
-    return observer_command("kick");
-}
-
 static bool refuse_rows(unsigned rows)
 {
     char command[16];
@@ -56,11 +47,11 @@ static bool refuse_rows(unsigned rows)
 }
 
 static const struct value_case cases[] = {
-    {"c_bool", COLUMN_BOOL, "c_bool", {"true", "false", "true", "true"}},
+    {"c_bool", COLUMN_BOOL, "c_bool", {BOOL_TEXTS}},
     {"c_int16", COLUMN_INT16, "c_int16", {INT16_TEXTS}},
     {"c_int32", COLUMN_INT32, "c_int32", {INT32_TEXTS}},
     {"c_int64", COLUMN_INT64, "c_int64", {INT64_TEXTS}},
-    {"c_float32", COLUMN_FLOAT32, "c_float32", {"1.5", "-3.4028235e38", "3.4028235e38", "0.1"}},
+    {"c_float32", COLUMN_FLOAT32, "c_float32", {FLOAT32_TEXTS}},
     {"c_float64",
      COLUMN_FLOAT64,
      "c_float64",
@@ -90,13 +81,13 @@ static const struct phrase phrases[] = {
 };
 
 static const struct bad_target bad_targets[] = {
-    {"port", {.port = 1}, STATUS_LOST, ERROR_UNREACHABLE, NULL},
-    {"host", {.host = "no-such-host.invalid"}, STATUS_LOST, ERROR_UNREACHABLE, NULL},
-    {"user", {.user = "no_such_user"}, STATUS_FATAL, ERROR_AUTH, NULL},
-    {"password", {.password = "wrong"}, STATUS_FATAL, ERROR_AUTH, NULL},
-    {"parameter", {.query = "nonsense=1"}, STATUS_FATAL, ERROR_USAGE, NULL},
+    {BAD_PORT},
+    {BAD_HOST},
+    {BAD_USER},
+    {BAD_PASSWORD},
+    {BAD_PARAMETER},
+    {BAD_SCHEMA},
     {"value of a parameter", {.query = "shards=0"}, STATUS_FATAL, ERROR_USAGE, NULL},
-    {"schema", {.schema = "public"}, STATUS_FATAL, ERROR_USAGE, NULL},
 };
 
 static const struct fixture *open_fixture(void)
@@ -108,10 +99,9 @@ static const struct fixture *open_fixture(void)
         .case_count = sizeof cases / sizeof *cases,
         .phrases = phrases,
         .read_text = read_text,
-        .break_connections = break_connections,
+        .break_connections = observer_kick,
         .refuse_rows = refuse_rows,
         .endless_sql = "RETURN SLEEP(60)",
-        .port_sql = "port",
         .holds_results = true,
         .reconnects_idle = true,
         .has_no_columns = true,
@@ -133,9 +123,4 @@ static const struct fixture *open_fixture(void)
     return &fixture;
 }
 
-static void close_fixture(void)
-{
-    observer_stop();
-}
-
-const struct fixture_place fixture_arangodb = {open_fixture, close_fixture};
+const struct fixture_place fixture_arangodb = {open_fixture, observer_stop};

@@ -24,10 +24,6 @@ static bool ask(const char *sql, char body[FIXTURE_TEXT_BYTES])
 static bool read_text(const char *sql, char text[FIXTURE_TEXT_BYTES])
 {
     char whole[1024];
-    if (strcmp(sql, "port") == 0) {
-        snprintf(text, FIXTURE_TEXT_BYTES, "%s", place.port);
-        return true;
-    }
     snprintf(whole, sizeof whole, "%s format TabSeparatedRaw", sql);
     if (!ask(whole, text)) {
         return false;
@@ -40,17 +36,14 @@ static bool read_text(const char *sql, char text[FIXTURE_TEXT_BYTES])
 }
 
 static const struct value_case cases[] = {
-    {"c_bool", COLUMN_BOOL, "c_bool", {"1", "0", "1", "1"}},
-    {"c_int8", COLUMN_DECIMAL, "c_int8", {"67", "-99", "99", "0"}},
+    {"c_bool", COLUMN_BOOL, "c_bool", {BOOL_NUMBERS}},
+    {"c_int8", COLUMN_DECIMAL, "c_int8", {INT8_TEXTS}},
     {"c_int16", COLUMN_INT16, "c_int16", {INT16_TEXTS}},
     {"c_int32", COLUMN_INT32, "c_int32", {INT32_TEXTS}},
     {"c_int64", COLUMN_INT64, "c_int64", {INT64_TEXTS}},
-    {"c_float32", COLUMN_FLOAT32, "c_float32", {"1.5", "-3.4028235e38", "3.4028235e38", "0.1"}},
-    {"c_float64",
-     COLUMN_FLOAT64,
-     "c_float64",
-     {"0.1", "-1.7976931348623157e308", "1.7976931348623157e308", "-2.5"}},
-    {"c_decimal", COLUMN_DECIMAL, "c_decimal", {"12345.67", "-99999999.99", "99999999.99", "0.00"}},
+    {"c_float32", COLUMN_FLOAT32, "c_float32", {FLOAT32_TEXTS}},
+    {"c_float64", COLUMN_FLOAT64, "c_float64", {FLOAT64_TEXTS}},
+    {"c_decimal", COLUMN_DECIMAL, "c_decimal", {DECIMAL_TEXTS}},
     {"c_varchar", COLUMN_TEXT, "c_varchar", {0}},
     {"c_text", COLUMN_TEXT, "c_text", {0}},
     {"c_blob", COLUMN_BYTES, "lower(hex(c_blob))", {0}},
@@ -63,11 +56,7 @@ static const struct value_case cases[] = {
     {"c_time", COLUMN_TIME, "c_time", {TIME_TEXTS}},
     {"c_uuid", COLUMN_UUID, "c_uuid", {UUID_TEXTS}},
     {"c_ip4", COLUMN_IP4, "IPv4NumToString(c_ip4)", {IP4_TEXTS}},
-    {"c_ip6",
-     COLUMN_IP6,
-     "lower(hex(c_ip6))",
-     {"20010db8000000000000000000000001", "00000000000000000000000000000000",
-      "ffffffffffffffffffffffffffffffff", "00000000000000000000000000000001"}},
+    {"c_ip6", COLUMN_IP6, "lower(hex(c_ip6))", {IP6_BYTES}},
 };
 
 static const char every_type_sql[] =
@@ -82,14 +71,14 @@ static const char every_type_sql[] =
     " ENGINE = MergeTree() ORDER BY id";
 
 static const struct bad_target bad_targets[] = {
-    {"port", {.port = 1}, STATUS_LOST, ERROR_UNREACHABLE, NULL},
-    {"host", {.host = "no-such-host.invalid"}, STATUS_LOST, ERROR_UNREACHABLE, NULL},
-    {"user", {.user = "no_such_user"}, STATUS_FATAL, ERROR_AUTH, NULL},
-    {"password", {.password = "wrong"}, STATUS_FATAL, ERROR_AUTH, NULL},
+    {BAD_PORT},
+    {BAD_HOST},
+    {BAD_USER},
+    {BAD_PASSWORD},
+    {BAD_SCHEMA},
     {"database", {.database = "append_no_such_database"}, STATUS_FATAL, ERROR_NOT_FOUND, NULL},
     {"setting", {.query = "no_such_setting=1"}, STATUS_FATAL, ERROR_USAGE, NULL},
     {"parameter", {.query = "session_id=1"}, STATUS_FATAL, ERROR_USAGE, NULL},
-    {"schema", {.schema = "public"}, STATUS_FATAL, ERROR_USAGE, NULL},
 };
 
 static const struct fixture *open_fixture(void)
@@ -103,7 +92,6 @@ static const struct fixture *open_fixture(void)
         .read_text = read_text,
         .endless_sql = "select count(*) from (select sleep(1) from system.numbers limit 60)"
                        " settings max_block_size = 1",
-        .port_sql = "port",
         .keyed_sql = "create table keyed (id Int32, v Nullable(String) comment 'varchar(60)')"
                      " ENGINE = MergeTree() ORDER BY id",
         .keyed_with_more_sql = "create table keyed (w Int32, id Int32, v Nullable(String))"

@@ -31,10 +31,6 @@ static bool ask(const char *sql, char text[FIXTURE_TEXT_BYTES])
 
 static bool read_text(const char *sql, char text[FIXTURE_TEXT_BYTES])
 {
-    if (strcmp(sql, "port") == 0) {
-        snprintf(text, FIXTURE_TEXT_BYTES, "%s", place.port);
-        return true;
-    }
     /* only fields are counted, and the time is not a field */
     if (!ask(strcmp(sql, "select count(time) from every_type") == 0
                  ? "select count(id) from every_type"
@@ -49,11 +45,11 @@ static bool read_text(const char *sql, char text[FIXTURE_TEXT_BYTES])
 }
 
 static const struct value_case cases[] = {
-    {"c_bool", COLUMN_BOOL, "c_bool", {"true", "false", "true", "true"}},
+    {"c_bool", COLUMN_BOOL, "c_bool", {BOOL_TEXTS}},
     {"c_int16", COLUMN_INT16, "c_int16", {INT16_TEXTS}},
     {"c_int32", COLUMN_INT32, "c_int32", {INT32_TEXTS}},
     {"c_int64", COLUMN_INT64, "c_int64", {INT64_TEXTS}},
-    {"c_float32", COLUMN_FLOAT32, "c_float32", {"1.5", "-3.4028235e38", "3.4028235e38", "0.1"}},
+    {"c_float32", COLUMN_FLOAT32, "c_float32", {FLOAT32_TEXTS}},
     {"c_float64",
      COLUMN_FLOAT64,
      "c_float64",
@@ -79,10 +75,10 @@ static const struct phrase phrases[] = {
 };
 
 static const struct bad_target bad_targets[] = {
-    {"port", {.port = 1}, STATUS_LOST, ERROR_UNREACHABLE, NULL},
-    {"host", {.host = "no-such-host.invalid"}, STATUS_LOST, ERROR_UNREACHABLE, NULL},
-    {"parameter", {.query = "nonsense=1"}, STATUS_FATAL, ERROR_USAGE, NULL},
-    {"schema", {.schema = "public"}, STATUS_FATAL, ERROR_USAGE, NULL},
+    {BAD_PORT},
+    {BAD_HOST},
+    {BAD_PARAMETER},
+    {BAD_SCHEMA},
 };
 
 static const struct column time_column = {
@@ -98,7 +94,6 @@ static const struct fixture *open_fixture(void)
         .phrases = phrases,
         .time = &time_column,
         .read_text = read_text,
-        .port_sql = "port",
         .has_no_columns = true,
         .has_no_deferred = true,
         .is_modern = true,

@@ -107,10 +107,6 @@ static bool read_text(const char *sql, char text[FIXTURE_TEXT_BYTES])
 {
     char command[LINE_BYTES];
     struct search search;
-    if (strcmp(sql, "port") == 0) {
-        snprintf(text, FIXTURE_TEXT_BYTES, "%s", place.port);
-        return true;
-    }
     if (!parse(&search, sql)) {
         return false;
     }
@@ -126,11 +122,6 @@ static bool read_text(const char *sql, char text[FIXTURE_TEXT_BYTES])
         return true;
     }
     return search.is_found;
-}
-
-static bool break_connections(void)
-{
-    return observer_command("kick");
 }
 
 /* Makes the stand-in refuse the next `rows` rows. */
@@ -167,13 +158,13 @@ static const struct value_case cases[] = {
 };
 
 static const struct bad_target bad_targets[] = {
+    {BAD_HOST},
+    {BAD_PASSWORD},
+    {BAD_PARAMETER},
     {"port", {.port = 1}, STATUS_LOST, ERROR_UNREACHABLE, "08001"},
-    {"host", {.host = "no-such-host.invalid"}, STATUS_LOST, ERROR_UNREACHABLE, NULL},
     {"user", {.user = "NOBODY"}, STATUS_FATAL, ERROR_AUTH, NULL},
-    {"password", {.password = "wrong"}, STATUS_FATAL, ERROR_AUTH, NULL},
     {"password that the library cannot send", {.password = "a;b"}, STATUS_FATAL, ERROR_USAGE, NULL},
     {"database", {.database = "x"}, STATUS_FATAL, ERROR_USAGE, NULL},
-    {"parameter", {.query = "nonsense=1"}, STATUS_FATAL, ERROR_USAGE, NULL},
 };
 
 static struct fixture fixture = {
@@ -187,8 +178,7 @@ static struct fixture fixture = {
     .cases = cases,
     .case_count = sizeof cases / sizeof cases[0],
     .read_text = read_text,
-    .break_connections = break_connections,
-    .port_sql = "port",
+    .break_connections = observer_kick,
     .session_limit = "MAX_SESSION_COUNT",
     .keyed_sql = "create table keyed (id int, v varchar(60))",
     .one_row_sql = "select value from v$property where name = 'MAX_SESSION_COUNT'",

@@ -100,30 +100,20 @@ static bool break_connections(void)
 }
 
 static const struct value_case cases[] = {
-    {"c_bool", COLUMN_BOOL, "c_bool", {"1", "0", "1", "1"}},
-    {"c_int8", COLUMN_DECIMAL, "c_int8", {"67", "-99", "99", "0"}},
+    {"c_bool", COLUMN_BOOL, "c_bool", {BOOL_NUMBERS}},
+    {"c_int8", COLUMN_DECIMAL, "c_int8", {INT8_TEXTS}},
     {"c_int16", COLUMN_INT16, "c_int16", {INT16_TEXTS}},
-    {"c_int24", COLUMN_DECIMAL, "c_int24", {"234567", "-999999", "999999", "0"}},
+    {"c_int24", COLUMN_DECIMAL, "c_int24", {INT24_TEXTS}},
     {"c_int32", COLUMN_INT32, "c_int32", {INT32_TEXTS}},
     {"c_int64", COLUMN_INT64, "c_int64", {INT64_TEXTS}},
     {"c_float32",
      COLUMN_FLOAT32,
      "cast(c_float32 as double)",
      {"1.5", "-3.4028234663852886e38", "3.4028234663852886e38", "0.10000000149011612"}},
-    {"c_float64",
-     COLUMN_FLOAT64,
-     "c_float64",
-     {"0.1", "-1.7976931348623157e308", "1.7976931348623157e308", "-2.5"}},
-    {"c_decimal", COLUMN_DECIMAL, "c_decimal", {"12345.67", "-99999999.99", "99999999.99", "0.00"}},
-    {"c_decimal5",
-     COLUMN_DECIMAL,
-     "c_decimal5",
-     {"12.34567", "-9999999999999.99999", "9999999999999.99999", "0.00000"}},
-    {"c_decimal20",
-     COLUMN_DECIMAL,
-     "c_decimal20",
-     {"0.00000000000001234567", "-0.00999999999999999999", "0.00999999999999999999",
-      "0.00000000000000000000"}},
+    {"c_float64", COLUMN_FLOAT64, "c_float64", {FLOAT64_TEXTS}},
+    {"c_decimal", COLUMN_DECIMAL, "c_decimal", {DECIMAL_TEXTS}},
+    {"c_decimal5", COLUMN_DECIMAL, "c_decimal5", {DECIMAL5_TEXTS}},
+    {"c_decimal20", COLUMN_DECIMAL, "c_decimal20", {DECIMAL20_TEXTS}},
     {"c_char", COLUMN_TEXT, "c_char", {0}},
     {"c_varchar", COLUMN_TEXT, "c_varchar", {0}},
     {"c_text", COLUMN_TEXT, "c_text", {0}},
@@ -173,41 +163,19 @@ static const char indexes_sql[] = "create table indexed (a int, b int, c int, d 
                                   "create unique index indexed_dc on indexed (d(3), c);"
                                   "create unique index indexed_e on indexed (e)";
 
-static struct bad_target bad_targets[12];
-
-static size_t make_bad_targets(const struct target *base, const struct place *password)
-{
-    size_t count = 0;
-    struct bad_target *bad = bad_targets;
-
-    bad[count] = (struct bad_target){"port", *base, STATUS_LOST, ERROR_UNREACHABLE, NULL};
-    bad[count++].target.port = 1;
-    bad[count] = (struct bad_target){"host", *base, STATUS_LOST, ERROR_UNREACHABLE, NULL};
-    bad[count++].target.host = "no-such-host.invalid";
-    bad[count] = (struct bad_target){"socket", *base, STATUS_LOST, ERROR_UNREACHABLE, NULL};
-    bad[count++].target.host = "/no/such/folder";
-    bad[count] = (struct bad_target){"database", *base, STATUS_FATAL, ERROR_NOT_FOUND, "42000"};
-    bad[count++].target.database = "append_no_such_database";
-    bad[count] = (struct bad_target){"user", *base, STATUS_FATAL, ERROR_AUTH, "28000"};
-    bad[count].target.password = "wrong";
-    bad[count++].target.user = "no_such_user";
-    bad[count] = (struct bad_target){"parameter", *base, STATUS_FATAL, ERROR_USAGE, NULL};
-    bad[count++].target.query = "no_such_option=1";
-    bad[count] = (struct bad_target){"ssl", *base, STATUS_FATAL, ERROR_USAGE, NULL};
-    bad[count++].target.query = "ssl=perhaps";
-    bad[count] = (struct bad_target){"encoding", *base, STATUS_FATAL, ERROR_USAGE, NULL};
-    bad[count++].target.query = "ssl=%zz";
-    bad[count] = (struct bad_target){"schema", *base, STATUS_FATAL, ERROR_USAGE, NULL};
-    bad[count++].target.schema = "public";
-    if (password->host != NULL) {
-        bad[count] = (struct bad_target){"password", *base, STATUS_FATAL, ERROR_AUTH, "28000"};
-        bad[count].target.host = password->host;
-        bad[count].target.port = (uint16_t)password->port;
-        bad[count].target.user = password->user;
-        bad[count++].target.password = "wrong";
-    }
-    return count;
-}
+/* The last target is another user of the server, with a password. */
+static struct bad_target bad_targets[] = {
+    {BAD_PORT},
+    {BAD_HOST},
+    {BAD_SCHEMA},
+    {"socket", {.host = "/no/such/folder"}, STATUS_LOST, ERROR_UNREACHABLE, NULL},
+    {"database", {.database = "append_no_such_database"}, STATUS_FATAL, ERROR_NOT_FOUND, "42000"},
+    {"user", {.user = "no_such_user", .password = "wrong"}, STATUS_FATAL, ERROR_AUTH, "28000"},
+    {"parameter", {.query = "no_such_option=1"}, STATUS_FATAL, ERROR_USAGE, NULL},
+    {"ssl", {.query = "ssl=perhaps"}, STATUS_FATAL, ERROR_USAGE, NULL},
+    {"encoding", {.query = "ssl=%zz"}, STATUS_FATAL, ERROR_USAGE, NULL},
+    {"password", {.password = "wrong"}, STATUS_FATAL, ERROR_AUTH, "28000"},
+};
 
 static bool connect_observer(const struct place *place)
 {
@@ -231,6 +199,7 @@ static const struct fixture *open_fixture(void)
 {
     static struct fixture fixture = {
         .bad_targets = bad_targets,
+        .bad_target_count = sizeof bad_targets / sizeof bad_targets[0],
         .every_type_sql = every_type_sql,
         .special_sql = special_sql,
         .indexes_sql = indexes_sql,
@@ -261,7 +230,14 @@ static const struct fixture *open_fixture(void)
         fprintf(stderr, "contract: APPEND_TEST_MARIADB is not mariadb://user@host:port/database\n");
         return NULL;
     }
-    split_url(password_text, &password);
+    if (split_url(password_text, &password)) {
+        struct target *const last = &bad_targets[fixture.bad_target_count - 1].target;
+        last->host = password.host;
+        last->port = (uint16_t)password.port;
+        last->user = password.user;
+    } else {
+        fixture.bad_target_count--;
+    }
     if (!connect_observer(&place)) {
         return NULL;
     }
@@ -273,7 +249,6 @@ static const struct fixture *open_fixture(void)
                                      .password = place.password,
                                      .database = database,
                                      .connect_timeout_s = 5};
-    fixture.bad_target_count = make_bad_targets(&fixture.target, &password);
     return &fixture;
 }
 

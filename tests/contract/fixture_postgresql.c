@@ -47,7 +47,7 @@ static bool break_connections(void)
 }
 
 static const struct value_case cases[] = {
-    {"c_bool", COLUMN_BOOL, "c_bool::text", {"true", "false", "true", "true"}},
+    {"c_bool", COLUMN_BOOL, "c_bool::text", {BOOL_TEXTS}},
     {"c_int16", COLUMN_INT16, "c_int16::text", {INT16_TEXTS}},
     {"c_int32", COLUMN_INT32, "c_int32::text", {INT32_TEXTS}},
     {"c_int64", COLUMN_INT64, "c_int64::text", {INT64_TEXTS}},
@@ -59,19 +59,9 @@ static const struct value_case cases[] = {
      COLUMN_FLOAT64,
      "c_float64::text",
      {"0.1", "-1.7976931348623157e+308", "1.7976931348623157e+308", "-2.5"}},
-    {"c_decimal",
-     COLUMN_DECIMAL,
-     "c_decimal::text",
-     {"12345.67", "-99999999.99", "99999999.99", "0.00"}},
-    {"c_decimal5",
-     COLUMN_DECIMAL,
-     "c_decimal5::text",
-     {"12.34567", "-9999999999999.99999", "9999999999999.99999", "0.00000"}},
-    {"c_decimal20",
-     COLUMN_DECIMAL,
-     "c_decimal20::text",
-     {"0.00000000000001234567", "-0.00999999999999999999", "0.00999999999999999999",
-      "0.00000000000000000000"}},
+    {"c_decimal", COLUMN_DECIMAL, "c_decimal::text", {DECIMAL_TEXTS}},
+    {"c_decimal5", COLUMN_DECIMAL, "c_decimal5::text", {DECIMAL5_TEXTS}},
+    {"c_decimal20", COLUMN_DECIMAL, "c_decimal20::text", {DECIMAL20_TEXTS}},
     {"c_numeric",
      COLUMN_DECIMAL,
      "c_numeric::text",
@@ -131,40 +121,22 @@ static const char ignoring_sql[] =
     " end $$;"
     "create trigger leave_out before insert on ignoring for each row execute function leave_out()";
 
-static struct bad_target bad_targets[8];
-
-static size_t make_bad_targets(const char *url)
-{
-    const struct target base = {.url = url, .connect_timeout_s = 5};
-    const char *password_url = getenv("APPEND_TEST_POSTGRESQL_PASSWORD_URL");
-    size_t count = 0;
-    struct bad_target *bad = bad_targets;
-
-    bad[count] = (struct bad_target){"port", base, STATUS_LOST, ERROR_UNREACHABLE, NULL};
-    bad[count].target.host = "127.0.0.1";
-    bad[count++].target.port = 1;
-    bad[count] = (struct bad_target){"host", base, STATUS_LOST, ERROR_UNREACHABLE, NULL};
-    bad[count++].target.host = "no-such-host.invalid";
-    bad[count] = (struct bad_target){"database", base, STATUS_FATAL, ERROR_NOT_FOUND, "3D000"};
-    bad[count++].target.database = "no_such_database";
-    bad[count] = (struct bad_target){"role", base, STATUS_FATAL, ERROR_AUTH, "28000"};
-    bad[count++].target.user = "no_such_role";
-    bad[count] = (struct bad_target){"url", base, STATUS_FATAL, ERROR_USAGE, NULL};
-    bad[count++].target.url = "postgresql://localhost/x?no_such_option=1";
-    if (password_url != NULL) {
-        bad[count] = (struct bad_target){"no password", base, STATUS_FATAL, ERROR_AUTH, NULL};
-        bad[count++].target.url = password_url;
-        bad[count] = (struct bad_target){"password", base, STATUS_FATAL, ERROR_AUTH, "28P01"};
-        bad[count].target.url = password_url;
-        bad[count++].target.password = "wrong";
-    }
-    return count;
-}
+/* The last two targets have the URL of a user with a password. */
+static struct bad_target bad_targets[] = {
+    {BAD_HOST},
+    {"port", {.host = "127.0.0.1", .port = 1}, STATUS_LOST, ERROR_UNREACHABLE, NULL},
+    {"database", {.database = "no_such_database"}, STATUS_FATAL, ERROR_NOT_FOUND, "3D000"},
+    {"role", {.user = "no_such_role"}, STATUS_FATAL, ERROR_AUTH, "28000"},
+    {"url", {.url = "postgresql://localhost/x?no_such_option=1"}, STATUS_FATAL, ERROR_USAGE, NULL},
+    {"no password", {0}, STATUS_FATAL, ERROR_AUTH, NULL},
+    {"password", {.password = "wrong"}, STATUS_FATAL, ERROR_AUTH, "28P01"},
+};
 
 static const struct fixture *open_fixture(void)
 {
     static struct fixture fixture = {
         .bad_targets = bad_targets,
+        .bad_target_count = sizeof bad_targets / sizeof bad_targets[0],
         .every_type_sql = every_type_sql,
         .special_sql = special_sql,
         .ignoring_sql = ignoring_sql,
@@ -179,6 +151,7 @@ static const struct fixture *open_fixture(void)
         .sees_conflicts = true,
     };
     const char *url = getenv("APPEND_TEST_POSTGRESQL");
+    const char *password_url = getenv("APPEND_TEST_POSTGRESQL_PASSWORD_URL");
     char sql[160];
 
     if (url == NULL || url[0] == '\0') {
@@ -202,7 +175,9 @@ static const struct fixture *open_fixture(void)
     }
     fixture.target = (struct target){
         .scheme = "postgresql", .url = url, .schema = schema, .connect_timeout_s = 5};
-    fixture.bad_target_count = make_bad_targets(url);
+    const size_t count = fixture.bad_target_count;
+    bad_targets[count - 1].target.url = bad_targets[count - 2].target.url = password_url;
+    fixture.bad_target_count = password_url != NULL ? count : count - 2;
     return &fixture;
 }
 

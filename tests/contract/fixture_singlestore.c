@@ -14,10 +14,6 @@ static struct observer place;
 
 static bool read_text(const char *sql, char text[FIXTURE_TEXT_BYTES])
 {
-    if (strcmp(sql, "port") == 0) {
-        snprintf(text, FIXTURE_TEXT_BYTES, "%s", place.port);
-        return true;
-    }
     json_t *const request = json_pack("{s:s, s:s}", "sql", sql, "database", "db");
     char *const body = json_dumps(request, 0);
     const bool is_good =
@@ -29,16 +25,11 @@ static bool read_text(const char *sql, char text[FIXTURE_TEXT_BYTES])
     return is_good;
 }
 
-static bool break_connections(void)
-{
-    return observer_command("kick");
-}
-
 static const struct value_case cases[] = {
-    {"c_bool", COLUMN_BOOL, "c_bool", {"1", "0", "1", "1"}},
-    {"c_int8", COLUMN_DECIMAL, "c_int8", {"67", "-99", "99", "0"}},
+    {"c_bool", COLUMN_BOOL, "c_bool", {BOOL_NUMBERS}},
+    {"c_int8", COLUMN_DECIMAL, "c_int8", {INT8_TEXTS}},
     {"c_int16", COLUMN_INT16, "c_int16", {INT16_TEXTS}},
-    {"c_int24", COLUMN_DECIMAL, "c_int24", {"234567", "-999999", "999999", "0"}},
+    {"c_int24", COLUMN_DECIMAL, "c_int24", {INT24_TEXTS}},
     {"c_int32", COLUMN_INT32, "c_int32", {INT32_TEXTS}},
     {"c_int64", COLUMN_INT64, "c_int64", {INT64_TEXTS}},
     {"c_float32",
@@ -49,12 +40,8 @@ static const struct value_case cases[] = {
      COLUMN_FLOAT64,
      "printf('%.16g', c_float64)",
      {"0.1", "-1.797693134862316e+308", "1.797693134862316e+308", "-2.5"}},
-    {"c_decimal", COLUMN_DECIMAL, "c_decimal", {"12345.67", "-99999999.99", "99999999.99", "0.00"}},
-    {"c_decimal20",
-     COLUMN_DECIMAL,
-     "c_decimal20",
-     {"0.00000000000001234567", "-0.00999999999999999999", "0.00999999999999999999",
-      "0.00000000000000000000"}},
+    {"c_decimal", COLUMN_DECIMAL, "c_decimal", {DECIMAL_TEXTS}},
+    {"c_decimal20", COLUMN_DECIMAL, "c_decimal20", {DECIMAL20_TEXTS}},
     {"c_char", COLUMN_TEXT, "c_char", {0}},
     {"c_varchar", COLUMN_TEXT, "c_varchar", {0}},
     {"c_text", COLUMN_TEXT, "c_text", {0}},
@@ -65,11 +52,7 @@ static const struct value_case cases[] = {
     {"c_time", COLUMN_TIME, "c_time", {TIME_TEXTS}},
     {"c_datetime", COLUMN_TIMESTAMP, "c_datetime", {TIMESTAMP_TEXTS}},
     {"c_raw4", COLUMN_IP4, "lower(hex(c_raw4))", {"c0000207", "00000000", "ffffffff", "0a000001"}},
-    {"c_raw6",
-     COLUMN_IP6,
-     "lower(hex(c_raw6))",
-     {"20010db8000000000000000000000001", "00000000000000000000000000000000",
-      "ffffffffffffffffffffffffffffffff", "00000000000000000000000000000001"}},
+    {"c_raw6", COLUMN_IP6, "lower(hex(c_raw6))", {IP6_BYTES}},
     {"c_text4", COLUMN_IP4, "c_text4", {IP4_TEXTS}},
     {"c_uuid", COLUMN_UUID, "c_uuid", {UUID_TEXTS}},
 };
@@ -84,13 +67,13 @@ static const char every_type_sql[] =
     " c_uuid char(36) comment 'uuid')";
 
 static const struct bad_target bad_targets[] = {
-    {"port", {.port = 1}, STATUS_LOST, ERROR_UNREACHABLE, NULL},
-    {"host", {.host = "no-such-host.invalid"}, STATUS_LOST, ERROR_UNREACHABLE, NULL},
-    {"user", {.user = "no_such_user"}, STATUS_FATAL, ERROR_AUTH, NULL},
-    {"password", {.password = "wrong"}, STATUS_FATAL, ERROR_AUTH, NULL},
+    {BAD_PORT},
+    {BAD_HOST},
+    {BAD_USER},
+    {BAD_PASSWORD},
+    {BAD_PARAMETER},
+    {BAD_SCHEMA},
     {"database", {.database = "no_such_database"}, STATUS_FATAL, ERROR_NOT_FOUND, NULL},
-    {"parameter", {.query = "nonsense=1"}, STATUS_FATAL, ERROR_USAGE, NULL},
-    {"schema", {.schema = "public"}, STATUS_FATAL, ERROR_USAGE, NULL},
 };
 
 static const struct fixture *open_fixture(void)
@@ -106,9 +89,8 @@ static const struct fixture *open_fixture(void)
         .cases = cases,
         .case_count = sizeof cases / sizeof cases[0],
         .read_text = read_text,
-        .break_connections = break_connections,
+        .break_connections = observer_kick,
         .endless_sql = "select sleep(60)",
-        .port_sql = "port",
         .session_limit = "max_connection_threads",
         .holds_results = true,
         .reconnects_idle = true,
@@ -127,9 +109,4 @@ static const struct fixture *open_fixture(void)
     return &fixture;
 }
 
-static void close_fixture(void)
-{
-    observer_stop();
-}
-
-const struct fixture_place fixture_singlestore = {open_fixture, close_fixture};
+const struct fixture_place fixture_singlestore = {open_fixture, observer_stop};

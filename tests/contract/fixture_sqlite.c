@@ -28,7 +28,7 @@ static bool read_text(const char *sql, char text[FIXTURE_TEXT_BYTES])
 }
 
 static const struct value_case cases[] = {
-    {"c_bool", COLUMN_BOOL, "c_bool", {"1", "0", "1", "1"}},
+    {"c_bool", COLUMN_BOOL, "c_bool", {BOOL_NUMBERS}},
     {"c_int16", COLUMN_INT16, "c_int16", {INT16_TEXTS}},
     {"c_int32", COLUMN_INT32, "c_int32", {INT32_TEXTS}},
     {"c_int64", COLUMN_INT64, "c_int64", {INT64_TEXTS}},
@@ -40,10 +40,7 @@ static const struct value_case cases[] = {
      COLUMN_FLOAT64,
      "printf('%!.15g', c_float64)",
      {"0.1", "-1.79769313486232e+308", "1.79769313486232e+308", "-2.5"}},
-    {"c_decimal",
-     COLUMN_DECIMAL,
-     "printf('%.2f', c_decimal)",
-     {"12345.67", "-99999999.99", "99999999.99", "0.00"}},
+    {"c_decimal", COLUMN_DECIMAL, "printf('%.2f', c_decimal)", {DECIMAL_TEXTS}},
     {"c_varchar", COLUMN_TEXT, "c_varchar", {0}},
     {"c_text", COLUMN_TEXT, "c_text", {0}},
     {"c_blob", COLUMN_BYTES, "lower(hex(c_blob))", {0}},
@@ -57,13 +54,9 @@ static const struct value_case cases[] = {
 };
 
 static const struct bad_target bad_targets[] = {
-    {"no such folder",
-     {.path = "/nonexistent/folder/x.db", .connect_timeout_s = 2},
-     STATUS_FATAL,
-     ERROR_NOT_FOUND,
-     NULL},
+    {"no such folder", {.path = "/nonexistent/folder/x.db"}, STATUS_FATAL, ERROR_NOT_FOUND, NULL},
     {"not a database", {.path = foreign_path}, STATUS_FATAL, ERROR_UNSUPPORTED, NULL},
-    {"no path", {.connect_timeout_s = 2}, STATUS_FATAL, ERROR_USAGE, NULL},
+    {"no path", {0}, STATUS_FATAL, ERROR_USAGE, NULL},
 };
 
 static const struct fixture *open_fixture(void)

@@ -150,6 +150,11 @@ bool observer_command(const char *command)
     return false;
 }
 
+bool observer_kick(void)
+{
+    return observer_command("kick");
+}
+
 void observer_stop(void)
 {
     fclose(commands); /* a closed pipe ends the stand-in */

@@ -25,6 +25,7 @@ bool observer_request_json(const struct observer *to, const char *request, const
  * reason and returns false. */
 bool observer_start(struct observer *to, const char *name, const char *const *arguments);
 bool observer_command(const char *command); /* sends a line and reads its answer up to "ok" */
+bool observer_kick(void);                   /* ends the connections of the stand-in */
 void observer_stop(void);
 
 #endif

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/mono.h"
+#include "base/text.h"
 #include "plan/facts.h"
 #include "report/csv.h"
 #include "report/figures.h"
@@ -90,7 +91,7 @@ TEST(test_quoting)
         {"-12.5", "-12.5"},
         {"-", "'-"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    EACH_CASE (i, cases, "%s", cases[i].text) {
         struct memory memory;
         memory_open(&memory);
         struct csv csv;
@@ -335,7 +336,8 @@ static void check_cell(char *const names[], char *const values[], size_t count,
     fail_msg("no column %s", expected[0]);
 }
 
-TEST_BETWEEN(test_summary, set_up, NULL)
+/* Checks some cells of the summary of `result`. */
+static void expect_cells(const char *const (*expected)[2], size_t number)
 {
     char *text = summary_text();
     char *rest = text;
@@ -344,13 +346,31 @@ TEST_BETWEEN(test_summary, set_up, NULL)
     const size_t count = read_line(&rest, names);
     assert_int_equal(read_line(&rest, values), count);
     assert_string_equal(rest, "");
+    for (size_t i = 0; i < number; i++) {
+        check_cell(names, values, count, expected[i]);
+    }
+    free(text);
+}
+
+TEST_BETWEEN(test_summary, set_up, NULL)
+{
+    char *text = summary_text();
+    char *rest = text;
+    char *names[CELLS_MAX];
+    const size_t count = read_line(&rest, names);
     static const char *const first[] = {
         "adapter",         "target",         "sessions",  "records",
         "max_cpu_percent", "max_memory_mib", "elapsed_s", "throughput_rows_per_s",
         "connect_s",       "append_s"};
-    for (size_t i = 0; i < sizeof first / sizeof first[0]; i++) {
+    EACH_CASE (i, first, "%s", first[i]) {
         assert_string_equal(names[i], first[i]);
     }
+    for (size_t i = 0; i < count; i++) {
+        for (size_t j = 0; j < i; j++) {
+            assert_string_not_equal(names[i], names[j]);
+        }
+    }
+    free(text);
     static const char *const expected[][2] = {
         {"adapter", "postgresql"},
         {"target", "a,\"b\"\r\nc"},
@@ -379,30 +399,7 @@ TEST_BETWEEN(test_summary, set_up, NULL)
         {"exit_code", "1"},
         {"started_utc", "2026-01-31T23:59:59.123Z"},
     };
-    for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
-        check_cell(names, values, count, expected[i]);
-    }
-    for (size_t i = 0; i < count; i++) {
-        for (size_t j = 0; j < i; j++) {
-            assert_string_not_equal(names[i], names[j]);
-        }
-    }
-    free(text);
-}
-
-/* Checks some cells of the summary of `result`. */
-static void expect_cells(const char *const (*expected)[2], size_t number)
-{
-    char *text = summary_text();
-    char *rest = text;
-    char *names[CELLS_MAX];
-    char *values[CELLS_MAX];
-    const size_t count = read_line(&rest, names);
-    assert_int_equal(read_line(&rest, values), count);
-    for (size_t i = 0; i < number; i++) {
-        check_cell(names, values, count, expected[i]);
-    }
-    free(text);
+    expect_cells(expected, COUNT_OF(expected));
 }
 
 TEST_BETWEEN(test_summary_of_sessions, set_up, NULL)
@@ -414,7 +411,7 @@ TEST_BETWEEN(test_summary_of_sessions, set_up, NULL)
         {"fastest_rows_per_s", "56.8"}, {"longest_gap_session", "3"},
         {"longest_gap_ms", "1.234567"},
     };
-    expect_cells(expected, sizeof expected / sizeof expected[0]);
+    expect_cells(expected, COUNT_OF(expected));
 }
 
 TEST_BETWEEN(test_summary_of_a_duration, set_up, NULL)
@@ -426,7 +423,7 @@ TEST_BETWEEN(test_summary_of_a_duration, set_up, NULL)
     static const char *const expected[][2] = {{"records", ""},         {"verification", "none"},
                                               {"rows_lost", ""},       {"rows_after", ""},
                                               {"slowest_session", ""}, {"longest_gap_ms", ""}};
-    expect_cells(expected, sizeof expected / sizeof expected[0]);
+    expect_cells(expected, COUNT_OF(expected));
 }
 
 static struct histogram shown; /* too large for the stack */
@@ -442,19 +439,15 @@ static char *write_all(void)
     return text;
 }
 
-static const char header[] = "       Value     Percentile TotalCount 1/(1-Percentile)\n\n";
+#define HEADER "       Value     Percentile TotalCount 1/(1-Percentile)\n\n"
 
 TEST(test_empty_histogram)
 {
     histogram_clear(&shown);
     char *text = write_all();
-    char expected[512];
-    snprintf(expected, sizeof expected,
-             "%s#[Mean    =     0.000000, StdDeviation   =     0.000000]\n"
-             "#[Max     =     0.000000, Total count    =            0]\n"
-             "#[Buckets =           36, SubBuckets     =          128]\n",
-             header);
-    assert_string_equal(text, expected);
+    assert_string_equal(text, HEADER "#[Mean    =     0.000000, StdDeviation   =     0.000000]\n"
+                                     "#[Max     =     0.000000, Total count    =            0]\n"
+                                     "#[Buckets =           36, SubBuckets     =          128]\n");
     free(text);
 }
 
@@ -463,15 +456,11 @@ TEST(test_one_value)
     histogram_clear(&shown);
     histogram_record(&shown, 100);
     char *text = write_all();
-    char expected[512];
-    snprintf(expected, sizeof expected,
-             "%s    0.000100 0.000000000000          1           1.00\n"
-             "    0.000100 1.000000000000          1\n"
-             "#[Mean    =     0.000100, StdDeviation   =     0.000000]\n"
-             "#[Max     =     0.000100, Total count    =            1]\n"
-             "#[Buckets =           36, SubBuckets     =          128]\n",
-             header);
-    assert_string_equal(text, expected);
+    assert_string_equal(text, HEADER "    0.000100 0.000000000000          1           1.00\n"
+                                     "    0.000100 1.000000000000          1\n"
+                                     "#[Mean    =     0.000100, StdDeviation   =     0.000000]\n"
+                                     "#[Max     =     0.000100, Total count    =            1]\n"
+                                     "#[Buckets =           36, SubBuckets     =          128]\n");
     free(text);
 }
 
@@ -495,11 +484,9 @@ TEST(test_ten_values)
         "    0.000008 0.775000000000          8           4.44\n",
         "    0.000010 1.000000000000         10\n",
     };
-    assert_memory_equal(text, header, strlen(header));
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        if (strstr(text, rows[i]) == NULL) {
-            fail_msg("missing:\n%s\nin:\n%s", rows[i], text);
-        }
+    assert_memory_equal(text, HEADER, strlen(HEADER));
+    EACH_CASE (i, rows, "%s", rows[i]) {
+        assert_part(text, rows[i]);
     }
     free(text);
 }
@@ -511,8 +498,8 @@ TEST(test_footer)
     histogram_record(&shown, 10);
     histogram_record(&shown, 16);
     char *text = write_all(); /* the deviation is the square root of 24 */
-    assert_non_null(strstr(text, "#[Mean    =     0.000010, StdDeviation   =     0.000005]\n"
-                                 "#[Max     =     0.000016, Total count    =            3]\n"));
+    assert_part(text, "#[Mean    =     0.000010, StdDeviation   =     0.000005]\n"
+                      "#[Max     =     0.000016, Total count    =            3]\n");
     free(text);
 }
 
@@ -531,7 +518,7 @@ TEST(test_rows_are_monotonic)
     unsigned long long last_count = 0;
     size_t rows = 0;
     char *save = NULL;
-    for (char *line = strtok_r(text + strlen(header), "\n", &save); line[0] != '#';
+    for (char *line = strtok_r(text + strlen(HEADER), "\n", &save); line[0] != '#';
          line = strtok_r(NULL, "\n", &save)) {
         double value = 0;
         double percentile = 0;
@@ -562,8 +549,8 @@ TEST(test_overflow)
     histogram_record(&shown, 1000000);
     histogram_record(&shown, HISTOGRAM_LIMIT_NS + 5);
     char *text = write_all();
-    assert_non_null(strstr(text, "4398046.511109 0.550000000000          2"));
-    assert_non_null(strstr(text, "4398046.511109 1.000000000000          2\n"));
-    assert_non_null(strstr(text, "#[Max     = 4398046.511109, Total count    =            2]\n"));
+    assert_part(text, "4398046.511109 0.550000000000          2");
+    assert_part(text, "4398046.511109 1.000000000000          2\n");
+    assert_part(text, "#[Max     = 4398046.511109, Total count    =            2]\n");
     free(text);
 }

@@ -77,8 +77,8 @@ static int64_t draw_number(const struct draw *draw, struct draw_stream *stream)
     return value.integer;
 }
 
-/* Draws many keys from a … a + n - 1 and counts them in `observed`. */
-static void observe(enum keys_kind kind, int64_t a, size_t n, const struct keys_options *options)
+/* Draws many keys from a … a + n - 1, counts them in `observed` and checks their shares. */
+static void check_keys(enum keys_kind kind, int64_t a, size_t n, const struct keys_options *options)
 {
     struct draw *const draw = make_keys(kind, a, a + (int64_t)n - 1, NULL, options);
     memset(observed, 0, sizeof observed);
@@ -89,17 +89,17 @@ static void observe(enum keys_kind kind, int64_t a, size_t n, const struct keys_
         observed[key - a]++;
     }
     draw_destroy(draw);
+    check_shares(keys_kind_names[kind], n);
 }
 
 TEST(uniform_keys)
 {
     static const size_t sizes[] = {1, 2, 3, 10, 1000};
-    for (size_t s = 0; s < COUNT_OF(sizes); s++) {
+    EACH_CASE (s, sizes, "%zu keys", sizes[s]) {
         for (size_t i = 0; i < sizes[s]; i++) {
             expected[i] = 1 / (double)sizes[s];
         }
-        observe(KEYS_UNIFORM, -7, sizes[s], NULL);
-        check_shares("uniform", sizes[s]);
+        check_keys(KEYS_UNIFORM, -7, sizes[s], NULL);
     }
 
     /* a range of three quarters of all numbers: 64 bits modulo its size would be far from uniform
@@ -155,23 +155,21 @@ TEST(gaussian_keys)
         expected[i] =
             sum_of_12(12 * ((double)i + 1) / (double)n) - sum_of_12(12 * (double)i / (double)n);
     }
-    observe(KEYS_GAUSSIAN, 1, n, NULL);
-    check_shares("gaussian", n);
+    check_keys(KEYS_GAUSSIAN, 1, n, NULL);
 }
 
 TEST(pareto_keys)
 {
     static const double hs[] = {0, 0.1, 0.5, 0.7};
     const size_t n = 500;
-    for (size_t s = 0; s < COUNT_OF(hs); s++) {
+    EACH_CASE (s, hs, "h = %g", hs[s]) {
         const double h = hs[s] == 0 ? 0.2 : hs[s];
         const double inverse = log(1 - h) / log(h);
         for (size_t i = 0; i < n; i++) {
             expected[i] =
                 pow(((double)i + 1) / (double)n, inverse) - pow((double)i / (double)n, inverse);
         }
-        observe(KEYS_PARETO, 1, n, &(struct keys_options){.h = hs[s]});
-        check_shares("pareto", n);
+        check_keys(KEYS_PARETO, 1, n, &(struct keys_options){.h = hs[s]});
         if (s == 0) { /* the meaning of h = 0.2: four fifths of the draws are in the first fifth */
             double head = 0;
             for (size_t i = 0; i < n / 5; i++) {
@@ -190,8 +188,7 @@ TEST(exponential_keys)
     for (size_t i = 0; i < n; i++) {
         expected[n - 1 - i] = (exp(-gamma * (double)i) - exp(-gamma * ((double)i + 1))) / within;
     }
-    observe(KEYS_EXPONENTIAL, 0, n, NULL);
-    check_shares("exponential", n);
+    check_keys(KEYS_EXPONENTIAL, 0, n, NULL);
 }
 
 /* Returns the share of those u in 1/4 … 1 for which middle + u × width is within low … high. */
@@ -205,7 +202,7 @@ static double share_of_middle(double low, double high, double middle, double wid
 TEST(special_keys)
 {
     static const size_t sizes[] = {2, 10, 101, 1000};
-    for (size_t s = 0; s < COUNT_OF(sizes); s++) {
+    EACH_CASE (s, sizes, "%zu keys", sizes[s]) {
         const double t = (double)sizes[s] - 1;
         for (size_t i = 0; i < sizes[s]; i++) {
             const double k = (double)i;
@@ -213,8 +210,7 @@ TEST(special_keys)
                 i + 1 == sizes[s] ? 0 : sum_of_12(12 * (k + 1) / t) - sum_of_12(12 * k / t);
             expected[i] = bell / 4 + share_of_middle(k, k + 1, t / 2 - t / 200, t / 100 + 1);
         }
-        observe(KEYS_SPECIAL, 1, sizes[s], NULL);
-        check_shares("special", sizes[s]);
+        check_keys(KEYS_SPECIAL, 1, sizes[s], NULL);
     }
 }
 
@@ -234,13 +230,21 @@ TEST(zipfian_keys)
 {
     static const double thetas[] = {0, 1e-9, 0.5, 0.99, 1, 1 + 1e-9, 1.5, 3, 30, 1000};
     static const size_t sizes[] = {1, 2, 3, 50, 1000};
-    for (size_t t = 0; t < COUNT_OF(thetas); t++) {
+    EACH_CASE (t, thetas, "theta = %g", thetas[t]) {
         for (size_t s = 0; s < COUNT_OF(sizes); s++) {
             expect_zipf(thetas[t] == 0 ? 0.8 : thetas[t], sizes[s]);
-            observe(KEYS_ZIPFIAN, 1, sizes[s], &(struct keys_options){.theta = thetas[t]});
-            check_shares("zipfian", sizes[s]);
+            check_keys(KEYS_ZIPFIAN, 1, sizes[s], &(struct keys_options){.theta = thetas[t]});
         }
     }
+}
+
+/* Takes the next number of a counter, and ends it. */
+static uint64_t pass_number(struct counter *counter)
+{
+    uint64_t number = 0;
+    assert_true(counter_next(counter, &number));
+    counter_end(counter, number);
+    return number;
 }
 
 /* Finds the scrambled key that belongs to each zipfian key: places[i] is the key of offset i, or -1
@@ -272,7 +276,7 @@ TEST(scrambled_keys_are_a_permutation_of_zipfian_ones)
 {
     static const int64_t sizes[] = {1, 2, 3, 8, 9, 500, 512, 1000};
     static int64_t places[BINS_MAX];
-    for (size_t s = 0; s < COUNT_OF(sizes); s++) {
+    EACH_CASE (s, sizes, "%d keys", (int)sizes[s]) {
         bool is_taken[BINS_MAX] = {false};
         int64_t neighbours = 0;
         find_places(places, sizes[s], NULL);
@@ -292,11 +296,9 @@ TEST(scrambled_keys_stay_where_they_are_while_a_range_grows)
 {
     static int64_t before[BINS_MAX], after[BINS_MAX];
     struct counter *const counter = counter_create(600);
-    uint64_t number;
     find_places(before, 600, counter);
     for (unsigned i = 0; i < 10; i++) {
-        assert_true(counter_next(counter, &number));
-        counter_end(counter, number);
+        pass_number(counter);
     }
     find_places(after, 610, counter);
     unsigned moved = 0;
@@ -320,14 +322,13 @@ TEST(hotspot_keys)
         {{.hot_set = 1}, 10, 10, 1},
         {{.hot_share = 1}, 10, 2, 1},
     };
-    for (size_t c = 0; c < COUNT_OF(cases); c++) {
+    EACH_CASE (c, cases, "%zu of %zu keys are hot", cases[c].hot, cases[c].n) {
         const double hot = (double)cases[c].hot;
         const double cold = (double)cases[c].n - hot;
         for (size_t i = 0; i < cases[c].n; i++) {
             expected[i] = i < cases[c].hot ? cases[c].share / hot : (1 - cases[c].share) / cold;
         }
-        observe(KEYS_HOTSPOT, 5, cases[c].n, &cases[c].options);
-        check_shares("hotspot", cases[c].n);
+        check_keys(KEYS_HOTSPOT, 5, cases[c].n, &cases[c].options);
     }
 }
 
@@ -348,7 +349,7 @@ TEST(latest_keys)
 {
     static const double thetas[] = {0, 0.2, 0.8};
     static const size_t sizes[] = {1, 2, 3, 4, 10, 17, 1000};
-    for (size_t t = 0; t < COUNT_OF(thetas); t++) {
+    EACH_CASE (t, thetas, "theta = %g", thetas[t]) {
         for (size_t s = 0; s < COUNT_OF(sizes); s++) {
             const double theta = thetas[t] == 0 ? 0.99 : thetas[t];
             const size_t n = sizes[s];
@@ -360,8 +361,7 @@ TEST(latest_keys)
                 expected[n - 1 - i] = gray_below((double)i + 1, (double)n, theta, zeta) -
                                       gray_below((double)i, (double)n, theta, zeta);
             }
-            observe(KEYS_LATEST, 1, n, &(struct keys_options){.theta = thetas[t]});
-            check_shares("latest", n);
+            check_keys(KEYS_LATEST, 1, n, &(struct keys_options){.theta = thetas[t]});
         }
     }
 }
@@ -373,7 +373,7 @@ TEST(ycsb_zipfian_keys)
     const double zeta = 26.46902820178302;
     /* the keys of smaller numbers are counted one by one; all other keys count as uniform */
     const unsigned apart = 300000;
-    for (size_t s = 0; s < COUNT_OF(sizes); s++) {
+    EACH_CASE (s, sizes, "%zu keys", sizes[s]) {
         const size_t n = sizes[s];
         for (size_t i = 0; i < n; i++) {
             expected[i] = (1 - gray_below(apart, items, 0.99, zeta)) / (double)n;
@@ -382,8 +382,7 @@ TEST(ycsb_zipfian_keys)
             expected[draw_fnv(z) % n] +=
                 gray_below(z + 1.0, items, 0.99, zeta) - gray_below(z, items, 0.99, zeta);
         }
-        observe(KEYS_YCSB_ZIPFIAN, 0, n, NULL);
-        check_shares("ycsb_zipfian", n);
+        check_keys(KEYS_YCSB_ZIPFIAN, 0, n, NULL);
     }
 }
 
@@ -392,15 +391,13 @@ TEST(ycsb_zipfian_keys_stay_hot_while_a_range_grows)
     struct counter *const counter = counter_create(1000);
     struct draw *const draw = make_keys(KEYS_YCSB_ZIPFIAN, 0, 0, counter, NULL);
     static int64_t before[1000];
-    uint64_t number;
     for (unsigned i = 0; i < 500; i++) {
         if (i == 100) {
             for (unsigned j = 0; j < COUNT_OF(before); j++) {
                 before[j] = draw_number(draw, &(struct draw_stream){.base = j});
             }
         }
-        assert_true(counter_next(counter, &number));
-        counter_end(counter, number);
+        pass_number(counter);
     }
     unsigned new = 0;
     for (unsigned j = 0; j < COUNT_OF(before); j++) {
@@ -460,7 +457,7 @@ TEST(counters_are_shared)
 TEST(a_counter_ends_a_range)
 {
     static const uint64_t starts[] = {1, 2, 12, 400, 100000};
-    for (size_t s = 0; s < COUNT_OF(starts); s++) {
+    EACH_CASE (s, starts, "from %d on", (int)starts[s]) {
         for (enum keys_kind kind = 0; kind < KEYS_KINDS; kind++) {
             struct counter *const counter = counter_create(starts[s]);
             struct draw *const open = make_keys(kind, 0, -99, counter, NULL);
@@ -474,10 +471,7 @@ TEST(a_counter_ends_a_range)
                     assert_int_equal(one.count, other.count);
                 }
                 draw_destroy(closed);
-                uint64_t number;
-                assert_true(counter_next(counter, &number));
-                assert_int_equal(number, b + 1);
-                counter_end(counter, number);
+                assert_int_equal(pass_number(counter), b + 1);
             }
             draw_destroy(open);
             counter_destroy(counter);
@@ -491,11 +485,9 @@ TEST(an_empty_range_gives_its_beginning)
         struct counter *const counter = counter_create(0);
         struct draw *const draw = make_keys(kind, 5, 0, counter, NULL);
         struct draw_stream stream = {.base = 9, .row = 3};
-        uint64_t number;
         for (unsigned i = 0; i < 6; i++) {
             assert_int_equal(draw_number(draw, &stream), 5);
-            assert_true(counter_next(counter, &number));
-            counter_end(counter, number);
+            pass_number(counter);
         }
         draw_destroy(draw);
         counter_destroy(counter);
@@ -585,7 +577,7 @@ TEST(keys_are_in_their_range_whatever_is_drawn)
 TEST(the_ends_of_a_range_are_drawn)
 {
     static const enum keys_kind kinds[] = {KEYS_UNIFORM, KEYS_PARETO, KEYS_ZIPFIAN, KEYS_LATEST};
-    for (size_t k = 0; k < COUNT_OF(kinds); k++) {
+    EACH_CASE (k, kinds, "%s", keys_kind_names[kinds[k]]) {
         struct draw *const draw = make_keys(kinds[k], -3, 3, NULL, NULL);
         bool has_low = false;
         bool has_high = false;
@@ -623,13 +615,13 @@ TEST(invalid_keys_are_refused)
         {KEYS_HOTSPOT, 1, 9, {.hot_set = 1.5}, "hot_set must be above 0"},
         {KEYS_HOTSPOT, 1, 9, {.hot_share = -1}, "hot_share must be above 0"},
     };
-    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    EACH_CASE (i, cases, "%s", cases[i].text) {
         struct error error = {0};
         assert_null(
             draw_keys(cases[i].kind, cases[i].a, cases[i].b, NULL, &cases[i].options, &error));
         assert_int_equal(error.kind, ERROR_USAGE);
-        assert_non_null(strstr(error.text, cases[i].text));
-        assert_non_null(strstr(error.text, keys_kind_names[cases[i].kind]));
+        assert_part(error.text, cases[i].text);
+        assert_part(error.text, keys_kind_names[cases[i].kind]);
     }
     assert_null(keys_kind_names[KEYS_KINDS]);
 }
@@ -637,7 +629,7 @@ TEST(invalid_keys_are_refused)
 TEST(zeta_is_the_sum)
 {
     static const double thetas[] = {0.01, 0.5, 0.8, 0.99, 1, 1.5};
-    for (size_t t = 0; t < COUNT_OF(thetas); t++) {
+    EACH_CASE (t, thetas, "theta = %g", thetas[t]) {
         double sum = 0;
         for (uint64_t n = 1; n <= 2000; n++) {
             sum += pow((double)n, -thetas[t]);
@@ -747,7 +739,7 @@ TEST(formats)
         {"%30d", 1, "                             1"},
         {"emp%06d", 41, "emp000041"},
     };
-    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    EACH_CASE (i, cases, "%s of %lld", cases[i].format, (long long)cases[i].number) {
         struct error error = {0};
         struct draw *const row = draw_row(cases[i].number, &error);
         struct draw *const draw = draw_format(cases[i].format, &row, 1, &error);
@@ -817,13 +809,11 @@ TEST(bad_formats_are_refused)
     struct error error = {0};
     struct draw *const row = draw_row(1, &error);
     struct draw *const two[] = {row, row};
-    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    EACH_CASE (i, cases, "%s", cases[i].format) {
         error_clear(&error);
         assert_null(draw_format(cases[i].format, two, cases[i].count, &error));
         assert_int_equal(error.kind, ERROR_USAGE);
-        if (strstr(error.text, cases[i].text) == NULL) {
-            fail_msg("'%s': %s", cases[i].format, error.text);
-        }
+        assert_part(error.text, cases[i].text);
     }
     error_clear(&error);
     struct draw *const real = draw_real(0, 1, &error);
@@ -871,7 +861,7 @@ TEST(texts)
 TEST(texts_of_one_length)
 {
     static const uint64_t lengths[] = {0, 1, 100};
-    for (size_t i = 0; i < COUNT_OF(lengths); i++) {
+    EACH_CASE (i, lengths, "%d characters", (int)lengths[i]) {
         struct error error = {0};
         struct draw *const draw = draw_text(lengths[i], lengths[i], &error);
         assert_int_equal(draw_room(draw), lengths[i]);
@@ -931,7 +921,7 @@ TEST(reals)
     static const struct {
         double a, b;
     } ranges[] = {{-5, 20}, {-DBL_MAX, DBL_MAX}, {1.0 / 3, 1.0 / 3}, {0.1, 0.3}};
-    for (size_t r = 0; r < COUNT_OF(ranges); r++) {
+    EACH_CASE (r, ranges, "%g to %g", ranges[r].a, ranges[r].b) {
         struct error error = {0};
         struct draw *const draw = draw_real(ranges[r].a, ranges[r].b, &error);
         const double middle = ranges[r].a / 2 + ranges[r].b / 2;
@@ -956,7 +946,7 @@ TEST(reals)
     static const struct {
         double a, b;
     } bad[] = {{1, 0}, {0, (double)INFINITY}, {-(double)INFINITY, 0}, {(double)NAN, 1}};
-    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+    EACH_CASE (i, bad, "%g to %g", bad[i].a, bad[i].b) {
         struct error error = {0};
         assert_null(draw_real(bad[i].a, bad[i].b, &error));
         assert_int_equal(error.kind, ERROR_USAGE);

@@ -188,10 +188,15 @@ TEST_BETWEEN(test_values_left_out, set_up, tear_down)
 TEST_BETWEEN(test_operations, set_up, tear_down)
 {
     static const char *const wrong[][2] = {
-        {"operation.insrt.p99<=5ms", "did you mean 'operation.insert'"},
+        {"operation.insrt.p99<=5ms", "did you mean 'insert'"},
         {"operation.insert.begun==0", "no figure is called"},
         {"operation.insert.p99<=5", "a time with"},
         {"operation.insert==1", "no figure is called"},
+        {"insrt.p99<=5ms", "no operation is called 'insrt': did you mean 'insert'?"},
+        {"insert.begun==0", "no figure is called"},
+        {"append.refused==0", "no figure is called"},
+        {"append.p0<1s", "no figure is called"},
+        {"append.p99.99999<1s", "no figure is called"},
     };
     struct error error = {0};
     assert_int_equal(expectations_add(&expectations, "failed==0", &operations, &error),
@@ -225,14 +230,15 @@ TEST_BETWEEN(test_operations, set_up, tear_down)
     result->totals.counters[RECORDER_TRANSACTIONS_FAILED] = 2;
     result->measured_ns = 2 * MONO_NS_PER_S;
     add("operation.insert.p99<6ms, operation.insert.refused==3, transactions_per_s>=4, "
-        "transactions==4, failed==2, retries==0, in_doubt==0, committed>7");
+        "transactions==4, failed==2, retries==0, in_doubt==0, committed>7, insert.p95<6ms, "
+        "insert.mean==5ms, insert.refused==3");
     judge();
     for (size_t i = 0; i < expectations.count; i++) {
         if (!expectations.entries[i].is_met) {
             fail_msg("%s", expectations.entries[i].bound.text);
         }
     }
-    assert_int_equal(expectations.count, 8);
+    assert_int_equal(expectations.count, 11);
     script_destroy(plan->script);
 }
 

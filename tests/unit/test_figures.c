@@ -73,7 +73,7 @@ TEST(test_cells)
     set.values[FIGURE_NOTE].text = "a note";
     set.latencies[OPERATION_APPEND] = (struct figure_latency){.count = 3, .points_ms = {0.7, 0.5}};
     struct figure_cell cell;
-    size_t count = 0, columns = OPERATIONS * FIGURE_POINTS;
+    size_t count = 0, columns = OPERATIONS * figure_points_usual().count;
     for (size_t i = 0; i < FIGURES; i++) {
         columns += figure_table[i].key == NULL ? 0 : 1;
     }
@@ -106,6 +106,68 @@ TEST(test_cells)
     assert_false(figure_get(&set, FIGURE_NOTE, &value));
     assert_string_equal(figure_text(&set, FIGURE_NOTE), "a note");
     assert_string_equal(figure_text(&set, FIGURE_TARGET), "");
+}
+
+/* A percentile is a number from 1 to 99.9999; equal percentiles have one key. */
+TEST(test_percentiles)
+{
+    static const struct {
+        const char *text, *key, *title; /* NULL: the text is refused */
+        double quantile;
+    } cases[] = {
+        {"50", "p50", "p50", 0.5},
+        {"5", "p5", "p5", 0.05},
+        {"99.9", "p999", "p99.9", 0.999},
+        {"99.90", "p999", "p99.9", 0.999},
+        {"50.0", "p50", "p50", 0.5},
+        {"99.9999,1", "p999999", "p99.9999", 0.999999},
+        {"0", NULL, NULL, 0},
+        {"05", NULL, NULL, 0},
+        {"5.5", NULL, NULL, 0},
+        {"100", NULL, NULL, 0},
+        {"99.", NULL, NULL, 0},
+        {"99.99999", NULL, NULL, 0},
+        {"p50", NULL, NULL, 0},
+        {"-1", NULL, NULL, 0},
+        {"", NULL, NULL, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct figure_point point = {.key = ""};
+        const size_t length = figure_point_parse(cases[i].text, &point);
+        if ((length > 0) != (cases[i].key != NULL) ||
+            (length > 0 &&
+             (length != strcspn(cases[i].text, ",") || strcmp(point.key, cases[i].key) != 0 ||
+              strcmp(point.title, cases[i].title) != 0 || point.quantile != cases[i].quantile))) {
+            fail_msg("%s: %s %s %.9g", cases[i].text, point.key, point.title, point.quantile);
+        }
+    }
+}
+
+/* The list is shown in ascending order; the usual percentiles stay in the files. */
+TEST(test_points)
+{
+    struct figure_points points = figure_points_usual();
+    const char *wrong;
+    assert_true(figure_points_show(&points, "99,75,99.99", &wrong));
+    char keys[200] = "", shown[200] = "";
+    for (size_t i = 0; i < points.count; i++) {
+        char *to = points.entries[i].is_in_files_only ? keys : shown;
+        snprintf(to + strlen(to), sizeof keys - strlen(to), "%s ", points.entries[i].key);
+    }
+    assert_string_equal(shown, "mean p75 p99 p9999 max ");
+    assert_string_equal(keys, "p50 p90 p95 p999 ");
+    assert_false(figure_points_show(&points, "50,,90", &wrong));
+    assert_string_equal(wrong, ",90");
+    char number[8];
+    size_t added = points.count;
+    for (int i = 1; i < 99; i++) {
+        struct figure_point point;
+        snprintf(number, sizeof number, "%d", i);
+        assert_true(figure_point_parse(number, &point) > 0);
+        added += figure_points_add(&points, &point) && points.count > added ? 1 : 0;
+    }
+    assert_int_equal(points.count, FIGURE_POINTS_MAX);
+    assert_int_equal(added, FIGURE_POINTS_MAX);
 }
 
 TEST(test_units)

@@ -46,41 +46,19 @@ static struct text load(const char *path)
 /* The common signature of all parsers, so that a test can give hostile input to each of them. */
 typedef bool (*parser)(const char *text, size_t length);
 
-static bool cpu(const char *text, size_t length)
-{
-    struct procfs_cpu out;
-    return procfs_parse_cpu(text, length, &out);
-}
+#define PARSER(name)                                                                               \
+    static bool name(const char *text, size_t length)                                              \
+    {                                                                                              \
+        struct procfs_##name out;                                                                  \
+        return procfs_parse_##name(text, length, &out);                                            \
+    }
 
-static bool process(const char *text, size_t length)
-{
-    struct procfs_process out;
-    return procfs_parse_process(text, length, &out);
-}
-
-static bool rollup(const char *text, size_t length)
-{
-    struct procfs_rollup out;
-    return procfs_parse_rollup(text, length, &out);
-}
-
-static bool statm(const char *text, size_t length)
-{
-    struct procfs_statm out;
-    return procfs_parse_statm(text, length, &out);
-}
-
-static bool schedstat(const char *text, size_t length)
-{
-    struct procfs_schedstat out;
-    return procfs_parse_schedstat(text, length, &out);
-}
-
-static bool status(const char *text, size_t length)
-{
-    struct procfs_status out;
-    return procfs_parse_status(text, length, &out);
-}
+PARSER(cpu)
+PARSER(process)
+PARSER(rollup)
+PARSER(statm)
+PARSER(schedstat)
+PARSER(status)
 
 static bool listeners(const char *text, size_t length)
 {
@@ -120,27 +98,37 @@ enum {
     PARSERS = sizeof(parsers) / sizeof(parsers[0])
 };
 
+static struct text given; /* the latest text that a parser was given */
+
+static void give(struct text text)
+{
+    free(given.bytes);
+    given = text;
+}
+
+/* Calls procfs_parse_NAME with a text, or with a file of the folder of data. */
+#define PARSE(name, text, ...)                                                                     \
+    (give(exact_copy(text, strlen(text))),                                                         \
+     procfs_parse_##name(given.bytes, given.length, __VA_ARGS__))
+#define PARSE_FILE(name, file, ...)                                                                \
+    (give(load(DATA file)), procfs_parse_##name(given.bytes, given.length, __VA_ARGS__))
+
 static bool accepts(parser parse, const char *text)
 {
-    const struct text copy = exact_copy(text, strlen(text));
-    const bool is_accepted = parse(copy.bytes, copy.length);
-    free(copy.bytes);
-    return is_accepted;
+    give(exact_copy(text, strlen(text)));
+    return parse(given.bytes, given.length);
 }
 
 TEST(cpu_times)
 {
     struct procfs_cpu out;
-    const struct text text = load(DATA "proc_stat");
-    assert_true(procfs_parse_cpu(text.bytes, text.length, &out));
-    free(text.bytes);
+    assert_true(PARSE_FILE(cpu, "proc_stat", &out));
     /* the line is: cpu 32953 0 22972 396040 991 0 2648 19 0 0 */
     assert_int_equal(out.total_ticks, 32953 + 22972 + 396040 + 991 + 2648 + 19);
     assert_int_equal(out.busy_ticks, 32953 + 22972 + 2648 + 19);
     assert_int_equal(out.cpus, 2);
     /* user time includes guest time, nice time includes guest_nice */
-    static const char guests[] = "cpu  100 50 10 1000 5 1 2 3 90 40\ncpu0 1 1 1 1\n";
-    assert_true(procfs_parse_cpu(guests, sizeof(guests) - 1, &out));
+    assert_true(PARSE(cpu, "cpu  100 50 10 1000 5 1 2 3 90 40\ncpu0 1 1 1 1\n", &out));
     assert_int_equal(out.total_ticks, 1171);
     assert_int_equal(out.busy_ticks, 166);
     assert_int_equal(out.cpus, 1);
@@ -160,9 +148,7 @@ static int64_t tick_ns(void)
 TEST(one_process)
 {
     struct procfs_process out;
-    const struct text text = load(DATA "pid_stat_one_process");
-    assert_true(procfs_parse_process(text.bytes, text.length, &out));
-    free(text.bytes);
+    assert_true(PARSE_FILE(process, "pid_stat_one_process", &out));
     assert_int_equal(out.pid, 4321);
     assert_int_equal(out.parent, 4000);
     assert_string_equal(out.name, "python3");
@@ -202,9 +188,8 @@ TEST(the_processes_of_a_tree)
 TEST(names_with_blanks_and_parentheses)
 {
     struct procfs_process out;
-    static const char text[] =
-        "7 (a) S (b c) R 3 7 7 0 -1 64 1 2 3 4 10 20 30 40 20 -5 9 0 77 1 2\n";
-    assert_true(procfs_parse_process(text, sizeof(text) - 1, &out));
+    assert_true(PARSE(
+        process, "7 (a) S (b c) R 3 7 7 0 -1 64 1 2 3 4 10 20 30 40 20 -5 9 0 77 1 2\n", &out));
     assert_string_equal(out.name, "a) S (b c");
     assert_false(out.has_ended);
     assert_int_equal(out.parent, 3);
@@ -212,17 +197,16 @@ TEST(names_with_blanks_and_parentheses)
     assert_int_equal(out.reaped_ns, (70) * tick_ns());
     assert_int_equal(out.threads, 9);
     assert_int_equal(out.start_ticks, 77);
-    static const char long_name[] = "7 (0123456789012345678901234567890123456789) R 3 7 7 0 -1 64 "
-                                    "1 2 3 4 10 20 30 40 20 -5 9 0 77\n";
-    assert_true(procfs_parse_process(long_name, sizeof(long_name) - 1, &out));
+    assert_true(PARSE(process,
+                      "7 (0123456789012345678901234567890123456789) R 3 7 7 0 -1 64 "
+                      "1 2 3 4 10 20 30 40 20 -5 9 0 77\n",
+                      &out));
     assert_int_equal(strlen(out.name), PROCFS_NAME_BYTES - 1);
-    static const char zombie[] = "7 (a) Z 3 7 7 0 -1 64 1 2 3 4 1 2 -3 4 20 0 9 0 77\n";
-    assert_true(procfs_parse_process(zombie, sizeof(zombie) - 1, &out));
+    assert_true(PARSE(process, "7 (a) Z 3 7 7 0 -1 64 1 2 3 4 1 2 -3 4 20 0 9 0 77\n", &out));
     assert_true(out.has_ended);
     assert_int_equal(out.reaped_ns, 4 * tick_ns());
     /* with the flag PF_EXITING: the process was killed, and the kernel frees its memory */
-    static const char ending[] = "7 (a) R 3 7 7 0 -1 4194628 1 2 3 4 1 2 3 4 20 0 9 0 77\n";
-    assert_true(procfs_parse_process(ending, sizeof(ending) - 1, &out));
+    assert_true(PARSE(process, "7 (a) R 3 7 7 0 -1 4194628 1 2 3 4 1 2 3 4 20 0 9 0 77\n", &out));
     assert_true(out.has_ended);
     assert_true(accepts(process, "7 () R 3 7 7 0 -1 64 1 2 3 4 1 2 3 4 20 0 9 0 77\n"));
     assert_false(accepts(process, "7 (a) R 3 7 7 0 -1 64 1 2 3 4 1 2 3 4 20 0 9 0\n"));
@@ -236,20 +220,16 @@ TEST(names_with_blanks_and_parentheses)
 TEST(proportional_memory)
 {
     struct procfs_rollup out;
-    struct text text = load(DATA "smaps_rollup_backend");
-    assert_true(procfs_parse_rollup(text.bytes, text.length, &out));
-    free(text.bytes);
+    assert_true(PARSE_FILE(rollup, "smaps_rollup_backend", &out));
     assert_int_equal(out.pss_bytes, 774 * 1024);
     assert_true(out.has_pss_anon);
     assert_int_equal(out.pss_anon_bytes, 663 * 1024);
-    text = load(DATA "smaps_rollup_one_process");
-    assert_true(procfs_parse_rollup(text.bytes, text.length, &out));
-    free(text.bytes);
+    assert_true(PARSE_FILE(rollup, "smaps_rollup_one_process", &out));
     assert_int_equal(out.pss_bytes, 14205 * 1024);
     assert_int_equal(out.pss_anon_bytes, 11044 * 1024);
     assert_int_equal(out.shared_huge_bytes, 0);
-    static const char huge[] = "Pss: 8 kB\nShared_Hugetlb: 4096 kB\nPrivate_Hugetlb: 2048 kB\n";
-    assert_true(procfs_parse_rollup(huge, sizeof(huge) - 1, &out));
+    assert_true(
+        PARSE(rollup, "Pss: 8 kB\nShared_Hugetlb: 4096 kB\nPrivate_Hugetlb: 2048 kB\n", &out));
     assert_int_equal(out.pss_bytes, 8192);
     assert_false(out.has_pss_anon);
     assert_int_equal(out.shared_huge_bytes, 4194304);
@@ -265,9 +245,7 @@ TEST(proportional_memory)
 TEST(resident_memory)
 {
     struct procfs_statm out;
-    const struct text text = load(DATA "statm_one_process");
-    assert_true(procfs_parse_statm(text.bytes, text.length, &out));
-    free(text.bytes);
+    assert_true(PARSE_FILE(statm, "statm_one_process", &out));
     assert_int_equal(out.resident_pages, 5288);
     assert_int_equal(out.shared_pages, 2527);
     assert_false(accepts(statm, "6950 5288 2527"));
@@ -277,9 +255,7 @@ TEST(resident_memory)
 TEST(scheduling)
 {
     struct procfs_schedstat out;
-    const struct text text = load(DATA "schedstat_backend");
-    assert_true(procfs_parse_schedstat(text.bytes, text.length, &out));
-    free(text.bytes);
+    assert_true(PARSE_FILE(schedstat, "schedstat_backend", &out));
     assert_int_equal(out.on_cpu_ns, 854946);
     assert_int_equal(out.run_queue_ns, 9834);
     assert_false(accepts(schedstat, "854946 9834\n"));
@@ -288,9 +264,7 @@ TEST(scheduling)
 TEST(peak_memory)
 {
     struct procfs_status out;
-    const struct text text = load(DATA "status_one_process");
-    assert_true(procfs_parse_status(text.bytes, text.length, &out));
-    free(text.bytes);
+    assert_true(PARSE_FILE(status, "status_one_process", &out));
     assert_int_equal(out.peak_bytes, 1992 * 1024);
     assert_true(accepts(status, "Uid: 1\nThreads: 1\nCapEff: 0\nVmHWM: 1 kB\n"));
     assert_false(accepts(status, "Uid: 1\nThreads: 1\nCapEff: 0\nVmHWM: 1 MB\n"));
@@ -308,7 +282,7 @@ static size_t count_unix(const char *path, uint16_t port, struct procfs_inodes *
         "0000000000000000: 00000002 00000000 00010000 0001 01 16 /run/d b/mysqld.sock\n"
         "0000000000000000: 00000002 00000000 00010000 0001 01 17 @/run/db\n";
     found->count = 0;
-    assert_true(procfs_parse_unix_listeners(text, sizeof text - 1, path, port, found));
+    assert_true(PARSE(unix_listeners, text, path, port, found));
     return found->count;
 }
 
@@ -329,20 +303,16 @@ TEST(listening_unix_sockets)
 TEST(listening_sockets)
 {
     struct procfs_inodes found = {0};
-    struct text text = load(DATA "proc_net_tcp_postgresql");
-    assert_true(procfs_parse_listeners(text.bytes, text.length, 0x70DA, &found));
+    assert_true(PARSE_FILE(listeners, "proc_net_tcp_postgresql", 0x70DA, &found));
     assert_int_equal(found.count, 1); /* connections with the same local port are not counted */
     assert_int_equal(found.inodes[0], 224325);
-    assert_true(procfs_parse_listeners(text.bytes, text.length, 0x07E8, &found));
+    assert_true(PARSE_FILE(listeners, "proc_net_tcp_postgresql", 0x07E8, &found));
     assert_int_equal(found.count, 2);
     assert_int_equal(found.inodes[1], 1145);
-    assert_true(procfs_parse_listeners(text.bytes, text.length, 9, &found));
+    assert_true(PARSE_FILE(listeners, "proc_net_tcp_postgresql", 9, &found));
     assert_int_equal(found.count, 2);
-    free(text.bytes);
-    text = load(DATA "proc_net_tcp6");
     found.count = 0;
-    assert_true(procfs_parse_listeners(text.bytes, text.length, 27555, &found));
-    free(text.bytes);
+    assert_true(PARSE_FILE(listeners, "proc_net_tcp6", 27555, &found));
     assert_int_equal(found.count, 1);
     assert_int_equal(found.inodes[0], 277694);
     assert_true(accepts(listeners, "  sl  local_address\n"));
@@ -356,13 +326,9 @@ TEST(listening_sockets)
 TEST(memory_of_cgroups)
 {
     uint64_t bytes;
-    struct text text = load(DATA "memory_stat_v2");
-    assert_true(procfs_parse_cgroup_memory(text.bytes, text.length, &bytes));
-    free(text.bytes);
+    assert_true(PARSE_FILE(cgroup_memory, "memory_stat_v2", &bytes));
     assert_int_equal(bytes, 52310016 + 150994944);
-    text = load(DATA "memory_stat_v1");
-    assert_true(procfs_parse_cgroup_memory(text.bytes, text.length, &bytes));
-    free(text.bytes);
+    assert_true(PARSE_FILE(cgroup_memory, "memory_stat_v1", &bytes));
     assert_int_equal(bytes, 761393152 + 699502592);
     assert_false(accepts(memory_stat, "anon 5\n"));
     assert_false(accepts(memory_stat, "anon 5\nshmem 7"));
@@ -374,17 +340,13 @@ TEST(memory_of_cgroups)
 TEST(cgroup_paths)
 {
     char path[PROCFS_PATH_BYTES];
-    struct text text = load(DATA "cgroup_v1");
-    assert_true(procfs_parse_cgroup(text.bytes, text.length, "memory", path));
+    assert_true(PARSE_FILE(cgroup, "cgroup_v1", "memory", path));
     assert_string_equal(path, "/database/one");
-    assert_true(procfs_parse_cgroup(text.bytes, text.length, "", path));
+    assert_true(PARSE_FILE(cgroup, "cgroup_v1", "", path));
     assert_string_equal(path, "/");
-    free(text.bytes);
-    text = load(DATA "cgroup_v2");
-    assert_false(procfs_parse_cgroup(text.bytes, text.length, "memory", path));
-    assert_true(procfs_parse_cgroup(text.bytes, text.length, "", path));
+    assert_false(PARSE_FILE(cgroup, "cgroup_v2", "memory", path));
+    assert_true(PARSE_FILE(cgroup, "cgroup_v2", "", path));
     assert_string_equal(path, "/system.slice/postgresql@15-main.service");
-    free(text.bytes);
     assert_false(accepts(cgroup, "0:/a\n"));
     assert_false(accepts(cgroup, "0::\n"));
     assert_false(accepts(cgroup, "0::/a"));
@@ -398,18 +360,10 @@ static const char limits_file[] =
     "Max open files            1024                 20000                files     \n"
     "Max address space         unlimited            unlimited            bytes     \n";
 
-static bool parse_rlimits(const char *text, struct procfs_rlimits *out)
-{
-    const struct text copy = exact_copy(text, strlen(text));
-    const bool is_parsed = procfs_parse_rlimits(copy.bytes, copy.length, out);
-    free(copy.bytes);
-    return is_parsed;
-}
-
 TEST(limits_of_a_process)
 {
     struct procfs_rlimits out;
-    assert_true(parse_rlimits(limits_file, &out));
+    assert_true(PARSE(rlimits, limits_file, &out));
     assert_int_equal(out.tasks.soft, 96365);
     assert_true(out.tasks.hard == UINT64_MAX);
     assert_int_equal(out.files.soft, 1024);
@@ -420,8 +374,8 @@ TEST(limits_of_a_process)
     assert_false(procfs_parse_rlimits(cut, strlen(limits_file) - 1, &out));
     assert_false(procfs_parse_rlimits(cut, strlen(limits_file) / 2, &out));
     free(cut);
-    assert_false(parse_rlimits("Max processes 1 2 processes\nMax open files 1 2 files\n", &out));
-    assert_false(parse_rlimits("Max processes 1 x processes\n", &out));
+    assert_false(PARSE(rlimits, "Max processes 1 2 processes\nMax open files 1 2 files\n", &out));
+    assert_false(PARSE(rlimits, "Max processes 1 x processes\n", &out));
 }
 
 TEST(status_of_a_process)
@@ -429,52 +383,38 @@ TEST(status_of_a_process)
     static const char text[] = "Name:\tpostgres\nUid:\t106\t107\t107\t107\nVmSize:\t  219384 kB\n"
                                "Threads:\t7\nCapEff:\t0000000001000000\n";
     struct procfs_status out;
-    assert_true(procfs_parse_status(text, strlen(text), &out));
+    assert_true(PARSE(status, text, &out));
     assert_int_equal(out.uid, 106);
     assert_int_equal(out.threads, 7);
     assert_int_equal(out.size_bytes, UINT64_C(219384) * 1024);
     assert_int_equal(out.capabilities, 1 << 24);
     /* a kernel thread has no memory */
-    static const char kernel[] = "Uid:\t0\t0\t0\t0\nThreads:\t1\nCapEff:\t000001ffffffffff\n";
-    assert_true(procfs_parse_status(kernel, strlen(kernel), &out));
+    assert_true(PARSE(status, "Uid:\t0\t0\t0\t0\nThreads:\t1\nCapEff:\t000001ffffffffff\n", &out));
     assert_int_equal(out.size_bytes, 0);
     assert_false(procfs_parse_status(text, strlen(text) - 1, &out));
-    static const char without[] = "Uid:\t0\t0\t0\t0\nCapEff:\t0\n";
-    assert_false(procfs_parse_status(without, strlen(without), &out));
-}
-
-static bool parse_number(const char *text, uint64_t *value)
-{
-    const struct text copy = exact_copy(text, strlen(text));
-    const bool is_parsed = procfs_parse_number(copy.bytes, copy.length, value);
-    free(copy.bytes);
-    return is_parsed;
+    assert_false(PARSE(status, "Uid:\t0\t0\t0\t0\nCapEff:\t0\n", &out));
 }
 
 TEST(numbers)
 {
     uint64_t value = 0;
-    assert_true(parse_number("32768\n", &value));
+    assert_true(PARSE(number, "32768\n", &value));
     assert_int_equal(value, 32768);
-    assert_true(parse_number("max\n", &value));
+    assert_true(PARSE(number, "max\n", &value));
     assert_true(value == UINT64_MAX);
-    assert_false(parse_number("", &value));
-    assert_false(parse_number("32768", &value));
-    assert_false(parse_number("-1\n", &value));
-    assert_false(parse_number("99999999999999999999\n", &value));
+    assert_false(PARSE(number, "", &value));
+    assert_false(PARSE(number, "32768", &value));
+    assert_false(PARSE(number, "-1\n", &value));
+    assert_false(PARSE(number, "99999999999999999999\n", &value));
 
-    static const char loadavg[] = "0.50 0.49 4.67 3/132 25975\n";
-    assert_true(procfs_parse_tasks(loadavg, strlen(loadavg), &value));
+    assert_true(PARSE(tasks, "0.50 0.49 4.67 3/132 25975\n", &value));
     assert_int_equal(value, 132);
-    static const char short_one[] = "0.50 0.49 4.67 132\n";
-    assert_false(procfs_parse_tasks(short_one, strlen(short_one), &value));
+    assert_false(PARSE(tasks, "0.50 0.49 4.67 132\n", &value));
 
     bool is_initial = false;
-    static const char whole[] = "         0          0 4294967295\n";
-    assert_true(procfs_parse_uid_map(whole, strlen(whole), &is_initial));
+    assert_true(PARSE(uid_map, "         0          0 4294967295\n", &is_initial));
     assert_true(is_initial);
-    static const char mapped[] = "         0       1000          1\n";
-    assert_true(procfs_parse_uid_map(mapped, strlen(mapped), &is_initial));
+    assert_true(PARSE(uid_map, "         0       1000          1\n", &is_initial));
     assert_false(is_initial);
 
     uint64_t lines = 0;
@@ -488,7 +428,7 @@ TEST(memory_of_the_machine)
     static const char text[] = "MemTotal:       1000 kB\nMemFree:         10 kB\nMemAvailable:    "
                                "600 kB\nCommitLimit:    500 kB\nCommitted_AS:    70 kB\n";
     struct procfs_memory out;
-    assert_true(procfs_parse_memory(text, strlen(text), &out));
+    assert_true(PARSE(memory, text, &out));
     assert_int_equal(out.total, 1000 * 1024);
     assert_int_equal(out.available, 600 * 1024);
     assert_int_equal(out.commit_limit, 500 * 1024);
@@ -496,34 +436,31 @@ TEST(memory_of_the_machine)
     assert_false(procfs_parse_memory(text, 40, &out));
 
     uint64_t bytes = 0;
-    static const char v1[] = "inactive_file 5\ntotal_inactive_file 7\n";
-    assert_true(procfs_parse_cgroup_cache(v1, strlen(v1), &bytes));
+    assert_true(PARSE(cgroup_cache, "inactive_file 5\ntotal_inactive_file 7\n", &bytes));
     assert_int_equal(bytes, 7);
-    static const char v2[] = "anon 5\ninactive_file 9\n";
-    assert_true(procfs_parse_cgroup_cache(v2, strlen(v2), &bytes));
+    assert_true(PARSE(cgroup_cache, "anon 5\ninactive_file 9\n", &bytes));
     assert_int_equal(bytes, 9);
-    static const char neither[] = "anon 5\n";
-    assert_false(procfs_parse_cgroup_cache(neither, strlen(neither), &bytes));
+    assert_false(PARSE(cgroup_cache, "anon 5\n", &bytes));
 }
 
 TEST(cgroups_of_controllers)
 {
     static const char text[] = "9:name=systemd:/\n8:cpu,cpuacct:/c\n7:pids:/a/b\n0::/user.slice\n";
     char path[PROCFS_PATH_BYTES];
-    assert_true(procfs_parse_cgroup(text, strlen(text), "pids", path));
+    assert_true(PARSE(cgroup, text, "pids", path));
     assert_string_equal(path, "/a/b");
-    assert_true(procfs_parse_cgroup(text, strlen(text), "cpuacct", path));
+    assert_true(PARSE(cgroup, text, "cpuacct", path));
     assert_string_equal(path, "/c");
-    assert_true(procfs_parse_cgroup(text, strlen(text), "", path));
+    assert_true(PARSE(cgroup, text, "", path));
     assert_string_equal(path, "/user.slice");
-    assert_false(procfs_parse_cgroup(text, strlen(text), "memory", path));
-    assert_false(procfs_parse_cgroup("7:pids\n", 7, "pids", path));
+    assert_false(PARSE(cgroup, text, "memory", path));
+    assert_false(PARSE(cgroup, "7:pids\n", "pids", path));
     char longest[PROCFS_PATH_BYTES + 16];
     const int length = snprintf(longest, sizeof longest, "7:pids:/%0*d\n", PROCFS_PATH_BYTES, 0);
     assert_false(procfs_parse_cgroup(longest, (size_t)length, "pids", path));
     /* the longest path that fits */
     snprintf(longest, sizeof longest, "7:pids:/%0*d\n", PROCFS_PATH_BYTES - 2, 0);
-    assert_true(procfs_parse_cgroup(longest, strlen(longest), "pids", path));
+    assert_true(PARSE(cgroup, longest, "pids", path));
     assert_int_equal(strlen(path), PROCFS_PATH_BYTES - 1);
 }
 
@@ -535,30 +472,28 @@ TEST(mounts)
         "rw,pids\n"
         "41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n";
     struct procfs_mount out;
-    assert_true(procfs_parse_mount(text, strlen(text), "pids", &out));
+    assert_true(PARSE(mount, text, "pids", &out));
     assert_string_equal(out.root, "/docker/x");
     assert_string_equal(out.point, "/sys/fs/cg roup/pids");
-    assert_true(procfs_parse_mount(text, strlen(text), "", &out));
+    assert_true(PARSE(mount, text, "", &out));
     assert_string_equal(out.root, "/");
     assert_string_equal(out.point, "/sys/fs/cgroup/unified");
-    assert_false(procfs_parse_mount(text, strlen(text), "memory", &out));
+    assert_false(PARSE(mount, text, "memory", &out));
     /* an invalid escape */
-    static const char bad[] = "1 2 3 / /a\\9 rw - cgroup2 x rw\n";
-    assert_false(procfs_parse_mount(bad, strlen(bad), "", &out));
+    assert_false(PARSE(mount, "1 2 3 / /a\\9 rw - cgroup2 x rw\n", "", &out));
 }
 
 TEST(ports)
 {
     struct procfs_port_range range;
-    assert_true(procfs_parse_port_range("32768\t60999\n", 12, &range));
+    assert_true(PARSE(port_range, "32768\t60999\n", &range));
     assert_int_equal(range.low, 32768);
     assert_int_equal(range.high, 60999);
-    assert_false(procfs_parse_port_range("9 8\n", 4, &range));
-    assert_false(procfs_parse_port_range("1 65536\n", 8, &range));
+    assert_false(PARSE(port_range, "9 8\n", &range));
+    assert_false(PARSE(port_range, "1 65536\n", &range));
 
     struct procfs_ports ports = {0};
-    static const char reserved[] = "8080,9000-9002,65535\n";
-    assert_true(procfs_parse_reserved(reserved, strlen(reserved), &ports));
+    assert_true(PARSE(reserved, "8080,9000-9002,65535\n", &ports));
     unsigned held = 0;
     for (unsigned port = 0; port <= UINT16_MAX; port++) {
         held += procfs_ports_hold(&ports, (uint16_t)port) ? 1 : 0;
@@ -567,10 +502,10 @@ TEST(ports)
     assert_true(procfs_ports_hold(&ports, 8080));
     assert_true(procfs_ports_hold(&ports, 9001));
     assert_true(procfs_ports_hold(&ports, 65535));
-    assert_true(procfs_parse_reserved("\n", 1, &ports));
-    assert_false(procfs_parse_reserved("9-8\n", 4, &ports));
-    assert_false(procfs_parse_reserved("70000\n", 6, &ports));
-    assert_false(procfs_parse_reserved("1,\n", 3, &ports));
+    assert_true(PARSE(reserved, "\n", &ports));
+    assert_false(PARSE(reserved, "9-8\n", &ports));
+    assert_false(PARSE(reserved, "70000\n", &ports));
+    assert_false(PARSE(reserved, "1,\n", &ports));
 }
 
 /* On x86 127.0.0.1:5432 is shown as 0100007F:1538. */
@@ -586,7 +521,7 @@ static const char sockets[] =
 static uint64_t taken_by(const struct procfs_destination *destination, uint64_t *waiting)
 {
     struct procfs_ports ports = {0};
-    assert_true(procfs_parse_sockets(sockets, strlen(sockets), destination, &ports, waiting));
+    assert_true(PARSE(sockets, sockets, destination, &ports, waiting));
     uint64_t mask = 0;
     for (unsigned i = 0; i < 6; i++) {
         mask |= procfs_ports_hold(&ports, (uint16_t)(40000 + i)) ? UINT64_C(1) << i : 0;
@@ -615,23 +550,22 @@ TEST(ports_that_are_taken)
     struct procfs_ports ports = {0};
     assert_false(
         procfs_parse_sockets(sockets, strlen(sockets) - 1, &destination, &ports, &waiting));
-    static const char bad[] = "head\n 0: 0100007F 0100007F:1538 01 0:0 0:0\n";
-    assert_false(procfs_parse_sockets(bad, strlen(bad), &destination, &ports, &waiting));
+    assert_false(PARSE(sockets, "head\n 0: 0100007F 0100007F:1538 01 0:0 0:0\n", &destination,
+                       &ports, &waiting));
 }
 
 TEST(named_values)
 {
     static const char control[] = "oom_kill_disable 0\nunder_oom 0\noom_kill 7\n";
     uint64_t value = 0;
-    (void)state;
-    assert_true(procfs_parse_named(control, strlen(control), "oom_kill", &value));
+    assert_true(PARSE(named, control, "oom_kill", &value));
     assert_int_equal(value, 7);
-    assert_true(procfs_parse_named("max 12\n", 7, "max", &value));
+    assert_true(PARSE(named, "max 12\n", "max", &value));
     assert_int_equal(value, 12);
-    assert_false(procfs_parse_named(control, strlen(control), "oom", &value));
-    assert_false(procfs_parse_named("max 12", 6, "max", &value)); /* the text is cut off */
-    assert_false(procfs_parse_named("max twelve\n", 11, "max", &value));
-    assert_false(procfs_parse_named("", 0, "max", &value));
+    assert_false(PARSE(named, control, "oom", &value));
+    assert_false(PARSE(named, "max 12", "max", &value)); /* the text is cut off */
+    assert_false(PARSE(named, "max twelve\n", "max", &value));
+    assert_false(PARSE(named, "", "max", &value));
 }
 
 TEST(counters_of_the_network)
@@ -641,15 +575,14 @@ TEST(counters_of_the_network)
                                "IpExt: InNoRoutes Odd\n"
                                "IpExt: 5\n";
     uint64_t value = 0;
-    (void)state;
-    assert_true(procfs_parse_netstat(text, strlen(text), "ListenOverflows", &value));
+    assert_true(PARSE(netstat, text, "ListenOverflows", &value));
     assert_int_equal(value, 12);
-    assert_true(procfs_parse_netstat(text, strlen(text), "ListenDrops", &value));
+    assert_true(PARSE(netstat, text, "ListenDrops", &value));
     assert_int_equal(value, 13);
-    assert_true(procfs_parse_netstat(text, strlen(text), "InNoRoutes", &value));
+    assert_true(PARSE(netstat, text, "InNoRoutes", &value));
     assert_int_equal(value, 5);
-    assert_false(procfs_parse_netstat(text, strlen(text), "Odd", &value));
-    assert_false(procfs_parse_netstat(text, strlen(text), "Nothing", &value));
+    assert_false(PARSE(netstat, text, "Odd", &value));
+    assert_false(PARSE(netstat, text, "Nothing", &value));
     for (size_t cut = 0; cut < strlen("TcpExt: SyncookiesSent ListenOverflows ListenDrops\n"
                                       "TcpExt: 304 12 13\n");
          cut++) {
@@ -672,16 +605,13 @@ static const char *const files[] = {
     "proc_net_tcp6",
     "smaps_rollup_postmaster",
 };
-enum {
-    FILES = sizeof(files) / sizeof(files[0])
-};
 
 /* Gives every beginning of every file to every parser. No parser may read past the end of the text.
  * All parsers must refuse a text that ends within a line, except for the parser of /proc/stat,
  * which needs only the first lines. */
 TEST(truncated_files)
 {
-    for (size_t f = 0; f < FILES; f++) {
+    EACH_CASE (f, files, "%s", files[f]) {
         char path[256];
         snprintf(path, sizeof(path), DATA "%s", files[f]);
         const struct text text = load(path);
@@ -705,7 +635,6 @@ TEST(this_program_in_many_groups)
     enum {
         GROUPS = 900
     };
-    (void)state;
     gid_t groups[GROUPS];
     static gid_t before[NGROUPS_MAX];
     const int count = getgroups(NGROUPS_MAX, before);

@@ -44,9 +44,7 @@ static void expect_refused(const char *text, const char *set, const char *words)
     struct script *script = try_load(text, set, &error);
     assert_null(script);
     assert_int_equal(error.kind, ERROR_USAGE);
-    if (strstr(error.text, words) == NULL) {
-        fail_msg("'%s' is not in: %s", words, error.text);
-    }
+    assert_part(error.text, words);
 }
 
 #define BODY "transaction('t', function() end)\n"
@@ -103,15 +101,15 @@ TEST(test_mistakes)
         {"check(true)" BODY, NULL, "not at the top level"},
         {"error({})" BODY, NULL, "is not a text"},
     };
-    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    EACH_CASE (i, cases, "%s", cases[i].text) {
         expect_refused(cases[i].text, cases[i].set, cases[i].words);
     }
     struct error error = {.kind = ERROR_NONE};
     assert_null(script_load("/tmp/", NULL, 0, &error));
-    assert_non_null(strstr(error.text, "is a folder: name a Lua file"));
+    assert_part(error.text, "is a folder: name a Lua file");
     error_clear(&error);
     assert_null(script_load("otlp", NULL, 0, &error));
-    assert_non_null(strstr(error.text, "did you mean oltp?"));
+    assert_part(error.text, "did you mean oltp?");
 }
 
 TEST(test_names_of_files)
@@ -179,8 +177,8 @@ TEST(test_parameters_by_dialect)
     free(sql);
     place.dialect = "postgresql";
     assert_int_equal(script_resolve(script, 0, &place, &statement, &sql, &error), STATUS_REJECTED);
-    assert_non_null(strstr(
-        error.text, ".lua:1: statement 's' has 1 ? placeholder in postgresql, but lists 0 types"));
+    assert_part(error.text,
+                ".lua:1: statement 's' has 1 ? placeholder in postgresql, but lists 0 types");
     script_destroy(script);
     expect_refused("statement('s', {postgresql = [[SELECT 'it\\'s ?']]})\n" BODY, NULL,
                    "has 1 ? placeholder but lists 0 types");
@@ -321,6 +319,22 @@ static enum script_end run_once(const char *text, struct log *log, struct error 
     return end;
 }
 
+/* Runs a transaction with `body` after `declarations`. Its statements return `next`. Checks how the
+ * transaction ends, and that its error contains `words`. */
+static void expect_end(const char *declarations, const char *body, enum status next,
+                       enum script_end end, const char *words)
+{
+    char text[400];
+    struct error error;
+    struct log log = {.next = next};
+    snprintf(text, sizeof text, "%stransaction('t', function() %s end)", declarations, body);
+    const enum script_end ended = run_once(text, &log, &error);
+    if (ended != end) {
+        fail_msg("ended with %d, not %d: %s", ended, end, error.text);
+    }
+    assert_part(error.text, words);
+}
+
 TEST(test_calls)
 {
     struct error error;
@@ -346,7 +360,6 @@ TEST(test_calls)
 
 TEST(test_ends)
 {
-    static const char s[] = "local s = statement('s', 'select ?', {'int16'})\n";
     static const struct {
         const char *body;
         enum status next;
@@ -379,15 +392,9 @@ TEST(test_ends)
         {"think(-1)", STATUS_OK, SCRIPT_WRONG, "seconds"},
         {"local t = {} for i = 1, 1e9 do t[i] = i end", STATUS_OK, SCRIPT_WRONG, "8 MiB"},
     };
-    for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        char text[400];
-        struct error error;
-        struct log log = {.next = cases[i].next};
-        snprintf(text, sizeof text, "%stransaction('t', function() %s end)", s, cases[i].body);
-        const enum script_end end = run_once(text, &log, &error);
-        if (end != cases[i].end || strstr(error.text, cases[i].words) == NULL) {
-            fail_msg("%s: %d, %s", cases[i].body, end, error.text);
-        }
+    EACH_CASE (i, cases, "%s", cases[i].body) {
+        expect_end("local s = statement('s', 'select ?', {'int16'})\n", cases[i].body,
+                   cases[i].next, cases[i].end, cases[i].words);
     }
 }
 
@@ -399,7 +406,7 @@ TEST(test_endless)
         "while true do pcall(function() while true do end end) end",
         "while true do pcall(s.run, s) end",
     };
-    for (size_t i = 0; i < COUNT_OF(bodies); i++) {
+    EACH_CASE (i, bodies, "%s", bodies[i]) {
         char text[200];
         struct error error;
         struct log log = {.is_stopped = true};
@@ -410,9 +417,8 @@ TEST(test_endless)
         /* a script that calls the host may be stopped in a call or between two calls */
         const enum script_end end = run_once(text, &log, &error);
         assert_true(end == SCRIPT_WRONG || (calls && end == SCRIPT_STOPPED));
-        if (end == SCRIPT_WRONG &&
-            strstr(error.text, ".lua:2: this code was still running after the run") == NULL) {
-            fail_msg("%s: %s", bodies[i], error.text);
+        if (end == SCRIPT_WRONG) {
+            assert_part(error.text, ".lua:2: this code was still running after the run");
         }
         assert_true(log.asked > 0);
     }
@@ -444,15 +450,8 @@ TEST(test_bounds)
         {"assert(select('#', pcall(function(...) return ... end, 1, nil, 3)) == 4)", SCRIPT_DONE,
          ""},
     };
-    for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        char text[400];
-        struct error error;
-        struct log log = {.rows = 0};
-        snprintf(text, sizeof text, "transaction('t', function() %s end)", cases[i].body);
-        const enum script_end end = run_once(text, &log, &error);
-        if (end != cases[i].end || strstr(error.text, cases[i].words) == NULL) {
-            fail_msg("%s: %d, %s", cases[i].body, end, error.text);
-        }
+    EACH_CASE (i, cases, "%s", cases[i].body) {
+        expect_end("", cases[i].body, STATUS_OK, cases[i].end, cases[i].words);
     }
 }
 
@@ -475,15 +474,8 @@ TEST(test_patterns)
         {"error(pcall(string.find, 'a', '[a') and 'yes' or 'no')", ": no"},
         {"error(pcall(string.find, 'a', '%') and 'yes' or 'no')", ": no"},
     };
-    for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        char text[400];
-        struct error error;
-        struct log log = {.rows = 0};
-        snprintf(text, sizeof text, "transaction('t', function() %s end)", cases[i].body);
-        if (run_once(text, &log, &error) != SCRIPT_WRONG ||
-            strstr(error.text, cases[i].words) == NULL) {
-            fail_msg("%s: %s", cases[i].body, error.text);
-        }
+    EACH_CASE (i, cases, "%s", cases[i].body) {
+        expect_end("", cases[i].body, STATUS_OK, SCRIPT_WRONG, cases[i].words);
     }
 }
 
@@ -515,22 +507,15 @@ TEST(test_uniform)
         {"10 // 5, 9", true}, {"0.0, 1.0", false},  {"0, 1.0", false},
         {"1.0, 5", false},    {"0, 10 / 2", false}, {"0.5, 99.5", false},
     };
-    for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        char text[400];
-        struct error error;
-        struct log log = {.rows = 0};
-        snprintf(
-            text, sizeof text,
-            "local g, whole = uniform(%s), 0\n"
-            "transaction('t', function()\n"
-            "  for i = 1, 100 do whole = whole + (math.type(g()) == 'integer' and 1 or 0) end\n"
-            "  error('whole ' .. whole)\n"
-            "end)",
-            cases[i].range);
-        assert_int_equal(run_once(text, &log, &error), SCRIPT_WRONG);
-        if (strstr(error.text, cases[i].is_whole ? "whole 100" : "whole 0") == NULL) {
-            fail_msg("uniform(%s): %s", cases[i].range, error.text);
-        }
+    EACH_CASE (i, cases, "uniform(%s)", cases[i].range) {
+        char declarations[80];
+        snprintf(declarations, sizeof declarations, "local g, whole = uniform(%s), 0\n",
+                 cases[i].range);
+        expect_end(
+            declarations,
+            "for i = 1, 100 do whole = whole + (math.type(g()) == 'integer' and 1 or 0) end\n"
+            "error('whole ' .. whole)",
+            STATUS_OK, SCRIPT_WRONG, cases[i].is_whole ? "whole 100" : "whole 0");
     }
 }
 
@@ -570,7 +555,7 @@ TEST(test_draws_repeat)
     assert_int_equal(script_try(first, 0, 9, &error), SCRIPT_DONE);
     char once[sizeof logs[0].text];
     memcpy(once, logs[0].text, sizeof once);
-    assert_non_null(strstr(once, " 100 "));
+    assert_part(once, " 100 ");
     logs[0].text[0] = '\0';
     assert_int_equal(script_try(first, 0, 9, &error), SCRIPT_DONE);
     assert_string_equal(logs[0].text, once);
@@ -668,8 +653,7 @@ TEST(test_rows)
     assert_non_null(batch);
     assert_int_equal(batch->columns[3].values.int16[0], drawn);
     assert_null(script_rows_fill(rows, made, 45, 1, 10, &error));
-    assert_non_null(
-        strstr(error.text, "row 49: the text 'long' does not fit column 'e' (text(3))"));
+    assert_part(error.text, "row 49: the text 'long' does not fit column 'e' (text(3))");
     script_rows_destroy(rows);
     script_state_destroy(made);
     script_destroy(script);

@@ -23,14 +23,28 @@
     static void name(void **state);                                                                \
     __attribute__((constructor)) static void name##_is_a_test(void)                                \
     {                                                                                              \
-        case_add(&(const struct CMUnitTest){#name, name, before, after, NULL});                    \
+        test_add(&(const struct CMUnitTest){#name, name, before, after, NULL});                    \
     }                                                                                              \
     static void name(__attribute__((unused)) void **state)
 
 #define TEST(name) TEST_BETWEEN(name, NULL, NULL)
 
 /* Adds a copy of the test to the list of tests. */
-void case_add(const struct CMUnitTest *test);
+void test_add(const struct CMUnitTest *test);
+
+/* Begins a loop over a table of cases: `i` is an index of `cases`. What follows is a format and its
+ * arguments, which name the case: a test that fails in the loop prints the name. Leave the loop
+ * only at its end, and do not begin another such loop in it. */
+#define EACH_CASE(i, cases, ...)                                                                   \
+    for (size_t i = 0; i < sizeof(cases) / sizeof *(cases) ? case_begin(__VA_ARGS__) : case_end(); \
+         i++)
+
+bool case_begin(const char *format, ...) __attribute__((format(printf, 1, 2))); /* returns true */
+bool case_end(void);                                                            /* returns false */
+
+/* Fails unless `text` contains `part`. */
+#define assert_part(text, part) expect_part(text, part, __FILE__, __LINE__)
+void expect_part(const char *text, const char *part, const char *file, int line);
 
 /* Are called before the first test of a file and after its last test. The file fails unless both
  * return 0. A file without these functions uses those of main.c, which do nothing. */

@@ -1,0 +1,53 @@
+/*
+ * Conditions that end a run early (--stop-when): bounds on columns of intervals.csv, each of which
+ * may have to hold for some time.
+ *
+ * The sampler's thread checks the conditions after every interval of about a second. An interval
+ * that lacks the value, such as the p99 of an append when no append was acknowledged, neither
+ * begins nor ends the time for which a condition has held.
+ */
+#ifndef REPORT_CONDITIONS_H
+#define REPORT_CONDITIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "append/error.h"
+#include "figures/bound.h"
+#include "measure/recorder.h"
+#include "plan/plan.h"
+
+enum {
+    CONDITIONS_MAX = 16,
+    CONDITION_TEXT_BYTES = 200
+};
+
+struct condition {
+    struct bound bound;
+    char text[BOUND_TEXT_BYTES];   /* as written: "append.p99>1s for 10s" */
+    char column[FIGURE_KEY_BYTES]; /* of intervals.csv */
+    double limit;                  /* in the column's unit */
+    int64_t least_ns;              /* how long it has to hold; 0: one interval */
+    int64_t
+        since_ns; /* start of the first interval since which it has held; -1: it does not hold */
+};
+
+struct conditions {
+    struct operation_list operations; /* of the plan */
+    size_t count;
+    struct condition entries[CONDITIONS_MAX];
+};
+
+/* Reads all conditions of the plan, which must have its script. REJECTED: *error says which
+ * condition is wrong and what would be right. */
+enum status conditions_parse(struct conditions *conditions, const struct plan *plan,
+                             struct error *error);
+
+/* Compares an interval with all conditions, in the order of the intervals. Returns true if a
+ * condition has held for its time; `text` then says which, and the last value: "append.p99>1s for
+ * 10s: 1350 ms". */
+bool conditions_check(struct conditions *conditions, const struct interval *interval,
+                      char text[CONDITION_TEXT_BYTES]);
+
+#endif
