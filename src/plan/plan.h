@@ -267,7 +267,7 @@ struct plan {
     const char *ycsb;           /* file for the figures in YCSB's format; NULL = not given */
     struct plan_texts expected; /* texts of --expect */
     struct plan_texts stop_when;
-    const char *percentiles; /* "50,90,99.9"; NULL: the usual ones */
+    const char *percentiles; /* "50,90,99.9"; NULL for the usual ones */
 
     bool is_search; /* find-max: `sessions` is the most sessions, duration_ns the longest time */
     struct search_options search;
