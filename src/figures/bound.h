@@ -58,8 +58,8 @@ bool bound_percentile(const struct bound *bound, struct figure_point *point);
 
 /* Gives a bound on a figure of an operation the name of its column: "append.p99.9" is append_p999,
  * and "insert.p95", on an operation that a script names, is operation.insert.p95. Other names stay.
- * Returns false if the name begins with an operation of a script, or has a point after an unknown
- * name. */
+ * Returns false if the name begins with an operation that a script names, or has a point after an
+ * unknown name. */
 bool bound_name_column(struct bound *bound, const struct operation_list *operations);
 
 /* Returns whether `value` meets the bound `limit`; false for a NaN. */
