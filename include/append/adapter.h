@@ -84,14 +84,14 @@ struct target {
                                      the adapter's own */
     bool creates_nothing;         /* open does not create a missing database */
 
-    /* May be NULL. Called from time to time while open waits, by any thread. True = give up: open
-     * returns LOST with ERROR_CANCELLED. */
+    /* May be NULL. Called from time to time while open waits, by any thread. If it returns true,
+     * open gives up and returns LOST with ERROR_CANCELLED. */
     bool (*is_cancelled)(void);
 
     /* May be NULL. Adapters whose servers speak first call it once, in the thread of open, after a
-     * server has accepted the connection and then sent nothing for some seconds. True = the server
-     * speaks another protocol: open gives up and returns LOST with ERROR_CANCELLED. The call may
-     * take up to 1 s, which does not count towards the time limit. */
+     * server has accepted the connection and then sent nothing for some seconds. Returns true if
+     * the server speaks another protocol; open then gives up and returns LOST with ERROR_CANCELLED.
+     * The call may take up to 1 s, which does not count towards the time limit. */
     bool (*is_another)(void *silence_context);
     void *silence_context;
 };
@@ -124,18 +124,18 @@ struct server_limits {
 
 /* SQL templates of append's own queries and statements, in the database's dialect. $0 stands for
  * the table's name, $1 to $3 for its columns n1 to n3, all quoted; $4 for a run's tag, a value of
- * n1. A NULL member: the database has no statement for this purpose. */
+ * n1. A member is NULL if the database has no statement for its purpose. */
 struct sql_templates {
     const char *count;   /* returns the number of the table's rows: "select count(*) from $0" */
     const char *nothing; /* the cheapest possible query: "select 1" */
-    const char *create;  /* creates the table where columns need not be declared; NULL: columns must
-                            be declared */
+    const char *create;  /* creates the table where columns need not be declared; NULL if columns
+                            must be declared */
     const char *drop;    /* drops the table if it exists */
     const char *tags;    /* returns the distinct values of $1 */
     const char *rows; /* returns columns $2 and $3 of the rows whose column $1 is $4; -1 in place of
                          NULL */
     const char *unread; /* returns a number: how much of the acknowledged work is not visible yet;
-                           NULL: acknowledged rows are visible at once */
+                           NULL if acknowledged rows are visible at once */
 };
 
 /* A kind of statement that a database does not support. */
@@ -148,14 +148,14 @@ struct unsupported {
  * the table's name as a string literal. */
 struct storage_queries {
     const char *directory;     /* folder of the database's files, as a path on the server's machine;
-                                  NULL: the server does not report it */
+                                  NULL if the server does not report it */
     bool is_working_directory; /* the folder is the server process's working directory */
     const char *const *sizes;  /* return the bytes of the table with its indexes; append uses the
                                   first query that returns a number; NULL-terminated */
     const char *right;    /* note for the user when the server refuses the queries: it names the
-                             missing privilege; NULL: unknown */
+                             missing privilege; NULL if the privilege is unknown */
     const char *counters; /* returns names and numbers: the server's counts of its writes and syncs;
-                             NULL: the server does not count them */
+                             NULL if the server does not count them */
 };
 
 /* Statements that keep a short text with a table until the table is dropped: the mark by which
@@ -174,11 +174,11 @@ struct table_mark_statements {
                                   NULL-terminated */
     const char *write;         /* replaces the text */
     const char *write_parts;   /* writes the text to the partitions of a table that append has just
-                                  created; NULL: not needed */
-    const char *erase; /* removes an old text, before write; NULL: write replaces an old text */
+                                  created; NULL if not needed */
+    const char *erase; /* removes an old text, before write; NULL if write replaces an old text */
     /* Sent before and after append deletes its own rows. They switch off foreign keys, which might
      * delete rows of tables that the user may not see and that `others` therefore does not name.
-     * NULL: `others` sees all tables. */
+     * NULL if `others` sees all tables. */
     const char *begin_delete, *end_delete;
 };
 
@@ -194,7 +194,7 @@ struct settings_queries {
     const char *const *table_queries;
 
     const struct weak_setting {
-        const char *name, *value; /* `value` NULL: every value weakens durability */
+        const char *name, *value; /* `value` is NULL if every value weakens durability */
         const char *why;          /* what can be lost */
     } * weak;                     /* ends with a zeroed entry */
 };
@@ -230,23 +230,23 @@ struct connection_info {
                               not have ADAPTER_EMBEDDED, for example SQLite through ODBC */
     char dialect[32];      /* the SQL dialect: the name of the database's own adapter */
     char identifier_quote; /* '"' or '`'; 0: names are not quoted */
-    const char *not_in_names; /* characters that a name cannot contain, even quoted; NULL: any
+    const char *not_in_names; /* characters that a name cannot contain, even quoted; NULL if any
                                  character is allowed */
     const char *method;       /* the method in use: one of adapter.methods; static */
-    const struct sql_templates *words;     /* static; NULL: the SQL that all databases share */
-    const struct storage_queries *storage; /* static; NULL: unknown */
+    const struct sql_templates *words;     /* static; NULL for the SQL that all databases share */
+    const struct storage_queries *storage; /* static; NULL if unknown */
     const struct table_mark_statements
-        *table_mark; /* static; NULL: the database keeps no text with a table */
-    const struct settings_queries *settings; /* static; NULL: unknown */
+        *table_mark; /* static; NULL if the database keeps no text with a table */
+    const struct settings_queries *settings; /* static; NULL if unknown */
     const char *lift_row_limit; /* lifts, for this connection, a server setting that limits the rows
-                                of a result; static; NULL: there is no such setting */
+                                   of a result; static; NULL if there is no such setting */
     char address[64];           /* address of the peer; "": the same as `host` */
     bool has_created_database;  /* open created the database, which was missing */
 
-    const struct unsupported *unsupported; /* static; ends with a zeroed entry; NULL: unknown */
+    const struct unsupported *unsupported; /* static; ends with a zeroed entry; NULL if unknown */
     struct server_facts facts;
 
-    /* How this database creates a table that a script declares; NULL: such tables are unsupported.
+    /* How this database creates a table that a script declares; NULL if it cannot create one.
      *
      * declare_column writes the text that follows a column's name in CREATE TABLE: the type, NOT
      * NULL and, with `is_numbered`, the clause that makes the database number the rows inserted
@@ -256,7 +256,7 @@ struct connection_info {
      * between these brackets; otherwise the key is declared as PRIMARY KEY.
      *
      * number_from writes the statement that makes the numbering continue after the table's highest
-     * number; "": no statement is needed. */
+     * number, or "" if no statement is needed. */
     bool (*declare_column)(const struct column *column, bool is_numbered, char *text, size_t size);
     const char *create_tail;
     void (*number_from)(const char *table_name, const char *column_name, char *sql, size_t size);
@@ -271,21 +271,23 @@ enum {
 struct statement {
     const char *sql;  /* in this database's dialect; parameters are ? outside quotes and comments */
     const char *name; /* for messages; may be NULL */
-    bool is_prepared; /* one statement that is run repeatedly: the adapter prepares it if that is
-                         faster. False: one or several statements, sent as text each time */
+    bool is_prepared; /* true: one statement that is run repeatedly, and that the adapter prepares
+                         if that is faster. false: one or several statements, sent as text each
+                         time */
     bool reads_numbers; /* one query that returns whole numbers, perhaps in millions of rows: the
                            adapter reads each row as cheaply as it can */
     unsigned slot; /* 1 to STATEMENT_SLOTS_MAX: the connection keeps one prepared statement for each
                       slot; 0: the statement has no slot, and only the latest one without a slot
                       stays prepared */
     const struct table *parameters; /* with a slot: a column for each ?, with name "", type, size,
-                                       precision and scale; NULL: no parameters */
+                                       precision and scale; NULL if the statement has no
+                                       parameters */
 };
 
 /* How a transaction begins. */
 struct transaction {
     const char *isolation; /* "serializable", "repeatable read", "read committed", "read
-                              uncommitted"; NULL: the server's default */
+                              uncommitted"; NULL for the server's default */
     bool writes; /* the transaction contains a statement that writes: a database with a single write
                     lock may take it at once */
 };
@@ -302,7 +304,8 @@ struct cell {
 
 /* What happens to the rows that a statement returns. */
 struct answer {
-    /* Takes one row with `count` borrowed cells; false = stop. NULL: rows are only counted. */
+    /* Takes one row with `count` borrowed cells. Returns false to stop. NULL if rows are only
+     * counted. */
     bool (*take)(void *context, const struct cell *cells, size_t count);
     void *context;
     uint64_t rows; /* out: rows returned; for a statement that returns no rows, the rows that it
@@ -340,7 +343,7 @@ struct adapter {
     const char *engine_clause; /* the words between CREATE TABLE (...) and the name of a storage
                                   engine; NULL = a table cannot choose its engine */
     const char *syslog_sql; /* creates the default table, syslog_table, as schemas/syslog does for
-                               built-in adapters; NULL: append does not create it */
+                               built-in adapters; NULL if append does not create it */
     size_t stack_bytes; /* stack that a session's thread needs with this client library, in bytes */
     unsigned files_per_session; /* file descriptors that one connection keeps open */
 
@@ -359,7 +362,7 @@ struct adapter {
     /* Optional, both or neither. start loads the client library (`client_lib` is target.client_lib)
      * and sets up its global state. The main thread calls start once, before any other operation
      * except client_version and recognise. On OK, *library, which may stay NULL, is passed to every
-     * open in target.library, and to stop after the last close. FATAL: the error names where the
+     * open in target.library, and to stop after the last close. On FATAL, the error names where the
      * library was looked for, or the missing symbol. */
     enum status (*start)(const char *client_lib, struct adapter_library **library,
                          struct error *error);
@@ -368,8 +371,8 @@ struct adapter {
     /* Optional. Writes the client library's name and version, at most `size` bytes. */
     void (*client_version)(char *text, size_t size);
 
-    /* Optional. Checks who listens on a port. OK: a server of this adapter's protocol; REJECTED:
-     * something else; LOST: no connection. */
+    /* Optional. Checks who listens on a port. Returns OK if a server of this adapter's protocol
+     * listens, REJECTED if another program listens, and LOST without a connection. */
     enum status (*recognise)(const struct adapter *adapter, const char *host, uint16_t port,
                              unsigned timeout_ms, struct error *error);
 
@@ -425,15 +428,15 @@ struct adapter {
                                struct error *error);
 
     /* Ends the append. Sets *accepted, with any result, to the number of rows of this append that
-     * the server acknowledged as kept. REJECTED: the other rows were refused. */
+     * the server acknowledged as kept. Returns REJECTED if the other rows were refused. */
     enum status (*append_close)(struct adapter_conn *conn, uint64_t *accepted, struct error *error);
 
     /* Optional. Called after append_rows or append_close returned LOST, before close: fills the
-     * zeroed *loss. NULL: all rows that were handed over and not accepted are in doubt. */
+     * zeroed *loss. NULL if all rows that were handed over and not accepted are in doubt. */
     void (*append_lost)(const struct adapter_conn *conn, struct append_loss *loss);
 
     /* Runs a statement and hands its rows to answer->take; all queries use it. `parameters` is a
-     * batch of one row with the values of the statement's ?; NULL = no parameters. When take
+     * batch of one row with the values of the statement's ?, or NULL without parameters. When take
      * returns false, the remaining rows are dropped and the result is OK; the connection may then
      * be LOST.
      *

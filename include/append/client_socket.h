@@ -22,7 +22,7 @@
 
 /* A descriptor (upper 32 bits) and the inode of its socket (lower 32 bits). The inode shows whether
  * the descriptor is still this socket: client libraries close descriptors, and another connection
- * may get the same descriptor. 0: unknown. */
+ * may get the same descriptor. 0 means that the socket is unknown. */
 struct client_socket {
     _Atomic uint64_t identity;
 };
@@ -37,8 +37,8 @@ enum status client_socket_connect(struct client_socket *socket, const struct tar
                                   void *context, struct error *error)
     APPEND_API(client_socket_connect);
 
-/* Records the socket of an open connection, as the client library reports it; -1: the socket is
- * closed. */
+/* Records the socket of an open connection, as the client library reports it; `descriptor` is -1
+ * when the socket is closed. */
 void client_socket_note(struct client_socket *socket, int descriptor)
     APPEND_API(client_socket_note);
 
@@ -92,8 +92,8 @@ void client_socket_watch_peer(int descriptor, unsigned answer_timeout_ms)
     APPEND_API(client_socket_watch_peer);
 
 /* Waits like poll for one descriptor, until until_ns (CLOCK_MONOTONIC, ns) or
- * CLIENT_SOCKET_FOREVER. Calls is_cancelled, which may be NULL, from time to time and returns
- * CLIENT_SOCKET_CANCELLED when it is true. */
+ * CLIENT_SOCKET_FOREVER. Calls is_cancelled, which may be NULL, from time to time, and returns
+ * CLIENT_SOCKET_CANCELLED when is_cancelled returns true. */
 int client_socket_wait(int descriptor, short events, int64_t until_ns, bool (*is_cancelled)(void))
     APPEND_API(client_socket_wait);
 
@@ -112,7 +112,7 @@ struct client_deadline {
 void client_deadline_begin(struct client_deadline *deadline, const struct target *target,
                            bool server_speaks_first) APPEND_API(client_deadline_begin);
 
-/* Waits like client_socket_wait; 0: the time is over or the target was cancelled. */
+/* Waits like client_socket_wait. Returns 0 if the time is over or the target was cancelled. */
 int client_deadline_wait(struct client_deadline *deadline, int descriptor, short events)
     APPEND_API(client_deadline_wait);
 
@@ -120,7 +120,7 @@ int client_deadline_wait(struct client_deadline *deadline, int descriptor, short
 enum probe_answer {
     PROBE_NO,
     PROBE_YES,
-    PROBE_MORE, /* so far the beginning of a valid answer: TCP may split it anywhere */
+    PROBE_MORE, /* the bytes so far begin a valid answer, which TCP may split anywhere */
 };
 
 /* A protocol, and how to recognise its servers. */
@@ -128,7 +128,7 @@ struct probe {
     const char *protocol;    /* for messages: "MySQL's" */
     const char *socket_name; /* name of the server's Unix socket within its folder */
     bool is_port_in_name;    /* the socket's name ends in the port */
-    const void *question;    /* sent first; NULL: the server speaks first */
+    const void *question;    /* sent first; NULL if the server speaks first */
     size_t question_bytes;
     enum probe_answer (*recognise)(const unsigned char *answer, size_t length);
 
@@ -140,9 +140,9 @@ struct probe {
 
 /* Checks who listens on host:port or, when host begins with '/', on the Unix socket of that path;
  * if the path is a folder, on the protocol's socket in it. Reads until the answer is complete;
- * `timeout_ms` covers connecting and reading together. OK: the protocol matches. REJECTED with
- * ERROR_UNSUPPORTED: another protocol. LOST with ERROR_UNREACHABLE or ERROR_TIMEOUT: no connection.
- * Resolving the host's name has no time limit. */
+ * `timeout_ms` covers connecting and reading together. Returns OK if the protocol matches, REJECTED
+ * with ERROR_UNSUPPORTED if it does not match, and LOST with ERROR_UNREACHABLE or ERROR_TIMEOUT
+ * without a connection. Resolving the host's name has no time limit. */
 enum status probe_recognise(const struct probe *probe, const char *host, uint16_t port,
                             unsigned timeout_ms, struct error *error) APPEND_API(probe_recognise);
 

@@ -42,8 +42,8 @@ size_t value_text_integer(char *out, int64_t value) APPEND_API(value_text_intege
 size_t value_text_real(char *out, double value, bool is_float) APPEND_API(value_text_real);
 
 /* Parses `word`, in the form that value_text_write writes or another usual form, and stores the
- * value in *out as the column's type holds it. Text is borrowed. False: the column cannot hold the
- * value. */
+ * value in *out as the column's type holds it. Text is borrowed. Returns false if the column cannot
+ * hold the value. */
 bool value_text_read(const struct column *column, struct text_value word, void *out)
     APPEND_API(value_text_read);
 
@@ -51,7 +51,7 @@ bool value_text_read(const struct column *column, struct text_value word, void *
 bool value_text_fits(const struct column *column, struct text_value text)
     APPEND_API(value_text_fits);
 
-/* Stores an integer as `type` holds it. False: it does not fit. */
+/* Stores an integer as `type` holds it. Returns false if it does not fit. */
 static inline bool value_store_integer(enum column_type type, int64_t number, void *out)
 {
     switch (column_kinds[type].bytes) {

@@ -55,7 +55,7 @@ enum status arangodb_send(struct adapter_conn *conn, const char *method, const s
                           struct error *error);
 
 /* Posts `body`, an AQL request or NULL, to `path`. *page is the answer, which the caller frees with
- * json_decref; NULL: the request failed. */
+ * json_decref, or NULL if the request failed. */
 enum status arangodb_post(struct adapter_conn *conn, const char *path, const struct buffer *body,
                           json_t **page, struct error *error);
 
@@ -72,8 +72,8 @@ enum status arangodb_prepare(struct adapter_conn *conn, const struct statement *
 enum status arangodb_guess_columns(struct table *table, const json_t *documents,
                                    struct error *error);
 
-/* Returns the column that is stored as a document's _key: the only unique text column. NULL: the
- * table has no unique text column, or several. */
+/* Returns the column that is stored as a document's _key: the only unique text column. Returns NULL
+ * if the table has no unique text column, or several. */
 const struct column *arangodb_find_key(const struct table *table);
 
 #endif

@@ -26,7 +26,7 @@ enum place {
     PLACE_BODY,  /* by the value as JSON */
 };
 
-/* Reads the request at `text`, after blanks; false: the text is not a request. */
+/* Reads the request at `text`, after blanks. Returns false if the text is not a request. */
 static bool read_request(const char *text, struct request *request)
 {
     static const char *const methods[] = {"GET", "POST", "PUT", "PATCH", "DELETE"};

@@ -39,13 +39,13 @@ struct dialect_asker {
     unsigned statements;     /* other statements that each session keeps prepared */
     unsigned has_statements; /* other statements that this session has prepared */
 
-    struct server_facts *facts; /* filled by describe; NULL: not needed */
+    struct server_facts *facts; /* filled by describe; NULL if not needed */
 };
 
 struct dialect {
     const char *name; /* the database's name, as in connection_info.dialect */
 
-    /* Classifies a failure. False: its meaning is unknown, and *meaning is unchanged. */
+    /* Classifies a failure. Returns false if its meaning is unknown; *meaning is then unchanged. */
     bool (*classify_error)(const struct dialect_failure *failure, struct dialect_meaning *meaning);
 
     /* Writes the server's message without the parts that differ from row to row, so that equal
@@ -116,8 +116,8 @@ enum clickhouse_wire {
     CLICKHOUSE_IP6,
 };
 
-/* Composes column.native_type from the encoding and the number of bytes of a value; 0: no encoding
- * in RowBinary is known. */
+/* Composes column.native_type from the encoding and the number of bytes of a value. It is 0 if no
+ * encoding in RowBinary is known. */
 #define CLICKHOUSE_NATIVE(wire, width) ((uint32_t)(wire) << 24 | (uint32_t)(width))
 #define CLICKHOUSE_WIRE(native) ((enum clickhouse_wire)((native) >> 24))
 #define CLICKHOUSE_WIDTH(native) ((native)&0xffffff)
@@ -153,8 +153,8 @@ enum {
 };
 void dialect_read_common(struct column *column, const struct cell *cells);
 
-/* Returns the type for a lower-case type name that databases use ("varchar", "json text");
- * COLUMN_UNSUPPORTED: unknown name. */
+/* Returns the type for a lower-case type name that databases use ("varchar", "json text"), or
+ * COLUMN_UNSUPPORTED for an unknown name. */
 enum column_type dialect_type_of(const char *name);
 
 /* Splits `DECIMAL (10,2)` into "decimal" and its numbers; returns how many numbers were found, 0 to
@@ -199,7 +199,7 @@ void dialect_add_sessions(struct buffer *sql, const struct session_name *names, 
                           int no_port);
 
 /* Checks that a statement to be prepared has as many ? as declared types; `marks` is the number of
- * ?. FATAL: the numbers differ. */
+ * ?. Returns FATAL if the numbers differ. */
 enum status dialect_check_parameters(const struct statement *statement, size_t marks,
                                      struct error *error);
 

@@ -12,8 +12,8 @@ struct state_meaning {
 
 /* Messages that name the full resource when the SQLSTATE does not name it: before TLS there is no
  * SQLSTATE, pgbouncer uses the same SQLSTATE for everything that it refuses, and drivers use
- * SQLSTATEs of their own. A server that cannot fork reports this even before TLS; newer versions of
- * libpq hide the server's message. */
+ * SQLSTATEs of their own. A server that cannot fork says so even before TLS begins; newer versions
+ * of libpq hide this message and report an error during SSL. */
 static const struct {
     const char *part;
     const char *limit;
@@ -51,8 +51,8 @@ static const struct state_meaning call_meanings[] = {
     {"23", {STATUS_REJECTED, ERROR_DATA, NULL}},
     {"44", {STATUS_REJECTED, ERROR_DATA, NULL}},      /* WITH CHECK OPTION */
     {"P0001", {STATUS_REJECTED, ERROR_DATA, NULL}},   /* raised by a trigger */
-    {"40003", {STATUS_LOST, ERROR_CONNECTION, NULL}}, /* unknown whether the statement was done */
-    {"08007", {STATUS_LOST, ERROR_CONNECTION, NULL}}, /* unknown whether the commit was done */
+    {"40003", {STATUS_LOST, ERROR_CONNECTION, NULL}}, /* the statement may have been done */
+    {"08007", {STATUS_LOST, ERROR_CONNECTION, NULL}}, /* the commit may have been done */
     {"40P01", {STATUS_REJECTED, ERROR_DEADLOCK, NULL}},
     {"40", {STATUS_REJECTED, ERROR_SERIALIZATION, NULL}},
     {"55P03", {STATUS_REJECTED, ERROR_BUSY, NULL}}, /* lock_timeout */

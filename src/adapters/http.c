@@ -117,7 +117,7 @@ static int close_socket(void *context, curl_socket_t sock)
 {
     struct http *http = context;
     if (http->is_kept && sock == http->sock) {
-        return 0; /* libcurl frees its handle without closing the socket */
+        return 0; /* libcurl's handle is being freed, but the socket stays open */
     }
     if (http->sock == sock) {
         http->sock = -1;
@@ -346,7 +346,7 @@ static enum status lost(struct http *http, enum error_kind kind, int code, const
  * Requests and answers
  */
 
-/* Waits until the socket is ready; false: errno is set. */
+/* Waits until the socket is ready. Otherwise returns false, with the reason in errno. */
 static bool wait_for(struct http *http, short events)
 {
     const bool is_limited = http->until_ns != 0;
@@ -361,7 +361,8 @@ static bool wait_for(struct http *http, short events)
     return ready > 0;
 }
 
-/* Writes as much as the socket takes; -1: errno is set. */
+/* Writes as much as the socket takes. Returns the number of bytes, or -1 with the reason in
+ * errno. */
 static ssize_t send_some(struct http *http, struct iovec *parts, size_t count)
 {
     if (!http->is_tls) {
@@ -375,7 +376,7 @@ static ssize_t send_some(struct http *http, struct iovec *parts, size_t count)
 }
 
 /* Returns the events to wait for in the middle of a request: room for more, or an early answer, for
- * example from a server that does not read the rest. 0: an answer has arrived. */
+ * example from a server that does not read the rest. Returns 0 if an answer has arrived. */
 static short events_of(struct http *http)
 {
     char start[10];
@@ -395,8 +396,8 @@ static short events_of(struct http *http)
     return POLLOUT | POLLIN;
 }
 
-/* Writes head and body. False: not everything was written, and errno has the reason; errno 0: an
- * answer has arrived already. */
+/* Writes head and body. Returns false if not everything was written. Then errno has the reason, or
+ * is 0 if an answer has arrived already. */
 static bool send_request(struct http *http)
 {
     const struct http_request *request = http->current;
@@ -432,8 +433,8 @@ static bool send_request(struct http *http)
     return true;
 }
 
-/* Waits for bytes, reads them and returns their number; 0: the connection has ended; -1: errno is
- * set. */
+/* Waits for bytes, reads them and returns their number. Returns 0 if the connection has ended, or
+ * -1 with the reason in errno. */
 static ssize_t receive(struct http *http)
 {
     if (http->is_tls) {

@@ -43,8 +43,8 @@ struct http_database {
     size_t conn_bytes; /* size of the database's struct adapter_conn */
     uint16_t default_port;
     const char *user_header,
-        *password_header;     /* for auth=header; NULL: auth=header is not supported */
-    const char *default_user; /* NULL: without a user, no credentials are sent */
+        *password_header;     /* for auth=header; NULL if auth=header is not supported */
+    const char *default_user; /* NULL if no credentials are sent without a user */
     const char *ping;         /* path of a harmless GET, which shows that the server is there */
 
     /* Recognises the database by the answer to a GET of `question`; `protocol`, for example
@@ -53,7 +53,7 @@ struct http_database {
     bool (*recognises_answer)(unsigned status, const char *headers, const char *body);
 
     /* Optional. Returns whether the database itself sent an answer that says "busy": a proxy in
-     * front of the database may have sent it. NULL: only the database sends such answers. */
+     * front of the database may have sent it. NULL if only the database sends such answers. */
     bool (*is_own)(unsigned status, const char *headers, const char *body);
 
     /* Optional. Initialises a connection from its target; the connection is zeroed except for its
@@ -66,8 +66,8 @@ struct http_database {
     enum status (*greet)(struct adapter_conn *conn, const struct target *target,
                          struct error *error);
 
-    /* Optional. Takes a parameter of the URL that http does not know. False: the parameter is
-     * unknown or its value is wrong; *error may contain the valid values. */
+    /* Optional. Takes a parameter of the URL that http does not know. Returns false if the
+     * parameter is unknown or its value is wrong; *error may contain the valid values. */
     bool (*set)(struct adapter_conn *conn, const char *key, const char *value, struct error *error);
 
     /* Reads an error answer: a status from 400 on, or an error within another answer. *meaning is
@@ -81,19 +81,19 @@ struct http_database {
 struct http_request {
     const char *method; /* "GET", "POST", "DELETE" ... */
     const char *path;   /* with its query, encoded: "/write?db=x" */
-    const char *type;   /* content type of the body; NULL: no body */
+    const char *type;   /* content type of the body; NULL if there is no body */
     const void *body;   /* borrowed */
     size_t length;
-    struct buffer
-        *body_buffer;   /* the body's buffer, which is freed when the body has been written, so that
-                           waiting sessions do not keep their buffers; NULL: nothing is freed */
-    const char *accept; /* type of the answer; NULL: any */
+    struct buffer *body_buffer; /* the body's buffer, which is freed when the body has been written,
+                                   so that waiting sessions do not keep their buffers; NULL if
+                                   nothing is to be freed */
+    const char *accept;         /* type of the answer; NULL for any type */
 
     /* `take` takes the body of an answer with status 2xx line by line; '\0' replaces the line
-     * break. If it returns false, the rest is skipped. NULL: the body is kept. The body of any
-     * other status is always kept. If `rows` is not NULL, the body is JSON, and `take` takes the
-     * elements of the array that is the member `rows`, instead of lines; the text around the
-     * array's elements is kept. */
+     * break. If it returns false, the rest is skipped. If `take` is NULL, the body is kept. The
+     * body of any other status is always kept. If `rows` is not NULL, the body is JSON, and `take`
+     * takes the elements of the array that is the member `rows`, instead of lines; the text around
+     * the array's elements is kept. */
     const char *rows;
     bool (*take)(void *context, char *line, size_t length);
     void *context;
@@ -113,15 +113,15 @@ unsigned http_count_files(const struct target *target, unsigned *opening);
 void http_interrupt(struct adapter_conn *conn);
 
 /* Starts counting an append's losses. If the server has ended the idle connection, reconnects.
- * Called before rows are handed over. LOST: reconnecting failed. */
+ * Called before rows are handed over. Returns LOST if reconnecting failed. */
 enum status http_begin_append(struct http *http, struct error *error);
 
-/* Sends a request and waits for its complete answer. OK: the status is 2xx. With another status
- * *error is the server's message, and the result, unless classify_error changes it, is: 401, 403
- * FATAL (ERROR_AUTH); 404 REJECTED (ERROR_NOT_FOUND); 429, 503 REJECTED (ERROR_BUSY), because
+/* Sends a request and waits for its complete answer. Returns OK if the status is 2xx. With another
+ * status *error is the server's message, and the result, unless classify_error changes it, is: 401,
+ * 403 FATAL (ERROR_AUTH); 404 REJECTED (ERROR_NOT_FOUND); 429, 503 REJECTED (ERROR_BUSY), because
  * nothing was stored; 413 REJECTED (ERROR_DATA); 408, 502, 504 LOST, in doubt; 3xx FATAL, with the
- * address that the server names; others REJECTED (ERROR_SERVER). LOST: the connection is lost, and
- * it is unknown whether the request was carried out. */
+ * address that the server names; others REJECTED (ERROR_SERVER). If the connection is lost, returns
+ * LOST, and it is unknown whether the request was carried out. */
 enum status http_send(struct http *http, const struct http_request *request, struct error *error);
 
 /* Adds unacknowledged rows of the latest request to the append's losses: with `status` LOST, rows
@@ -143,7 +143,7 @@ unsigned http_status(const struct http *http);
  * Returns LOST, because another program may have sent the answer. */
 enum status http_malformed_answer(struct http *http, const char *what, struct error *error);
 
-/* Returns the value of a header of the latest answer, valid until the next request; NULL: the
+/* Returns the value of a header of the latest answer, valid until the next request, or NULL if the
  * answer lacks this header. */
 const char *http_header(const struct http *http, const char *name);
 
@@ -153,8 +153,8 @@ enum status http_record_error(struct http *http, const char *body, size_t length
                               struct error *error);
 
 /* Parses a text, terminated at its length, as JSON; the caller frees it with json_decref. Integers
- * that fit int64_t are integers; numbers too large for int64_t or double become strings. NULL: the
- * text is not JSON, and *error says so. */
+ * that fit int64_t are integers; numbers too large for int64_t or double become strings. If the
+ * text is not JSON, returns NULL, and *error says so. */
 json_t *http_parse(const char *text, size_t length, struct error *error);
 
 /* Parses the kept body like http_parse. */
@@ -213,7 +213,7 @@ struct http_answer {
     struct buffer head;   /* status line, headers and the empty line after them; owned */
     unsigned status;      /* 0: the head is not complete yet */
     bool ends_connection; /* no further request can be sent on this connection */
-    const char *fault;    /* why the answer is malformed, static; NULL: no fault was found */
+    const char *fault;    /* why the answer is malformed, static; NULL if no fault was found */
 
     /* Takes a part of the body, and may overwrite it. If it returns false, the rest of the body is
      * not handed over. */
@@ -239,10 +239,10 @@ struct http_answer {
 /* Reads the next bytes; returns how many of them belong to this answer. */
 size_t http_answer_read(struct http_answer *answer, char *bytes, size_t length);
 
-/* Notes that the connection has ended; false: the answer is incomplete. */
+/* Notes that the connection has ended. Returns false if the answer is incomplete. */
 bool http_answer_end(struct http_answer *answer);
 
-/* Returns a header's value and its length in *length; NULL: the answer lacks this header. */
+/* Returns a header's value and its length in *length, or NULL if the answer lacks this header. */
 const char *http_answer_header(const struct http_answer *answer, const char *name, size_t *length);
 
 void http_answer_clear(struct http_answer *answer);

@@ -106,8 +106,8 @@ static void begin_body(struct http_answer *answer)
     }
 }
 
-/* Adds a line, or a part of a line, to the head, and adds '\r' if the line break lacks it. False:
- * the answer is malformed. */
+/* Adds a line, or a part of a line, to the head, and adds '\r' if the line break lacks it. Returns
+ * false if the answer is malformed. */
 static bool add_to_head(struct http_answer *answer, const char *bytes, size_t length)
 {
     static const char magic[] = "HTTP/1.";

@@ -16,10 +16,10 @@ enum influxdb_place {
 /* Rows in the line protocol: "table,tag=x field=1i,other="text" time". */
 struct influxdb_lines {
     bool is_questdb;
-    const struct table *table; /* the table that `names` describes; NULL: `names` is not valid */
+    const struct table *table; /* the table that `names` describes; NULL if `names` is not valid */
     struct buffer names; /* names of the table and its columns in the order of a line, each after
                             its length; owned */
-    const struct column *serial; /* n3, if it is added to the time; NULL: nothing is added */
+    const struct column *serial; /* n3, if it is added to the time, else NULL */
     struct buffer text;          /* owned */
     uint64_t rows;               /* rows in `text` */
 };
@@ -53,7 +53,7 @@ struct adapter_conn {
 struct influxdb_reading {
     struct adapter_conn *conn;
     struct answer *answer;
-    /* InfluxDB: called for each series; may be NULL */
+    /* for InfluxDB only: called for each series; may be NULL */
     void (*take_series)(void *context, const json_t *series);
     void *context;
     bool takes_largest; /* keep only the largest count of a row */
@@ -63,7 +63,7 @@ struct influxdb_reading {
     struct error *error;
 };
 
-/* Returns the message of an error answer, borrowed from `json`; NULL: not an error. */
+/* Returns the message of an error answer, borrowed from `json`, or NULL if it is not an error. */
 const char *influxdb_error_of(const json_t *json);
 
 /* InfluxDB. influxdb_query runs any number of statements and returns their rows one after the

@@ -126,7 +126,7 @@ struct adapter_library {
 };
 
 struct append {
-    handle statement;     /* NULL: no append is open */
+    handle statement;     /* NULL if no append is open */
     uint64_t rows;        /* rows handed over */
     uint64_t sent;        /* rows that the library took */
     uint64_t other_codes; /* rows refused with another code than the first row */
@@ -183,7 +183,7 @@ static mode_t kind_of(const char *path)
 }
 
 /* Loads the library that `given` names or, if `given` is NULL, searches for the library. Writes the
- * file's path to `path`. Returns dlopen's handle; NULL: *error has the reason. */
+ * file's path to `path`. Returns dlopen's handle, or NULL and the reason in *error. */
 static void *load(const char *given, char path[PATH_BYTES], struct error *error)
 {
     const char *home = getenv("MACHBASE_HOME");
@@ -521,9 +521,9 @@ static enum status report(struct error *error, enum status status, enum error_ki
     return status;
 }
 
-/* Returns the status of a call and records its error; `statement` NULL: a call on the connection.
- * The socket is checked as well, because a statement may have many different records after the
- * server has become silent. */
+/* Returns the status of a call and records its error. `statement` is NULL for a call on the
+ * connection. The socket is checked as well, because a statement may have many different records
+ * after the server has become silent. */
 static enum status check(struct adapter_conn *conn, handle statement, short result,
                          struct error *error)
 {
@@ -809,8 +809,8 @@ static enum status bind_column(struct adapter_conn *conn, handle statement, size
     return check(conn, statement, result, error);
 }
 
-/* Fills the cells from the fetched row. REJECTED: a value is too long; the library truncates values
- * that do not fit, mostly without reporting it. */
+/* Fills the cells from the fetched row. Returns REJECTED if a value is too long: the library
+ * truncates values that do not fit, mostly without reporting it. */
 static enum status take_cells(const struct bound *bound, size_t columns, struct cell *cells,
                               struct error *error)
 {
@@ -831,7 +831,7 @@ static enum status take_cells(const struct bound *bound, size_t columns, struct 
     return STATUS_OK;
 }
 
-/* Runs one statement; `answer` NULL: the statement returns no rows. */
+/* Runs one statement. `answer` is NULL if the statement returns no rows. */
 static enum status run_one(struct adapter_conn *conn, const char *sql, struct answer *answer,
                            struct error *error)
 {
@@ -1120,7 +1120,7 @@ static enum status append_open(struct adapter_conn *conn, const struct table *ta
     return status;
 }
 
-/* Sets every value of the row. False: a value cannot be sent unchanged. */
+/* Sets every value of the row. Returns false if a value cannot be sent unchanged. */
 static bool encode_row(struct adapter_conn *conn, const struct batch *batch, size_t row)
 {
     const struct table *table = batch->table;

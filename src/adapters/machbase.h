@@ -26,7 +26,7 @@ struct machbase_target {
     char alternatives[1024]; /* host:port,host:port; "" = none */
 };
 
-/* Reads the target; FATAL: Machbase or its library does not support a part of it. */
+/* Reads the target. Returns FATAL if Machbase or its library does not support a part of it. */
 enum status machbase_target_read(struct machbase_target *place, const struct target *target,
                                  struct error *error);
 
@@ -96,12 +96,13 @@ void machbase_set_type(struct column *column, int type, unsigned long size);
 void machbase_encode_null(const struct column *column, union machbase_value *value);
 
 /* Sets *value to the row's value; texts and bytes stay borrowed. A value equal to the type's NULL
- * marker is stored as NULL, as is an empty text. False: the library would store another value. */
+ * marker is stored as NULL, as is an empty text. Returns false if the library would store another
+ * value. */
 bool machbase_encode(const struct column *column, union column_values values, size_t row,
                      union machbase_value *value);
 
-/* Writes `sql`, replacing each ? by a value of a one-row batch. False: the numbers of ? and values
- * differ, or a value's type cannot be written. */
+/* Writes `sql`, replacing each ? by a value of a one-row batch. Returns false if the numbers of ?
+ * and values differ, or if a value's type cannot be written. */
 bool machbase_write_values(struct buffer *text, const char *sql, const struct batch *values);
 
 /* Implements connection_info.declare_column. A log table has no key and does not number its

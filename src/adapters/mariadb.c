@@ -71,13 +71,13 @@ struct adapter_conn {
     const char *why_no_bulk;     /* static; NULL = bulk is in use or was not requested */
     struct mariadb_append append;
     unsigned long statement;             /* id of the prepared bulk statement */
-    const struct table *statement_table; /* bulk statement's table; NULL: it is not prepared */
+    const struct table *statement_table; /* bulk statement's table; NULL if it is not prepared */
     const struct server_facts *facts;    /* the target's facts, or `learned`; may be NULL */
     struct server_facts *learned;        /* facts from describe, owned; may be NULL */
     unsigned kept_statements;            /* script statements that a session keeps prepared */
     bool sends_text;                     /* script statements are sent as text: see choose_method */
     bool has_begun;                      /* begin has begun a transaction */
-    bool shows_transactions;             /* the server showed the transaction when it began */
+    bool shows_transactions;             /* the server's status showed a transaction after BEGIN */
     unsigned prepared_count;             /* prepared statements on the server */
     struct buffer packet; /* the statement to send; its memory is kept for the next statement */
 };
@@ -744,10 +744,11 @@ static enum status close_statement(struct adapter_conn *conn, unsigned long stat
 {
     unsigned char id[ID_BYTES];
     put_number(id, statement, sizeof id);
-    return send_command(conn, COM_STMT_CLOSE, id, sizeof id, error); /* it has no answer */
+    /* the server does not answer COM_STMT_CLOSE */
+    return send_command(conn, COM_STMT_CLOSE, id, sizeof id, error);
 }
 
-/* Returns the encodings of the result's columns, owned by the caller; NULL: out of memory. */
+/* Returns the encodings of the result's columns, owned by the caller, or NULL if memory is out. */
 static struct result_column *copy_columns(const MYSQL_STMT *handle)
 {
     struct result_column *columns = calloc(handle->field_count + 1U, sizeof *columns);
@@ -1572,7 +1573,7 @@ static int write_float(char *text, float value)
     return length;
 }
 
-/* Reads one value; `text` has CELL_TEXT_BYTES. False: the packet is too short. */
+/* Reads one value; `text` has CELL_TEXT_BYTES. Returns false if the packet is too short. */
 static bool get_cell(struct packet *packet, const struct result_column *column, struct cell *cell,
                      char *text)
 {
@@ -1632,7 +1633,8 @@ static bool get_cell(struct packet *packet, const struct result_column *column, 
     return true;
 }
 
-/* Reads one row; `texts` has CELL_TEXT_BYTES for each column. False: the packet is too short. */
+/* Reads one row; `texts` has CELL_TEXT_BYTES for each column. Returns false if the packet is too
+ * short. */
 static bool get_cells(struct packet packet, const struct adapter_prepared *prepared,
                       struct cell *cells, char *texts)
 {

@@ -28,7 +28,7 @@ void mariadb_add_bulk(struct buffer *packet, unsigned long statement, const stru
 
 /*
  * Adds the body of COM_STMT_EXECUTE, which executes a prepared statement with the first row of
- * `batch`; `batch` NULL: the statement has no parameters.
+ * `batch`. `batch` is NULL if the statement has no parameters.
  * https://mariadb.com/kb/en/com_stmt_execute/
  *
  *     statement's number (4)  flags (1)  always 1 (4)

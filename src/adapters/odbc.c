@@ -75,12 +75,12 @@ enum {
 
 /* A statement that is kept prepared. */
 struct adapter_prepared {
-    SQLHSTMT handle;               /* NULL: not prepared */
+    SQLHSTMT handle;               /* NULL if not prepared */
     struct adapter_prepared *next; /* next in the list of dropped statements */
 };
 
 struct insert {
-    SQLHSTMT statement;        /* NULL: not prepared */
+    SQLHSTMT statement;        /* NULL if not prepared */
     const struct table *table; /* the table it was prepared for */
     size_t rows;               /* rows in its VALUES */
 };
@@ -96,7 +96,7 @@ struct adapter_conn {
     atomic_bool is_interrupted;
     struct client_socket socket;
     enum method method;
-    const struct dialect *dialect; /* the database's dialect; NULL: unknown database */
+    const struct dialect *dialect; /* the database's dialect; NULL if the database is unknown */
     char database_name[32];        /* lower case; used if dialect is NULL */
     char driver[80];
     char user[64];
@@ -220,8 +220,8 @@ static void write_option(const char *text, char *value, size_t size)
 /* Returns the protocol option for psqlODBC, whose suffix says what happens after an error in a
  * transaction. The driver's default is to roll back to a savepoint before each statement, which
  * costs time and keeps the locks of a deadlock that the server has ended. With suffix 0 the driver
- * does nothing: append rolls the transaction back. NULL: another driver, or the option is already
- * given. */
+ * does nothing: append rolls the transaction back. Returns NULL for another driver, or if the
+ * option is already given. */
 static const char *find_protocol(const char *text)
 {
     static const char *const names[] = {"postgres", "psqlodbc", NULL};
@@ -793,7 +793,7 @@ static enum status end_work(struct adapter_conn *conn, enum status status, struc
     return status;
 }
 
-/* Reads a column of the current row as text, truncated to `size`; false: NULL. */
+/* Reads a column of the current row as text, truncated to `size`. Returns false if it is NULL. */
 static bool get_text(SQLHSTMT statement, unsigned column, char *text, size_t size)
 {
     SQLLEN length = SQL_NULL_DATA;
@@ -813,7 +813,7 @@ static int64_t get_number(SQLHSTMT statement, unsigned column)
     return SQL_SUCCEEDED(result) && length != SQL_NULL_DATA ? (int64_t)number : 0;
 }
 
-/* Takes the current row of `statement`. False: no more rows are wanted. */
+/* Takes the current row of `statement`. Returns false if no more rows are wanted. */
 typedef bool (*take_row)(SQLHSTMT statement, void *context);
 
 /* A summary of a statement's results. */
@@ -824,7 +824,7 @@ struct results {
 
 /* A statement's parameters, and where its rows go. */
 struct call {
-    const char *sql;                /* NULL: the statement is prepared */
+    const char *sql;                /* NULL if the statement is prepared */
     const struct batch *parameters; /* a batch of one row, or NULL */
     take_row take;                  /* may be NULL */
     void *context;
@@ -960,7 +960,8 @@ static void reading_fini(struct reading *reading)
     buffer_fini(&reading->text);
 }
 
-/* Adds a column of the current row as text, in as many parts as needed; false: NULL. */
+/* Adds a column of the current row as text, in as many parts as needed. Returns false if it is
+ * NULL. */
 static bool add_value(SQLHSTMT statement, unsigned column, struct buffer *text)
 {
     char part[VALUE_BYTES];
@@ -1283,7 +1284,7 @@ static enum status odbc_run(struct adapter_conn *conn, const struct statement *s
     return end_reading(&reading, status, error);
 }
 
-/* Sets a transaction's isolation; `name` NULL: the isolation before the first change. */
+/* Sets a transaction's isolation. `name` is NULL for the isolation before the first change. */
 static enum status set_isolation(struct adapter_conn *conn, const char *name, struct error *error)
 {
     static const struct {

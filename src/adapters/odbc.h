@@ -12,10 +12,11 @@
 extern const struct adapter adapter_odbc;
 
 /* Copies the value of the first of `keys` (NULL-terminated) that the string contains, without
- * braces, truncated to `size`. False: the string contains none of the keys. */
+ * braces, truncated to `size`. Returns false if the string contains none of the keys. */
 bool odbc_string_find(const char *text, const char *const *keys, char *value, size_t size);
 
-/* Returns a description of the first fault in a connection string; NULL: no fault was found. */
+/* Returns a description of the first fault in a connection string, or NULL if no fault was
+ * found. */
 const char *odbc_string_fault(const char *text);
 
 /* Writes the target's connection string: a user, password or database of the target replaces the

@@ -93,7 +93,7 @@ struct adapter_conn {
 static const struct {
     enum {
         ALWAYS,
-        ONCE_REACHED, /* after a connection to the server's port was made */
+        ONCE_REACHED, /* if the server's port accepted a connection */
         UNREACHED,
     } when;
     enum status status;
@@ -488,7 +488,7 @@ static void write_options(struct buffer *options, const struct target *target)
 
 /* Begins to connect. Parameters before the URL are defaults that the URL may change; parameters
  * after the URL override it. libpq uses the last of repeated keywords and skips keywords without a
- * value. NULL: out of memory. */
+ * value. Returns NULL if memory is out. */
 static PGconn *start_connect(const struct target *target)
 {
     char user_timeout[16], idle[8], interval[8], probes[8];
@@ -1489,7 +1489,7 @@ static enum status end_sessions(struct adapter_conn *conn, const struct session_
     int64_t number = 0;
     struct answer answer = {.take = ask_take_number, .context = &number};
     struct buffer sql = {0};
-    (void)until_ns; /* not needed: the server only sends signals */
+    (void)until_ns; /* no limit is needed: the server only sends signals */
     buffer_add_text(&sql, "select count(*) from (select pg_catalog.pg_terminate_backend(pid) as"
                           " is_ended from pg_catalog.pg_stat_activity where usename = current_user"
                           " and pid || ':' || client_port in (");

@@ -52,8 +52,8 @@ static bool is_in_safe_folder(const char *path)
            (S_ISLNK(about.st_mode) || (about.st_mode & S_IWOTH) == 0);
 }
 
-/* Loads the library at `path` and returns the module that it exports. NULL: the library cannot be
- * loaded, and `fault` receives the reason. */
+/* Loads the library at `path` and returns the module that it exports. If the library cannot be
+ * loaded, returns NULL, and `fault` receives the reason. */
 static const struct adapter_module *load(const char *path, char *fault, size_t size)
 {
     /* never unloaded: the adapter's constants are used until the program ends */
@@ -72,8 +72,8 @@ static const struct adapter_module *load(const char *path, char *fault, size_t s
     return module;
 }
 
-/* Checks that the program can use the loaded module. False: `fault` receives the reason and, where
- * there is one, the remedy. */
+/* Checks that the program can use the loaded module. If it cannot, returns false, and `fault`
+ * receives the reason and, where there is one, the remedy. */
 static bool can_use(const struct adapter_module *module, const char *name, char *fault, size_t size)
 {
     const struct adapter *adapter = module->adapter;

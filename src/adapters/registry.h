@@ -10,14 +10,14 @@
  * adapter NAME is the variable adapter_NAME. */
 extern const struct adapter *const registry_adapters[];
 
-/* Finds a built-in adapter by its name or a common alias ("postgres"). NULL: no built-in adapter
- * has this name. */
+/* Finds a built-in adapter by its name or a common alias ("postgres"). Returns NULL if no built-in
+ * adapter has this name. */
 const struct adapter *registry_find(const char *name);
 
 /* Finds the built-in adapter `name`. If no built-in adapter has this name, loads NAME.so from
- * `folder`, which may be NULL, or from the folders of modules. OK: *adapter is the adapter, or NULL
- * if the file does not exist either. FATAL with ERROR_USAGE: the file exists but cannot be used. A
- * loaded library stays until the program ends. */
+ * `folder`, which may be NULL, or from the folders of modules. On OK, *adapter is the adapter, or
+ * NULL if the file does not exist either. Returns FATAL with ERROR_USAGE if the file exists but
+ * cannot be used. A loaded library stays until the program ends. */
 enum status registry_load(const char *name, const char *folder, const struct adapter **adapter,
                           struct error *error);
 

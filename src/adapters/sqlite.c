@@ -27,7 +27,7 @@ static const char cache_sql[] = "pragma cache_size = -256"; /* 256 KiB */
 
 /* A prepared statement that is kept. */
 struct adapter_prepared {
-    const void *key; /* the struct that the statement was prepared for; NULL: nothing is prepared */
+    const void *key; /* the struct that the statement was prepared for; NULL if none is prepared */
     sqlite3_stmt *statement;
 };
 

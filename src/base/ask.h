@@ -13,7 +13,7 @@
 #include "base/text.h"
 
 /* Runs one statement and passes its rows to *answer. `text` is the value for the ? of the
- * statement; NULL: the statement has no ?. */
+ * statement, or NULL if the statement has no ?. */
 enum status ask_rows(const struct adapter *adapter, struct adapter_conn *conn, const char *sql,
                      const char *text, struct answer *answer, struct error *error);
 
@@ -69,7 +69,7 @@ enum status ask_execute(const struct adapter *adapter, struct adapter_conn *conn
 /* How ask_count_shown waits until the server shows all rows that it has acknowledged. */
 #define ASK_UNREAD_NS (60 * MONO_NS_PER_S)
 struct ask_wait {
-    const char *unread;               /* query from struct sql_templates; NULL: do not wait */
+    const char *unread;               /* query from struct sql_templates; NULL for no wait */
     int64_t limit_ns;                 /* longest wait; then the rows are counted anyway */
     void (*on_answer)(void *context); /* called after each query during the wait; may be NULL */
     void *context;

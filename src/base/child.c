@@ -159,8 +159,8 @@ static bool is_past(const struct run_limit *limit)
     return errno == EINTR || mono_now_ns() >= limit->deadline_ns;
 }
 
-/* Reads available output into *buffer, and closes the pipe when the output has ended. False: errno
- * has the reason. */
+/* Reads available output into *buffer, and closes the pipe when the output has ended. Returns false
+ * with the reason in errno. */
 static bool read_output(int *end, struct buffer *buffer)
 {
     char bytes[4096];

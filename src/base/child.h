@@ -25,7 +25,7 @@ int child_start(pid_t *pid, const struct child_start *start);
 /* How a program has ended. */
 struct child_end {
     int signal; /* the signal that ended the program; 0 = the program exited */
-    int code;   /* its exit code; -1: unknown */
+    int code;   /* the program's exit code; -1: unknown */
 };
 
 /* Waits at most `timeout_ns` for the end of the child. Returns true, with *end filled, when it has

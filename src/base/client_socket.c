@@ -45,7 +45,8 @@ static bool is_watching;
  * the connection only by the calling thread. */
 static _Thread_local struct client_socket *watched;
 
-/* Returns a number that identifies the socket: its descriptor and inode. 0: not a socket. */
+/* Returns a number that identifies the socket: its descriptor and inode. Returns 0 if the
+ * descriptor is not a socket. */
 static uint64_t identity_of(int descriptor)
 {
     struct stat about;

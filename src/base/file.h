@@ -9,8 +9,8 @@
 #include "base/text.h"
 
 /* Finds a shared library of the program, for example "append-mpi.so", in the program's folder or in
- * the folder APPEND_MODULE_FOLDER. False: the library is in neither folder, and `path` is the
- * program's folder. */
+ * the folder APPEND_MODULE_FOLDER. Returns false if the library is in neither folder; `path` is
+ * then the program's folder. */
 bool file_find_module(const char *name, char *path, size_t size);
 
 /* Creates the missing folders above the last part of `path`. Returns 0 or errno. */

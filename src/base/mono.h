@@ -44,7 +44,7 @@ struct moment {
 /* The accepted forms, for error messages: "--mark 'x' is not " MOMENT_FORM. */
 #define MOMENT_FORM "seconds since the run's start (90) or a time in UTC (2026-01-31T12:00:00Z)"
 
-/* Parses the whole of `text`, independently of the locale. False: not a moment. */
+/* Parses the whole of `text`, independently of the locale. Returns false if it is not a moment. */
 bool moment_parse(const char *text, struct moment *moment);
 
 /* Writes the moment, to the millisecond, in a form that moment_parse reads. */

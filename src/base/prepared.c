@@ -4,12 +4,13 @@
 #include <string.h>
 
 struct prepared_slot {
-    const struct statement *statement; /* NULL: the slot is empty */
-    struct adapter_prepared *made;     /* freed by adapter.drop; NULL: the adapter keeps nothing */
+    const struct statement *statement; /* NULL if the slot is empty */
+    struct adapter_prepared *made;     /* freed by adapter.drop; NULL if the adapter keeps
+                                          nothing */
     bool is_ready;
 };
 
-/* Returns the slot `number`, and enlarges the array if necessary. NULL: out of memory. */
+/* Returns the slot `number`, and enlarges the array if necessary. Returns NULL if memory is out. */
 static struct prepared_slot *find_slot(struct prepared_set *set, unsigned number)
 {
     if (number > set->count) {

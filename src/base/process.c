@@ -84,7 +84,7 @@ enum {
     LEAST_BYTES = 4 * 1024 * 1024,
 #else
     MARGIN_BYTES = 4096,
-    LEAST_BYTES = 256 * 1024, /* every command passes with 192 KiB */
+    LEAST_BYTES = 256 * 1024, /* every command works with 192 KiB */
 #endif
 };
 

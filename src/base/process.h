@@ -45,8 +45,8 @@ bool interrupt_requested(void);
 bool interrupt_close(void);
 
 /* Raises the stack limit (ulimit -s) if it is too small for the main thread and for threads that
- * are started with stack_bytes 0. Called before anything else. REJECTED: the limit cannot be
- * raised. */
+ * are started with stack_bytes 0. Called before anything else. Returns REJECTED if the limit cannot
+ * be raised. */
 enum status stack_prepare(struct error *error);
 
 /* Starts a thread in which signals are blocked: only the main thread handles signals.
@@ -70,8 +70,8 @@ struct notice {
     bool is_open; /* the last line on the terminal has no line break yet */
 };
 
-/* Writes `text`, and waits up to `patience_ns` for room. False: not all of it was written. Any
- * thread or signal handler may call it. */
+/* Writes `text`, and waits up to `patience_ns` for room. Returns false if not all of it was
+ * written. Any thread or signal handler may call it. */
 bool notice_write(int fd, const char *text, size_t length, int64_t patience_ns);
 
 /* Writes a line to standard error, with a line break added. Drops it if it cannot be written at
@@ -80,7 +80,7 @@ void notice_print(const char *format, ...) __attribute__((format(printf, 1, 2)))
 
 void notice_init(struct notice *notice, int fd);
 
-/* Returns the columns that a line on the terminal can have; 0: not a terminal. */
+/* Returns the columns that a line on the terminal can have, or 0 without a terminal. */
 unsigned notice_columns(const struct notice *notice);
 
 /* Shows `line`, which must not contain control characters. On a terminal the line must fit in

@@ -130,7 +130,7 @@ static const struct suffix duration_suffixes[] = {
     {"", 1000}, {"ms", 1}, {"s", 1000}, {"m", 60000}, {"min", 60000}, {"h", 3600000}, {NULL, 0},
 };
 
-/* Returns the factor of the suffix `text`; 0: unknown suffix. */
+/* Returns the factor of the suffix `text`, or 0 if the suffix is unknown. */
 static uint64_t factor_of(const struct suffix *suffix, const char *text)
 {
     while (suffix->text != NULL && strcmp(suffix->text, text) != 0) {

@@ -28,15 +28,16 @@ enum {
 
 /* Numbers with units. The whole text must be a number in range, without sign or separators. */
 
-/* Parses a whole number with an optional k, M or G (powers of 1,000; "10M" = 10,000,000). False:
- * not a number, or above `max`. */
+/* Parses a whole number with an optional k, M or G (powers of 1,000; "10M" = 10,000,000). Returns
+ * false if the text is not such a number, or if the number is above `max`. */
 bool units_parse_count(const char *text, uint64_t max, uint64_t *value);
 
 /* Parses a number of bytes with an optional K, M or G (powers of 1,024; also KiB, MiB, GiB). */
 bool units_parse_bytes(const char *text, uint64_t max, uint64_t *value);
 
 /* Parses a duration in seconds, or with one of the units ms, s, m, min and h ("1.5", "200ms",
- * "3m"), into nanoseconds. False: not a duration, not above 0, or above `max_ns`. */
+ * "3m"), into nanoseconds. Returns false if the text is not such a duration, or if the duration is
+ * 0 or above `max_ns`. */
 bool units_parse_duration(const char *text, int64_t max_ns, int64_t *value_ns);
 
 /* Writes a count with separators: 1,234,567. Returns `text`. */
@@ -74,7 +75,7 @@ static inline locale_t units_use_point(void)
 /* The known name that is most similar to a misspelt word. */
 struct nearest {
     const char *word;
-    const char *name; /* the most similar of the names offered so far; NULL: no name is similar */
+    const char *name; /* the most similar of the names offered so far; NULL if no name is similar */
     size_t changes;   /* letters that differ between word and name */
 };
 
@@ -84,11 +85,11 @@ struct nearest {
 void nearest_offer(struct nearest *nearest, const char *name);
 
 /* Parses the two numbers at the beginning of `text`, which `mark` separates: "254:0", "10.11.8".
- * False: the text does not begin with two numbers; `numbers` is unchanged. */
+ * Returns false if the text does not begin with two numbers; `numbers` is then unchanged. */
 bool text_parse_two(const char *text, char mark, unsigned numbers[2]);
 
 /* Parses text[0 … length-1] as a whole number: an optional '-' and digits, as databases write it.
- * False: not a whole number, or out of the range of int64_t. */
+ * Returns false if it is not a whole number, or out of the range of int64_t. */
 bool text_parse_integer(const char *text, size_t length, int64_t *number);
 
 /* Appends `text` as valid UTF-8: replaces each invalid byte with U+FFFD. */

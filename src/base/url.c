@@ -8,7 +8,8 @@
 #include <string.h>
 #include <strings.h>
 
-/* Decodes %XX in place. `text` may be NULL. False: a % without two hexadecimal digits, or %00. */
+/* Decodes %XX in place. `text` may be NULL. Returns false if a % is not followed by two hexadecimal
+ * digits, or is followed by 00. */
 static bool decode(char *text)
 {
     char *to = text;
@@ -31,7 +32,8 @@ static bool decode(char *text)
     return true;
 }
 
-/* Copies and decodes `length` bytes. False: too long, or not valid percent-encoding. */
+/* Copies and decodes `length` bytes. Returns false if the text does not fit, or is not valid
+ * percent-encoding. */
 static bool copy_decoded(char *to, size_t size, const char *from, size_t length)
 {
     return (size_t)snprintf(to, size, "%.*s", (int)length, from) < size && decode(to);
@@ -109,8 +111,8 @@ static const char *unless_empty(const char *text)
     return text == NULL || *text == '\0' ? NULL : text;
 }
 
-/* Parses host, host:port, [v6] or [v6]:port, in place. False: not one of these forms; then
- * *is_port_wrong is true if only the port is wrong. */
+/* Parses host, host:port, [v6] or [v6]:port, in place. Returns false if `text` has another form;
+ * *is_port_wrong is then true if only the port is wrong. */
 static bool parse_host(char *text, struct url_host *host, bool *is_port_wrong)
 {
     char *port;
@@ -159,8 +161,9 @@ static void parse_hosts(struct url *url, char *list, char *fault, size_t size)
     }
 }
 
-/* Parses user:password@host:port/database?query in place. False: not of this form. `fault` gets the
- * reason if a '#', the port or the list of hosts is wrong, and stays "" otherwise. */
+/* Parses user:password@host:port/database?query in place. Returns false if the text has another
+ * form. `fault` gets the reason if a '#', the port or the list of hosts is wrong, and stays ""
+ * otherwise. */
 static bool parse_authority(struct url *url, char *rest, char *fault, size_t size)
 {
     /* A password may contain a '/', '?' or '#' that is not percent-encoded. The beginning of the
@@ -283,7 +286,7 @@ void url_redact(const char *text, char *out, size_t size)
     size_t used = 0;
     while (*tail != '\0' && used + 1 < size) {
         if (colon != NULL && tail >= colon && tail < at) {
-            /* the @ may be part of a parameter that is a password */
+            /* the last @ may be inside the value of a password parameter */
             tail = at;
             for (const char *c = colon; c < at; c++) {
                 const char *secret = *c == '?' || *c == '&' ? end_of_secret(c + 1) : NULL;

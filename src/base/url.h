@@ -39,17 +39,18 @@ struct url {
  * large for a port. */
 bool url_parse_port(const char *text, uint16_t *port);
 
-/* Parses a URL and decodes its parts. `is_file`: the text after the scheme is a path. REJECTED: not
- * a valid URL, *error says why. After OK the caller frees *url with url_fini. */
+/* Parses a URL and decodes its parts. `is_file`: the text after the scheme is a path. Returns
+ * REJECTED if the URL is not valid; *error then says why. After OK the caller frees *url with
+ * url_fini. */
 enum status url_parse(struct url *url, const char *text, bool is_file, struct error *error);
 void url_fini(struct url *url);
 
 /* Returns the length of the scheme in "scheme:…"; 0 when the text has no scheme. */
 size_t url_scheme_length(const char *text);
 
-/* Parses "port", "host:port" or "[v6]:port". False: another form. *host is the beginning of the
- * host within `text`, and *length is its length, 0 without a host. *port is 0 when the port is not
- * valid. */
+/* Parses "port", "host:port" or "[v6]:port". Returns false if the text has another form. *host is
+ * the beginning of the host within `text`, and *length is its length, 0 without a host. *port is 0
+ * when the port is not valid. */
 bool url_parse_place(const char *text, const char **host, size_t *length, uint16_t *port);
 
 /* Writes the URL with its passwords replaced. For a text that is not a URL, for example "host=h
@@ -59,15 +60,15 @@ void url_redact(const char *text, char *out, size_t size);
 /* A pair of an ODBC connection string: `Key=value;Key={value; with }} in it};…`. */
 struct url_pair {
     const char *key;
-    size_t key_length; /* without blanks around it */
-    const char *value; /* with its braces */
+    size_t key_length; /* length without the blanks around the key */
+    const char *value; /* the value, with its braces */
     size_t value_length;
     bool has_value; /* the pair has a '=' */
     bool is_closed; /* false: the value has a '{' without '}', and takes the rest of the text */
 };
 
-/* Parses the next pair at *rest, and moves *rest to the ';' or the end after it. False: no more
- * pairs. */
+/* Parses the next pair at *rest, and moves *rest to the ';' or the end after it. Returns false if
+ * there are no more pairs. */
 bool url_pair_next(const char **rest, struct url_pair *pair);
 
 /* Returns whether the key is one of `keys` (ends with NULL), ignoring case. */

@@ -383,7 +383,8 @@ static enum exit_code run_entry(const struct command_entry *entry, int argc, cha
     if (code == EXIT_CODE_OK) {
         return entry->run(argc, argv);
     }
-    /* the text is empty if another rank reports the error: then this rank must not fail */
+    /* The text is empty if rank 0 reports the error. Then this rank ends with 0, because mpirun
+     * ends all ranks when one fails, possibly before rank 0 has printed the error. */
     return error.text[0] == '\0' ? EXIT_CODE_OK : command_fail(code, &error);
 }
 

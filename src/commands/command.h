@@ -16,7 +16,7 @@ struct command_entry {
     /* Lines of at most 80 columns. */
     const char *about;
     const char *example; /* command lines that work as printed; the first needs no server */
-    const char *target;  /* what TARGET is; NULL: the command takes no target */
+    const char *target;  /* what TARGET is; NULL if the command takes no target */
     const char *exits;   /* exit codes and their meaning */
     enum exit_code (*run)(int argc, char **argv);
 };
@@ -40,15 +40,16 @@ enum exit_code command_sweep(int argc, char **argv);
 const struct command_form *command_form(enum command command);
 
 /* Handles the result of options_parse, given in *code: reports an error, or prints the help or the
- * versions that the options ask for. True: the command has ended, and *code is its exit code. */
+ * versions that the options ask for. Returns true if the command has ended with the exit code
+ * *code. */
 bool command_is_done(const struct plan *plan, enum exit_code *code, const struct error *error);
 
-/* Writes report.html into the folder of a run or sweep, and prints its path unless `is_silent`.
- * EXIT_CODE_CLIENT_LIMIT: *error says why the page was not written. */
+/* Writes report.html into the folder of a run or sweep, and prints its path unless `is_silent`. On
+ * EXIT_CODE_CLIENT_LIMIT, *error says why the page was not written. */
 enum exit_code command_write_report(const char *folder, bool is_silent, struct error *error);
 
 /* Returns a copy of argv as one block, to be freed by the caller, and overwrites the passwords in
- * argv itself, which all users of this machine can read. NULL: out of memory. */
+ * argv itself, which all users of this machine can read. Returns NULL if memory is out. */
 char **command_take_words(int argc, char **argv);
 
 /* Prints "append: text" on stderr and returns `code`. Control characters are replaced, because the

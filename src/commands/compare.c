@@ -77,8 +77,8 @@ struct comparison {
     struct tree differences; /* list of {"name", "a", "b"} */
     struct tree cautions;    /* list of texts */
     bool is_clouded;         /* something other than the server may explain a difference */
-    /* caution that the tables had different numbers of rows before; "" if they had the same number
-     */
+    /* caution that the table had different numbers of rows before A and before B, so that reads
+     * cannot be compared; "" if no cell needs it */
     char other_rows[WHY_BYTES];
     struct tree cells;   /* for two runs the list has a single cell */
     struct tree crossed; /* bounds of --fail-if that are crossed */
@@ -108,8 +108,8 @@ static const char *text_of(const json_t *json, const char *key)
 /* Differences between the runs other than their figures. */
 
 /* Returns the value to compare, as a new reference. If `value` is a path or a URL in the run's own
- * folder, DIR replaces the folder, so that the databases of two runs compare as equal. NULL: out of
- * memory. */
+ * folder, DIR replaces the folder, so that the databases of two runs compare as equal. Returns NULL
+ * if memory is out. */
 static json_t *without_folder(const struct saved_run *run, json_t *value)
 {
     const char *text = json_string_value(value);
@@ -363,8 +363,8 @@ static struct values take_values(const struct comparison *comparison, struct pla
     return taken;
 }
 
-/* Sets *ratio to B / A. The ratio is infinite if only A is 0, and 1 if both are 0. False: A or B is
- * unknown. */
+/* Sets *ratio to B / A. The ratio is infinite if only A is 0, and 1 if both are 0. Returns false if
+ * A or B is unknown. */
 static bool ratio_of(const json_t *figure, double *ratio)
 {
     const double a = number_of(figure, "a"), b = number_of(figure, "b");
@@ -591,8 +591,8 @@ static enum status compare(struct comparison *comparison, struct error *error)
 /* The keys that identify a cell of sweeps. */
 static const char *const cell_keys[] = {"sessions", "records", "variant"};
 
-/* Finds the crossed bounds of --fail-if. An unknown ratio crosses its bound. STATUS_REJECTED: a
- * bound names an unknown figure. */
+/* Finds the crossed bounds of --fail-if. An unknown ratio crosses its bound. Returns
+ * STATUS_REJECTED if a bound names an unknown figure. */
 static enum status check_bounds(struct comparison *comparison, const struct bound *bounds,
                                 size_t count, struct error *error)
 {
@@ -772,7 +772,7 @@ static void write_figure(const struct comparison *comparison, const json_t *figu
         return;
     }
     double number;
-    /* a tested figure has its interval around the tested ratio: show that ratio */
+    /* the interval of a tested figure is around tested_ratio, so show that ratio */
     const bool is_tested = json_is_number(json_object_get(figure, "tested_ratio"));
     if (is_tested || ratio_of(figure, &number)) {
         number = is_tested ? number_of(figure, "tested_ratio") : number;

@@ -73,7 +73,8 @@ static void put_usage(const char *usage)
 }
 
 /* Returns the option that is number `place` in the documents. The documents have the options of
- * sweeps last, although the table has them first. NULL: `place` is after the last option. */
+ * sweeps last, although the table has them first. Returns NULL if `place` is after the last
+ * option. */
 static const struct option_entry *option_at_place(size_t place)
 {
     size_t of_sweeps = 0, count = 0;
@@ -139,7 +140,7 @@ static void put_man_option(const struct option_entry *entry, bool is_first)
     }
 }
 
-/* Writes a part of the manual page. False: unknown part. */
+/* Writes a part of the manual page. Returns false if the part is unknown. */
 static bool put_man(const char *part)
 {
     const struct command_entry *const end = command_table + command_table_size;
@@ -284,7 +285,7 @@ static void put_figures(void)
          "`p9999` for 99.99.");
 }
 
-/* Writes a part of docs/options.md. False: unknown part. */
+/* Writes a part of docs/options.md. Returns false if the part is unknown. */
 static bool put_markdown(const char *part)
 {
     if (strcmp(part, "@MARKDOWN_OPTIONS@\n") == 0) {
@@ -402,7 +403,7 @@ static void put_zsh_options(const struct command_entry *command)
     puts("        )\n        ;;");
 }
 
-/* Writes a part of the completions. False: unknown part. */
+/* Writes a part of the completions. Returns false if the part is unknown. */
 static bool put_completion(const char *part)
 {
     const struct command_entry *const end = command_table + command_table_size;

@@ -59,7 +59,7 @@ static struct rank_result describe_rank(struct job *job)
     return part;
 }
 
-/* Packs the result of this rank. False: out of memory. */
+/* Packs the result of this rank. Returns false if memory is out. */
 static bool pack(struct job *job, struct buffer *bytes)
 {
     job_note_connection(job);
@@ -149,7 +149,7 @@ static enum exit_code join_ranks(struct job *job, struct error *error)
     return code;
 }
 
-/* Ends a rank that follows rank 0. It leaves reporting to rank 0, unless rank 0 is lost. */
+/* Ends a rank other than 0. It leaves reporting to rank 0, unless rank 0 is lost. */
 static enum exit_code leave(const struct job *job)
 {
     struct error error = {.kind = ERROR_NONE};
@@ -157,7 +157,7 @@ static enum exit_code leave(const struct job *job)
     return error_is_set(&error) ? command_fail(code, &error) : EXIT_CODE_OK;
 }
 
-/* Runs a rank that follows rank 0, from receiving the plan until its result is merged. */
+/* Runs a rank other than 0, from receiving the plan until its result is merged. */
 static enum exit_code follow(struct job *job, enum command command)
 {
     struct error error = {.kind = ERROR_NONE};

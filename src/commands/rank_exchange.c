@@ -114,7 +114,7 @@ enum exit_code rank_exchange_send_plan(struct ranks *ranks, const struct plan *p
     return EXIT_CODE_OK;
 }
 
-/* Stores the script in a file of this machine's memory. False: errno says why. */
+/* Stores the script in a file of this machine's memory. Returns false with the reason in errno. */
 static bool keep_script(struct rank_exchange *exchange, const char *text)
 {
     const size_t length = strlen(text);
@@ -183,7 +183,7 @@ bool rank_exchange_pack(struct buffer *bytes, const struct rank_exchange *exchan
     return merge_pack(bytes, &part);
 }
 
-/* Creates an empty result with room for the results of all ranks. NULL: out of memory. */
+/* Creates an empty result with room for the results of all ranks. Returns NULL if memory is out. */
 static struct result *make_whole(const struct ranks *ranks, const struct plan *plan,
                                  const struct result *rank_0)
 {

@@ -10,7 +10,7 @@
 #include "ranks/merge.h"
 #include "ranks/ranks.h"
 
-/* The texts that the plan of a following rank points into, and the intervals and samples that a
+/* The texts that the plan of a rank other than 0 points into, and the intervals and samples that a
  * rank keeps for merging. The caller zeroes it and releases it with rank_exchange_fini. */
 struct rank_exchange {
     struct buffer text; /* rank 0's command line and what rank 0 resolved */
@@ -31,12 +31,12 @@ enum exit_code rank_exchange_allow(const struct ranks *ranks, const struct plan 
 enum exit_code rank_exchange_send_plan(struct ranks *ranks, const struct plan *plan, int argc,
                                        char *const *argv, struct error *error);
 
-/* Receives rank 0's plan, for plan_follow. *lead borrows from *exchange. On any code but OK *error
- * says why and must be passed to ranks_agree; its text is empty if rank 0 has ended. */
+/* Receives rank 0's plan, for plan_follow. *lead borrows from *exchange. On any code except OK,
+ * *error says why and must be passed to ranks_agree; its text is empty if rank 0 has ended. */
 enum exit_code rank_exchange_receive_plan(struct rank_exchange *exchange, struct ranks *ranks,
                                           struct plan_lead *lead, struct error *error);
 
-/* Packs this rank's part of the result, to be sent or merged. False: out of memory. */
+/* Packs this rank's part of the result, to be sent or merged. Returns false if memory is out. */
 bool rank_exchange_pack(struct buffer *bytes, const struct rank_exchange *exchange,
                         const struct result *result, struct recorder *recorder,
                         const struct rank_result *rank_result);

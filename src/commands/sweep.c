@@ -326,8 +326,8 @@ static enum exit_code run_program(struct sweep *sweep, size_t index, struct chil
 
 /* Writes --recreate=NAMES. The names are the tables that a run may drop without checking who
  * created them: the tables that the user named, or, if the database keeps no marks, the tables that
- * were missing before the sweep's first run. False: there are no names, and the run checks the
- * marks. */
+ * were missing before the sweep's first run. Returns false if there are no names; the run then
+ * checks the marks. */
 static bool name_recreated(const struct sweep *sweep, struct buffer *text)
 {
     const struct script *script = plan_has_own_rows(&sweep->plan) ? NULL : sweep->plan.script;
@@ -448,7 +448,8 @@ static enum exit_code run_one(struct sweep *sweep, size_t index, struct error *e
     return is_well ? written : code;
 }
 
-/* Runs the program of each run on a rank that follows, until rank 0 has no run left. */
+/* Runs the sweep on a rank other than 0: starts the program of each run that rank 0 begins, until
+ * no run is left. */
 static void follow(struct sweep *sweep)
 {
     struct buffer folder = {0};

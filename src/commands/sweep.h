@@ -52,7 +52,8 @@ struct sweep {
     struct plan given;          /* the options; in a sweep that resumes, the options of its start */
     struct plan plan;           /* plan of the first run; owned */
     struct facts facts;         /* facts of `plan` */
-    /* How to give the target again if only sweep.json names parts of it; else NULL. */
+    /* What the user has to give again if only sweep.json names parts of the target ("TARGET
+     * again"); else NULL. */
     const char *place;
     /* options to save, as "--batch=50", without those of this call; owned */
     json_t *words;
@@ -91,7 +92,8 @@ const char *sweep_variant(const struct saved_sweep *sweep, const struct saved_sw
  */
 enum exit_code sweep_create_files(struct sweep *sweep, struct error *error);
 
-/* Locks the folder. EXIT_CODE_USAGE: another sweep, or a run of another sweep, has locked it. */
+/* Locks the folder. Returns EXIT_CODE_USAGE if another sweep, or a run of another sweep, has locked
+ * it. */
 enum exit_code sweep_lock_folder(struct sweep *sweep, struct error *error);
 
 /* Replaces all files, each in one step, so that readers never see half a file. sweep.json is the
@@ -102,7 +104,7 @@ enum exit_code sweep_write_files(const struct sweep *sweep, bool is_running, str
 enum exit_code sweep_refuse_path(struct error *error, int number, const char *what,
                                  const char *path);
 
-/* Writes sweep.json. False: out of memory, or a failed write. */
+/* Writes sweep.json. Returns false if memory is out or a write failed. */
 bool sweep_write_json(FILE *stream, const struct sweep *sweep, bool is_running);
 
 /* Writes the text for people. */

@@ -62,8 +62,8 @@ enum statistic {
 };
 static const char *const statistics[] = {"median", "lowest", "highest"};
 
-/* Returns the text that all done runs of a cell share, or the statistic of their numbers. NULL: the
- * texts differ, and not all of them are numbers. */
+/* Returns the text that all done runs of a cell share, or the statistic of their numbers. Returns
+ * NULL if the texts differ and not all of them are numbers. */
 static const char *text_of_cell(const struct saved_sweep *sweep, size_t cell,
                                 enum statistic statistic, const char *key,
                                 char text[FIGURE_TEXT_BYTES])

@@ -432,7 +432,7 @@ enum exit_code sweep_make_plan(struct sweep *sweep, struct error *error)
     /* A new sweep. Without --out its folder is named like the folder of a run, with "sweep" in
      * place of the sessions and records. */
     struct saved_sweep *results = &sweep->results;
-    /* as for a run's folder */
+    /* leaves room for the names of runs and files */
     const size_t room = sizeof results->folder - 64 - SAVED_SWEEP_NAME_BYTES;
     const char *path = sweep->plan.out_folder;
     const char *extent = given->out != NULL ? NULL : strrchr(path, '-');

@@ -244,7 +244,7 @@ enum figure_better {
     C(READS_FAILED, COLUMN, "reads_failed", "append_reads_failed_total", "Reads that failed.") \
     C(BUSY_RETRIES, COLUMN, "busy_retries", "append_busy_retries_total", \
       "Batches begun again because the database was busy.") \
-    /* connections that append did not close; includes a failed --churn reconnect */ \
+    /* connections that ended, but not by append, and failed reconnects of --churn */ \
     C(CONNECTIONS_LOST, COLUMN, "connections_lost", "append_connections_lost_total", \
       "Connections that were lost.") \
     C(RECONNECTS, COLUMN, "reconnects", "append_reconnects_total", \
@@ -432,7 +432,7 @@ enum figure_better {
     /* a committed transaction: from its last try's BEGIN to COMMIT's answer, without think time */ \
     X(TRY, "try", 7, WITH_SCRIPT, TOTALS, "append_try_duration_seconds", \
       "Time from the begin of a transaction's latest try to its commit.") \
-    /* BEGIN, COMMIT and ROLLBACK that append sends around a script's transaction: sent to answered */ \
+    /* BEGIN, COMMIT and ROLLBACK that append sends around a script's transaction: until the answer */ \
     /* Only calls that succeed are timed. */ \
     X(BEGIN, "begin", 8, WITH_SCRIPT, TOTALS, "append_begin_duration_seconds", \
       "Time of a transaction's BEGIN.") \
@@ -465,12 +465,12 @@ enum operation_id {
 struct figure {
     const char *key;
     const char *path;
-    const char *label; /* as people read it; NULL: the figure is in no group */
+    const char *label; /* as people read it; NULL if the figure is in no group */
     enum figure_unit unit;
     enum figure_group group;
     enum figure_better better;
     int counter;        /* enum recorder_counter; -1: not a counter */
-    const char *metric; /* name in Prometheus; NULL: the figure is not exported */
+    const char *metric; /* name in Prometheus; NULL if the figure is not exported */
     const char *metric_help;
     const char *metric_selector;
 };
@@ -618,7 +618,8 @@ struct figure_set {
     struct figure_value values[FIGURES];
     struct operation_list operations;
     struct figure_latency latencies[OPERATIONS_MAX];
-    const uint64_t (*counts)[OPERATION_COUNTS]; /* indexed by operation, borrowed; NULL: unknown */
+    const uint64_t (*counts)[OPERATION_COUNTS]; /* indexed by operation, borrowed; NULL if
+                                                   unknown */
     char started_utc[40];
     char note[160];
     char params[2048]; /* parameters of the script, "NAME=VALUE,NAME=VALUE" */

@@ -93,7 +93,7 @@ enum status csv_table_read(struct csv_table *table, const char *path, struct err
 
 void csv_table_free(struct csv_table *table);
 
-/* Returns the index of a column in each row; table->columns if the column does not exist. */
+/* Returns the index of a column in each row, or table->columns if the column does not exist. */
 size_t csv_table_column(const struct csv_table *table, const char *name);
 
 /* Returns a cell; "" if the cell is empty, or the row or the column does not exist. */

@@ -275,7 +275,7 @@ struct attribution {
     const struct evidence *evidence;
     const struct result *result;
     struct findings *findings;
-    const struct cause *first; /* the earliest cause; NULL: no cause */
+    const struct cause *first; /* the earliest cause; NULL if there is no cause */
     uint64_t sessions;
     uint64_t tries; /* failed tries of sessions that reconnected */
 };
@@ -309,8 +309,8 @@ static bool is_full(const struct limit *limit)
            room_of(limit) <= limit->allowed / 1000 + 2 + limit->each;
 }
 
-/* Returns a limit as it was read while sessions failed; NULL: not read. A limit of the whole
- * machine is listed only once, as the client's limit. */
+/* Returns a limit as it was read while sessions failed, or NULL if it was not read. A limit of the
+ * whole machine is listed only once, as the client's limit. */
 static const struct limit *find_short(const struct attribution *attribution, enum limit_id id,
                                       enum limit_side side)
 {
@@ -503,8 +503,8 @@ static struct finding *add_backlog(const struct attribution *attribution)
     return finding;
 }
 
-/* Names the limit for connects without an answer: the server did not accept them, or had no room.
- */
+/* Names the limit because of which connects had no answer: the server was out of descriptors and
+ * accepted none, or its accept queue was full. */
 static void name_silence(const struct attribution *attribution)
 {
     const uint64_t *growth = attribution->evidence->growth;
@@ -541,8 +541,9 @@ static void say_gone(struct finding *finding, const struct evidence *evidence)
     }
 }
 
-/* Names the end of a server's process, or of its process for a session. Without a counter of the
- * cgroup, the kernel may have killed any process of the machine, and the text says only that. */
+/* Names the end of a server's process, or an OOM kill that may have hit a session's process. If the
+ * counter of the server's cgroup is unknown or did not grow, the kills are those of the whole
+ * machine; the text then says so, because any process may have been killed. */
 static void name_lost(const struct attribution *attribution)
 {
     const struct evidence *evidence = attribution->evidence;
@@ -604,7 +605,9 @@ void evidence_name_limits(const struct evidence *evidence, const struct result *
             if (attribution.first == NULL || cause->first_ns < attribution.first->first_ns) {
                 attribution.first = cause;
             }
-            if (shortage == SHORTAGE_SETTING) { /* each by itself: a server has several settings */
+            /* each cause is named separately: causes may concern different settings of the
+             * server */
+            if (shortage == SHORTAGE_SETTING) {
                 name_setting(&attribution, cause);
                 attribution.sessions = 0;
                 attribution.tries = 0;

@@ -145,7 +145,7 @@ struct draft {
     uint64_t fixed;     /* amount needed in addition to the needs of the sessions */
     uint64_t spare;     /* added to the value to which the limit is to be raised */
     uint64_t own_up;    /* the highest value that the user may set without privilege */
-    const char *fix;    /* how to raise the limit; NULL: the row's fix function says how */
+    const char *fix;    /* how to raise the limit; NULL if the row's fix function says how */
 };
 
 /* Returns the most sessions that fit into the limit. */
@@ -498,7 +498,8 @@ static bool read_space(struct survey *survey, struct draft *draft)
     limit->allowed = process->rlimits.address_space.soft;
     limit->used = process->status.size_bytes;
     const uint64_t free_bytes = limits_room(limit->allowed, limit->used + others);
-    /* each of the first threads also takes an arena, as long as there is room for it */
+    /* each of the first threads also takes an arena of the allocator, as long as there is room for
+     * it */
     uint64_t arenas = limit->allowed == LIMIT_NONE ? survey->arenas : 0;
     while (arenas < survey->arenas &&
            free_bytes >= (arenas + 1) * ARENA_BYTES + arenas * limit->each) {

@@ -36,7 +36,7 @@ struct limits_question {
     unsigned hosts;              /* number of hosts that share the sessions; 0 or 1: one host */
     size_t stack_bytes;          /* stack size of a session's thread */
     unsigned files_per_session;  /* files that this program opens for each session */
-    bool has_server;             /* false: compare with this machine only */
+    bool has_server;             /* false: the needs are compared with this machine only */
     bool is_embedded;            /* the database runs inside this program */
     bool is_remote;              /* the server is on another machine */
     bool has_script;             /* each session has a Lua state */
@@ -47,16 +47,16 @@ struct limits_question {
     size_t place_count;
     pid_t server_pid;          /* given by the user; 0 = the process is found by the port */
     const char *server_cgroup; /* given by the user; NULL = the cgroup is found by the process */
-    const struct server_limits *server; /* NULL: the database was not asked */
+    const struct server_limits *server; /* NULL if the database was not asked */
     unsigned other_files; /* files that this program opens in addition to the sessions' files */
     /* threads that this program starts in addition to the sessions' threads */
     unsigned other_threads;
 };
 
 /* Fills *question for a plan: the needs of its sessions, and the files and threads of this program.
- * `connection` NULL: compare with this machine only. With a connection, other_files counts only the
- * sampler's files, because the files of the run are open by then. The caller sets is_remote.
- * Strings point into the arguments. */
+ * If `connection` is NULL, the needs are compared with this machine only. With a connection,
+ * other_files counts only the sampler's files, because the files of the run are open by then. The
+ * caller sets is_remote. Strings point into the arguments. */
 void limits_question_init(struct limits_question *question, const struct plan *plan,
                           const struct connection_info *connection,
                           const struct server_limits *server);
@@ -106,8 +106,9 @@ bool limits_has_server_here(const struct limits_question *question);
  * evidence. */
 enum evidence_counter {
     EVIDENCE_LISTEN_OVERFLOWS, /* TcpExt of the server's network namespace: accept queue was full */
-    EVIDENCE_LISTEN_DROPS,     /* TcpExt of the server's network namespace: connections to listeners
-                                  that were dropped */
+    /* TcpExt of the server's network namespace: connections that the kernel dropped before a
+     * listener accepted them */
+    EVIDENCE_LISTEN_DROPS,
     EVIDENCE_OOM_KILLS,        /* processes of this machine that the kernel killed for memory */
     EVIDENCE_SERVER_OOM_KILLS, /* part of EVIDENCE_OOM_KILLS: processes of the server's cgroup */
     EVIDENCE_CLIENT_FORKS,     /* tasks refused by the client's cgroup: pids.events */

@@ -64,7 +64,7 @@ static bool begins_with(const char *sql, const char *words)
     return !isalnum((unsigned char)*sql) && *sql != '_';
 }
 
-/* Returns why the database does not support one of the statements in `sql`; NULL: no reason
+/* Returns why the database does not support one of the statements in `sql`, or NULL if no reason is
  * known. */
 static const char *find_unsupported(const struct connection_info *connection, const char *sql)
 {
@@ -491,7 +491,7 @@ static enum status check_indexes(const struct script *script, const struct scrip
     return STATUS_OK;
 }
 
-/* Counts the rows of an existing table; -1: they cannot be counted. */
+/* Counts the rows of an existing table. Returns -1 if they cannot be counted. */
 static int64_t count_there(const struct datasets_place *place, const char *table_name)
 {
     const struct connection_info *connection = &place->setup->connection;

@@ -57,8 +57,8 @@ static void sum_up(struct fleet *fleet)
         struct session *session = &fleet->sessions[i];
         struct session_summary *sum = &session->sum;
         struct row_ledger *rows = &sum->rows;
-        /* without a quota, or when --duration ended the run, only rows that were begun were
-         * planned */
+        /* without a quota, or when --duration ended the run, only the rows that the session began
+         * to send count as planned */
         const bool is_timed = session->quota == UINT64_MAX || result->stop_reason == STOP_DURATION;
         rows->planned = is_timed ? sum->begun : session->quota;
         rows->not_sent = rows->planned - (rows->acknowledged + rows->rejected + rows->in_doubt);

@@ -80,15 +80,16 @@ bool gate_is_stopped(struct gate *gate);
 enum stop_reason gate_reason(struct gate *gate);
 
 /* The functions below are for sessions. gate_take_slot waits until fewer than `most` sessions
- * connect, and takes a slot. A session calls it to reconnect after GO. False: the state is STOP,
- * and no slot was taken. gate_release_slot gives the slot back. */
+ * connect, and takes a slot. A session calls it to reconnect after GO. If the state is STOP, it
+ * returns false and takes no slot. gate_release_slot gives the slot back. */
 bool gate_take_slot(struct gate *gate, unsigned most);
 void gate_release_slot(struct gate *gate);
 
-/* Waits for GO, and counts the session as working. False: STOP came first. */
+/* Waits for GO, and counts the session as working. Returns false if STOP happened first. */
 bool gate_wait_go(struct gate *gate);
 
-/* Waits while sessions rest; a session calls it before each batch. False: the state is STOP. */
+/* Waits while sessions rest; a session calls it before each batch. Returns false if the state is
+ * STOP. */
 bool gate_wait_turn(struct gate *gate);
 
 /* Counts the session's work as done. With `stays`, waits until all sessions have finished their

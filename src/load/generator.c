@@ -316,7 +316,7 @@ typedef void fill_function(const struct fill_column *, const struct fill_rows *,
 static const struct kind {
     fill_function *fill;
     fill_function *fill_unique;
-    fill_function *fill_range; /* NULL: --values does not support ranges of this type */
+    fill_function *fill_range; /* NULL if --values does not support ranges of this type */
     size_t text_bytes;
 } kinds[COLUMN_TYPE_COUNT] = {
     [COLUMN_BOOL] = {fill_bool, fill_bool, fill_range_bool, 0},
@@ -347,7 +347,7 @@ static const struct {
                   {"n3", COLUMN_INT64, fill_row_number}};
 
 /* Chooses how to fill a column without --values, by its type. `identity` fills a column that
- * identifies rows, or is NULL. REJECTED: append cannot generate values of the type. */
+ * identifies rows, or is NULL. Returns REJECTED if append cannot generate values of the type. */
 static enum status choose_kind(struct fill_column *fill, const struct table *table,
                                const struct column *column, fill_function *identity,
                                struct error *error)
@@ -397,8 +397,8 @@ static enum status refuse_value(const struct column *column, struct text_value v
 }
 
 /* Chooses how to fill a column with --values. `item` has the values; their text is borrowed and
- * must outlive the generator. REJECTED: the column cannot hold a value, or is unique and has fewer
- * values than rows. */
+ * must outlive the generator. Returns REJECTED if the column cannot hold a value, or is unique and
+ * has fewer values than rows. */
 static enum status choose_values(struct fill_column *fill, const struct column *column,
                                  const struct column_item *item, uint64_t records,
                                  struct error *error)
@@ -479,8 +479,8 @@ struct generator {
     struct fill_column columns[]; /* table->column_count entries */
 };
 
-/* Returns the function that fills a column that identifies rows. NULL: the column does not identify
- * rows, or --values has values for it. */
+/* Returns the function that fills a column that identifies rows. Returns NULL if the column does
+ * not identify rows, or if --values has values for it. */
 static fill_function *identity_of(const struct plan *plan, const struct table *table,
                                   const struct column *column)
 {

@@ -42,7 +42,8 @@ bool generator_identifies_rows(const struct plan *plan, const struct table *tabl
 /* Returns the most rows that a buffer holds: the batch size, at most ROW_BATCH_MAX. */
 size_t generator_buffer_rows(const struct generator *generator);
 
-/* Lends a buffer, which the caller returns with generator_give_back. NULL: out of memory. */
+/* Lends a buffer, which the caller returns with generator_give_back. Returns NULL if memory is
+ * out. */
 struct row_buffer *generator_borrow(struct generator *generator);
 void generator_give_back(struct generator *generator, struct row_buffer *buffer);
 
@@ -51,8 +52,8 @@ void generator_give_back(struct generator *generator, struct row_buffer *buffer)
 void generator_fill(const struct generator *generator, struct row_buffer *buffer, unsigned session,
                     uint64_t first_row, size_t count);
 
-/* Returns the mean bytes of the values of a row, measured on the first batch of a session; 0: out
- * of memory. A database needs more bytes for a row. */
+/* Returns the mean bytes of the values of a row, measured on the first batch of a session, or 0 if
+ * memory is out. A database needs more bytes for a row. */
 double generator_row_bytes(struct generator *generator);
 
 #endif

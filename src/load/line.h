@@ -43,7 +43,7 @@ struct line {
     const struct adapter *adapter; /* borrowed */
     int64_t limit_ns;              /* longest time of a call; 0: unlimited */
     pthread_mutex_t lock;
-    struct adapter_conn *conn; /* the connection to cut; guarded by `lock`; NULL: not open */
+    struct adapter_conn *conn; /* the connection to cut; guarded by `lock`; NULL if not open */
     _Atomic int64_t call_ns; /* moment at which the call under way began; negative: minus the moment
                                 of its latest cut; 0: no call with a limit is under way */
 };
@@ -67,10 +67,10 @@ void line_close(struct line *line, struct adapter_conn **conn);
 void line_begin_call(struct line *line);
 bool line_end_call(struct line *line);
 
-/* Makes the call under way return; for other threads. False: no connection is open, or the adapter
- * cannot interrupt calls. `name`, unless NULL, receives the server's name of the session, with
- * number 0 where the adapter does not know the name. *was_cut, unless `was_cut` is NULL, becomes
- * true before the call can return. */
+/* Makes the call under way return; for other threads. Returns false if no connection is open, or if
+ * the adapter cannot interrupt calls. `name`, unless NULL, receives the server's name of the
+ * session, with number 0 where the adapter does not know the name. *was_cut, unless `was_cut` is
+ * NULL, becomes true before the call can return. */
 bool line_cut(struct line *line, struct session_name *name, atomic_bool *was_cut);
 
 /* Cuts a call that has taken longer than the limit; for other threads. Cuts the call again every

@@ -79,7 +79,8 @@ static bool is_stopped(struct loading *loading)
     return is;
 }
 
-/* Finds the next step of a table; the caller holds the lock. False: nothing can be done now. */
+/* Finds the next step of a table; the caller holds the lock. Returns false if nothing can be done
+ * now. */
 static bool find_step(struct table_load *work, struct step *step)
 {
     const uint64_t last = work->chunks - 1; /* valid if there are chunks */
@@ -110,7 +111,7 @@ static bool find_step(struct table_load *work, struct step *step)
     return true;
 }
 
-/* Waits for a step. False: no step is left, or the load was stopped. */
+/* Waits for a step. Returns false if no step is left, or if the load was stopped. */
 static bool take_step(struct loading *loading, struct step *step)
 {
     bool is_found = false;

@@ -70,7 +70,8 @@ unsigned ladder_next(const struct search *search, unsigned first)
 }
 
 /* Returns the bytes of memory in use on this machine, without memory that the kernel can take back
- * at once; 0 = unknown. /proc is not kept open, because a session may be short of a descriptor. */
+ * at once, or 0 if it is unknown. /proc is not kept open, because a session may be short of a
+ * descriptor. */
 static uint64_t memory_used(uint64_t *total_bytes)
 {
     char text[4096];
@@ -153,7 +154,7 @@ static bool check_search_end(struct fleet *fleet)
 }
 
 /* Returns the number of written rows at which 1/`share` of the rows that are left now will have
- * been written; UINT64_MAX: unlimited. */
+ * been written, or UINT64_MAX if the rows are unlimited. */
 static uint64_t rows_at_share(struct fleet *fleet, unsigned share)
 {
     const uint64_t most = fleet->max_rows, written = rows_written(fleet);
@@ -360,7 +361,8 @@ static void hold(struct fleet *fleet, struct level *level)
         if (level->stalled > 0 && held_ns >= hold_ns + fleet->load->patience_ns) {
             note_failure(fleet, level, LEVEL_NO_PROGRESS);
         }
-        /* reading the memory of many processes takes a while; the hold lasts until it is done */
+        /* reading the memory of many processes takes a while; the hold lasts until that reading is
+         * done */
         if (level->stalled == 0 &&
             (sampler_hold_has_sample(sampler) || held_ns >= hold_ns + SAMPLE_LIMIT_NS) &&
             reach_stage(fleet, STAGE_HELD)) {
@@ -461,7 +463,7 @@ static struct level_room find_room(const struct fleet *fleet)
     return room;
 }
 
-/* Writes this rank's part of a level as bytes. False: out of memory. */
+/* Writes this rank's part of a level as bytes. Returns false if memory is out. */
 static bool pack_level(const struct fleet *fleet, const struct level *part, struct buffer *bytes)
 {
     const struct recorder_snapshot *at = fleet->snapshots;
@@ -476,7 +478,8 @@ static bool pack_level(const struct fleet *fleet, const struct level *part, stru
     return merge_pack_level(bytes, part, &connect, &append, fleet->load->start_ns);
 }
 
-/* Tries this rank's part of a level, and packs the result into *bytes. False: out of memory. */
+/* Tries this rank's part of a level, and packs the result into *bytes. Returns false if memory is
+ * out. */
 static bool climb_rank_part(struct fleet *fleet, struct level *part, struct buffer *bytes)
 {
     part->sessions = ranks_sessions_here(fleet->load->ranks, part->sessions, false);
@@ -565,7 +568,8 @@ static void try_level(struct fleet *fleet, struct level *level)
     level_fini(&part);
 }
 
-/* Tries, on a rank that follows, the levels that rank 0 orders, until rank 0 ends the search. */
+/* Runs the search on a rank other than 0: tries each level that rank 0 orders, until the search has
+ * ended. */
 static void follow_all(struct fleet *fleet)
 {
     struct load *load = fleet->load;
@@ -632,7 +636,7 @@ static void await_server(struct fleet *fleet)
             struct error error = {.kind = ERROR_NONE};
             next_ns = now_ns + RETURN_PAUSE_NS;
             if (fleet->capacity > 0) {
-                fleet_start(fleet); /* without a thread, tries again after the pause */
+                fleet_start(fleet); /* if no thread starts, tries again after the pause */
             } else {
                 is_back = setup_query_limits(&asked, plan, NULL, &error) == EXIT_CODE_OK;
             }
@@ -641,7 +645,8 @@ static void await_server(struct fleet *fleet)
     forget_causes(fleet);
 }
 
-/* Returns how many of the `next` sessions fit into memory; 0: too few to be worth a level. */
+/* Returns how many of the `next` sessions fit into memory, or 0 if too few fit to be worth a
+ * level. */
 static unsigned fit_memory(struct fleet *fleet, unsigned next)
 {
     struct search *search = fleet->search;

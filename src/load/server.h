@@ -22,7 +22,7 @@ void server_ask_settings(struct task *task, struct adapter_conn *conn,
 void server_read_settings(const struct setup *setup, const struct plan *plan, bool is_hasty,
                           unsigned host, struct server_settings *settings);
 
-/* Returns the bytes of the run's tables on disk; -1 = unknown. */
+/* Returns the bytes of the run's tables on disk, or -1 if unknown. */
 int64_t server_measure_tables(const struct setup *setup, const struct plan *plan, bool is_hasty);
 
 /* For --io-trace: reads the server's counters of writes and syncs, once they include all finished

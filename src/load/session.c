@@ -307,8 +307,8 @@ static enum status read_table(struct session *session)
     return status_after_cut(session, CAUSE_READ, status, &error);
 }
 
-/* Takes one turn. OK and REJECTED: the session goes on. LOST: it reconnects with --on-drop
- * reconnect; otherwise it ends as dropped. */
+/* Takes one turn. After OK and REJECTED the session goes on. After LOST it reconnects with
+ * --on-drop reconnect, and otherwise ends as dropped. */
 static enum status take_turn(struct session *session)
 {
     const struct plan *plan = session->load->plan;
@@ -355,7 +355,7 @@ int64_t reconnect_pause_ns(uint64_t seed, unsigned session, unsigned tries, uint
     return (int64_t)(mixed % ((uint64_t)most_ns + 1));
 }
 
-/* Connects once, within --connect-concurrency. REJECTED: the run ended first. */
+/* Connects once, within --connect-concurrency. Returns REJECTED if the run ended first. */
 static enum status connect_once(struct session *session)
 {
     struct load *load = session->load;

@@ -56,10 +56,10 @@ struct load {
     struct cut_list *cut; /* sessions whose connections were cut; owned by the caller; filled by the
                              main thread */
 
-    struct ranks *ranks; /* the ranks that share the run; NULL: this process is alone */
+    struct ranks *ranks; /* the ranks that share the run; NULL if this process is alone */
 
-    /* A search for the largest number of sessions; NULL: a run. The caller has set the bounds and
-     * hold_ns. */
+    /* A search for the largest number of sessions; NULL for a run. The caller has set the bounds
+     * and hold_ns. */
     struct search *search;
     /* longest time by which a hold is extended until every session has had an append
      * acknowledged */
@@ -112,7 +112,8 @@ struct session {
     uint64_t turn_quota; /* with a script: transactions to run */
     uint64_t turn;       /* number of the next transaction */
     struct arrivals arrivals; /* with --arrivals poisson: when the work is due */
-    /* state of the script: see transactions.c; owned; NULL: no script, or not begun */
+    /* state of the script: see transactions.c; owned; NULL without a script, or before the session
+     * begins */
     struct transactions *transactions;
     uint64_t last_count;  /* the latest count of rows; 0 before the first count */
     uint64_t worst_lag;   /* most rows that were missing in a count */
@@ -123,7 +124,8 @@ struct session {
     atomic_bool is_leaving; /* set by the main thread: the session must leave early */
     atomic_bool has_ended;  /* set by the session's thread after all other members */
     bool is_live;           /* main thread: the thread was started and is not joined */
-    bool is_left;           /* main thread: the thread was abandoned, and is never joined */
+    bool is_left;           /* main thread: the session's thread was abandoned and is never
+                               joined */
     int64_t script_cpu_ns;  /* CPU time of the thread when the session was first seen to be late; 0:
                                not late */
 };
@@ -131,7 +133,7 @@ struct session {
 /* With --rate: returns the mean time between two batches (or transactions) of a session. */
 double session_step_ns(const struct plan *plan);
 
-/* Calls of the session's thread: calls.c */
+/* Functions for the session's thread, in calls.c. */
 
 /* Adds `n` to a counter of the run. */
 void session_add(struct session *session, enum recorder_counter counter, uint64_t n);
@@ -159,8 +161,8 @@ static inline bool session_goes_on(enum status status)
 void session_note_gap(struct session *session, int64_t now_ns);
 void session_note_progress(struct session *session, int64_t now_ns);
 
-/* Sets *before to the rows of table number `table` before the run, at the session's host. False:
- * the number is unknown, or the session's rows may be at another host. */
+/* Sets *before to the rows of table number `table` before the run, at the session's host. Returns
+ * false if the number is unknown, or if the session's rows may be at another host. */
 bool session_knows_before(const struct session *session, size_t table, uint64_t *before);
 
 /* Checks the freshness of a count: `rows` must be at least `own`, the rows that must be in the
@@ -171,7 +173,7 @@ void session_note_count(struct session *session, uint64_t rows, uint64_t own, ui
 struct append {
     const struct table *table;
     /* Makes `rows` rows, beginning with row `from` of the append; on failure returns NULL and sets
-     * *error. NULL: the generator makes the rows. */
+     * *error. The member is NULL if the generator makes the rows. */
     const struct batch *(*make)(void *context, uint64_t from, size_t rows, struct error *error);
     void *context;
     size_t most_rows;   /* most rows that one call of `make` makes */
@@ -202,8 +204,8 @@ void session_account(struct session *session, const struct append *append, enum 
 /* The script's side of a session: transactions.c */
 
 /* Both run on the session's thread. transactions_begin runs the top level of the script before the
- * session connects; FATAL: the session cannot begin. transactions_end frees the state of the script
- * after the session has disconnected. */
+ * session connects. It returns FATAL if the session cannot begin. transactions_end frees the state
+ * of the script after the session has disconnected. */
 enum status transactions_begin(struct session *session, struct error *error);
 void transactions_end(struct session *session);
 
@@ -211,8 +213,8 @@ void transactions_end(struct session *session);
  * connection is unusable, and the reason is among the causes. */
 enum status transactions_connected(struct session *session, struct error *error);
 
-/* Runs one transaction with all its tries. The transaction is due at intended_ns; 0: there is no
- * rate. */
+/* Runs one transaction with all its tries. The transaction is due at intended_ns, which is 0
+ * without --rate. */
 enum status transactions_turn(struct session *session, int64_t intended_ns);
 
 /* Main thread, after STOP: abandons the session's thread if the thread is in the script's own code,

@@ -48,7 +48,7 @@ static bool is_engine(const char *asked, const char *name)
 }
 
 /* Creates the table, with the engine of --engine if one was given. `trial` is the name of a trial
- * table; NULL: the table's own name. */
+ * table, or NULL to create the table itself. */
 static enum status create_table(struct adapter_conn *conn, const struct plan *plan, const char *ddl,
                                 const char *trial, struct error *error)
 {
@@ -116,7 +116,7 @@ static enum status find_or_create(struct adapter_conn *conn, const struct plan *
         return STATUS_FATAL;
     }
     const bool has_own_ddl = plan->ddl != NULL || !plan->is_default_table;
-    /* NULL: append cannot create the table, so it has to exist */
+    /* NULL if append cannot create the table, which then has to exist */
     const char *ddl = has_own_ddl ? plan->ddl : schema_of_syslog(adapter, connection->dialect);
     if (plan->is_recreate && ddl == NULL) {
         error_set(error, ERROR_USAGE, 0, NULL,

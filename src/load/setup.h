@@ -39,7 +39,7 @@ struct load_counts {
     uint64_t rows, all; /* rows of all tables: at present, and when all are loaded */
     uint64_t loaded;    /* rows loaded by this load */
     int64_t elapsed_ns;
-    const char *table; /* the table that was begun last; NULL: no table was begun yet */
+    const char *table; /* the table that was begun last; NULL before the first table */
     enum load_step {
         LOAD_ROWS,
         LOAD_INDEXES,
@@ -66,7 +66,7 @@ struct setup_host {
 
 struct setup {
     struct ranks *ranks; /* borrowed; this rank shows the other ranks that it lives while it waits;
-                            NULL: this rank is alone */
+                            NULL if this rank is alone */
     size_t table_count;  /* 1, or with a script the number of its tables, which may be 0 */
     struct setup_table *tables; /* by number, followed by an empty entry; owned */
     struct setup_table *own;  /* the table whose columns are read from the database; the empty entry

@@ -40,7 +40,7 @@ static bool take_bytes(void *context, const struct cell *cells, size_t count)
     return false;
 }
 
-/* Returns the number that the query `sql` returns; -1: unknown. */
+/* Returns the number that the query `sql` returns, or -1 if it is unknown. */
 static int64_t ask(const struct plan *plan, struct adapter_conn *conn, const char *sql,
                    struct error *error)
 {
@@ -59,9 +59,9 @@ static bool take_directory(void *context, const struct cell *cells, size_t count
     return false;
 }
 
-/* Returns the first statement with which the server reports the size of a table; NULL: no statement
- * works. The caller frees it. *is_refused becomes true if the user lacks a privilege for a
- * statement. */
+/* Returns the first statement with which the server reports the size of a table, or NULL if no
+ * statement works. The caller frees it. *is_refused becomes true if the user lacks a privilege for
+ * a statement. */
 static char *find_statement(const struct plan *plan, const struct connection_info *connection,
                             struct adapter_conn *conn, const char *table_name, bool *is_refused)
 {
@@ -166,7 +166,7 @@ int64_t storage_read(const struct storage *storage, const struct plan *plan,
     return bytes;
 }
 
-/* Waits until the next measurement is requested. False: the watch ends. */
+/* Waits until the next measurement is requested. Returns false if the watch ends. */
 static bool wait_for_next(struct storage_watch *watch)
 {
     pthread_mutex_lock(&watch->lock);

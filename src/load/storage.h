@@ -25,7 +25,7 @@ void storage_find(struct storage *storage, const struct plan *plan,
                   const struct connection_info *connection, struct adapter_conn *conn);
 void storage_fini(struct storage *storage);
 
-/* Returns the bytes of all tables; -1 = unknown. `conn` may be NULL for a database that is a
+/* Returns the bytes of all tables, or -1 if unknown. `conn` may be NULL for a database that is a
  * file. */
 int64_t storage_read(const struct storage *storage, const struct plan *plan,
                      struct adapter_conn *conn, struct error *error);
@@ -33,7 +33,7 @@ int64_t storage_read(const struct storage *storage, const struct plan *plan,
 struct storage_watch;
 
 /* Starts a thread that measures the tables; `host`: with several hosts, the host to measure.
- * Borrows `storage` and `plan`. NULL: out of memory. */
+ * Borrows `storage` and `plan`. Returns NULL if memory is out. */
 struct storage_watch *storage_watch_start(const struct storage *storage, const struct plan *plan,
                                           unsigned host);
 
@@ -41,8 +41,8 @@ struct storage_watch *storage_watch_start(const struct storage *storage, const s
  * NULL. */
 void storage_watch_ask(struct storage_watch *watch);
 
-/* Returns the size as last requested; -1 = unknown, or not yet measured after some milliseconds.
- * `watch` may be NULL. */
+/* Returns the size as last requested, or -1 if it is unknown or not measured within some
+ * milliseconds. `watch` may be NULL. */
 int64_t storage_watch_take(struct storage_watch *watch);
 
 /* Ends the thread and frees `watch`, which may be NULL. */

@@ -25,9 +25,9 @@ enum chunk_state {
 
 /* The work that a table needs next. */
 enum phase {
-    PHASE_CHUNKS, /* all chunks but the last, by any number of loaders */
+    PHASE_CHUNKS, /* loading all chunks except the last, by any number of loaders */
     PHASE_INDEXES,
-    PHASE_LAST, /* the last chunk */
+    PHASE_LAST, /* loading the last chunk */
     PHASE_FINISH,
     PHASE_DONE,
 };
@@ -43,7 +43,7 @@ struct table_load {
     struct table_mark mark; /* append's mark on the existing table */
     uint64_t rows;          /* rows that were in whole chunks before the load */
     uint64_t chunks;        /* number of chunks */
-    uint8_t *states;        /* enum chunk_state of each chunk; NULL: all are missing */
+    uint8_t *states;        /* enum chunk_state of each chunk; NULL if all are missing */
     const char *key;        /* the primary-key column that holds the row number, or NULL */
     int64_t key_from;       /* the key of row 0 */
 

@@ -70,8 +70,8 @@ static bool take_text(void *context, const struct cell *cells, size_t count)
     return false;
 }
 
-/* Queries one text about the table; "" if the answer is empty. LOST: the connection was lost;
- * REJECTED: the server does not answer the query. */
+/* Queries one text about the table; the text is "" if the answer is empty. Returns LOST if the
+ * connection was lost, and REJECTED if the server does not answer the query. */
 static enum status ask_about(const struct table_mark_place *place, const char *words,
                              char text[2 * TABLE_MARK_BYTES], struct error *error)
 {

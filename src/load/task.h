@@ -55,7 +55,7 @@ struct task {
 
     /* Set by task_run. */
     atomic_bool has_answered;    /* an answer has arrived since the main thread last looked */
-    const struct adapter *other; /* the database that the server seems to be; NULL: unknown */
+    const struct adapter *other; /* the database that the server seems to be; NULL if unknown */
     enum status status;
     struct error error;
     pthread_mutex_t lock; /* guards the members below */

@@ -52,8 +52,8 @@ struct fleet {
     unsigned level; /* number of the current level */
     enum ranks_stage stage;
     bool has_level_failed;
-    enum search_end wish;   /* on a rank that follows: the reason to end the search that rank 0 has
-                               yet to confirm */
+    /* on a rank other than 0: the reason for which this rank asks rank 0 to end the search */
+    enum search_end wish;
     struct level_room room; /* room in memory after the latest level */
     uint64_t up_everywhere; /* sessions of all ranks that were up at the end of the latest level */
 
@@ -66,7 +66,7 @@ struct fleet {
 
     /* A search only: */
     struct search *search;
-    struct causes causes; /* of the current level */
+    struct causes causes; /* failures at the current level */
     struct ladder_memory memory;
     int64_t deadline_ns;
     int64_t next_memory_ns; /* the next check of the memory */
@@ -86,8 +86,8 @@ struct fleet {
  * stopped. */
 void fleet_reset_session(struct fleet *fleet, unsigned place);
 
-/* Starts a session. False: the system refused a thread, as it would for the next sessions. The
- * reason is among the causes. */
+/* Starts a session. Returns false if the system refused a thread, as it would for the next
+ * sessions; the reason is then among the causes. */
 bool fleet_start(struct fleet *fleet);
 
 /* Joins a session that has ended or is about to end, and counts its outcome: in the total, and in
@@ -108,18 +108,18 @@ void fleet_report_shortage(struct fleet *fleet);
 /* Sends the state of this rank to the others, and follows rank 0's orders. */
 void fleet_exchange(struct fleet *fleet, bool is_work_done);
 
-/* Ends a search; a later reason does not replace the first. A rank that follows only asks rank 0 to
+/* Ends a search; a later reason does not replace the first. A rank other than 0 only asks rank 0 to
  * end the search. */
 void fleet_end_search(struct fleet *fleet, enum search_end end);
 
-/* Runs a search with the sessions of the fleet, and returns when all sessions have ended. FATAL:
- * out of memory, no session was started. In search.c. */
+/* Runs a search with the sessions of the fleet, and returns when all sessions have ended. Returns
+ * FATAL if memory was out, so that no session was started. In search.c. */
 enum status search_run(struct fleet *fleet, struct error *error);
 
 /*
- * Returns the level that a search tries next; 0: the search is done. The levels double from `first`
- * until a level fails; then each further level lies between the highest level that held and the
- * lowest level that failed.
+ * Returns the level that a search tries next, or 0 if the search is done. The levels double from
+ * `first` until a level fails; then each further level lies between the highest level that held and
+ * the lowest level that failed.
  *
  * The number of sessions that got in at a failed level is used as a hint: a server with room for
  * 297 sessions lets in 297 of 320, so 297 and 298 are tried next instead of 240. The search is done
@@ -129,8 +129,9 @@ enum status search_run(struct fleet *fleet, struct error *error);
 unsigned ladder_next(const struct search *search, unsigned first);
 
 /* Returns the most sessions that fit into memory, if each further session costs as much as the `up`
- * sessions did on average, including the server's side if the server runs on this machine. At least
- * `up`; 0 if the limit is already exceeded. UINT32_MAX: unknown, for example with 0 bytes used. */
+ * sessions did on average, including the server's side if the server runs on this machine. The
+ * result is at least `up`, but 0 if the limit is already exceeded, and UINT32_MAX if it is unknown,
+ * for example with 0 bytes used. */
 unsigned ladder_memory_fits(const struct ladder_memory *memory, unsigned up, uint64_t used_bytes);
 
 #endif

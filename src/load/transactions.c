@@ -40,7 +40,7 @@ struct table_account {
                                         of a statement in doubt */
     uint64_t appended;               /* rows that were begun: the number of the next row */
     uint64_t last_count;
-    struct script_rows *rows; /* for :append; NULL: not created yet */
+    struct script_rows *rows; /* for :append; NULL before the first use */
 };
 
 /* How the current statements of the script are committed. */
@@ -69,7 +69,7 @@ struct transactions {
     atomic_int where; /* enum thread_place */
     const struct script *script;
     struct script_host host;
-    struct script_state *state; /* NULL: the session's thread has not begun, or has ended */
+    struct script_state *state; /* NULL before the session's thread begins and after it has ended */
     struct table_account *accounts;
     struct append *append; /* the append under way, or NULL */
     size_t append_dataset; /* the table of that append */
@@ -886,8 +886,9 @@ static void account_changes(struct transactions *runner, enum try_end end)
     }
 }
 
-/* Waits before a retry, and counts the retry. Returns false when the transaction is not retried: no
- * try is left, its effects cannot be repeated, or the run has ended (*end becomes TRY_CUT). */
+/* Waits before a retry, and counts the retry. Returns false when the transaction is not retried:
+ * the error does not allow a retry, an autocommit transaction has written already, no try is left,
+ * or the run has ended (*end becomes TRY_CUT). */
 static bool wait_for_retry(struct transactions *runner, enum try_end *end)
 {
     static const enum error_kind causes[OPERATION_COUNTS] = {

@@ -24,7 +24,7 @@ struct scan {
     const struct setup *setup;
     struct buffer sql;
     struct result *result;
-    struct row_map *map; /* NULL: only tags are read */
+    struct row_map *map; /* NULL if only tags are read */
     bool is_used[TAGS];  /* tags that the table's rows carry */
 };
 
@@ -261,7 +261,7 @@ static bool has_to_ask(const struct setup *setup, const struct plan *plan,
     return has;
 }
 
-/* Fills the counts of every host. False: a host did not answer. */
+/* Fills the counts of every host. Returns false if a host did not answer. */
 static bool count_hosts(const struct setup *setup, const struct plan *plan, struct result *result)
 {
     bool have_answered = true;

@@ -33,7 +33,7 @@ enum io_count {
     IO_STORAGE_WRITTEN_BYTES,
     IO_DEVICE_READS,
     IO_DEVICE_READ_BYTES,
-    IO_DEVICE_READ_NS, /* added up over the requests */
+    IO_DEVICE_READ_NS, /* time of the read requests, added up */
     IO_DEVICE_WRITES,
     IO_DEVICE_WRITTEN_BYTES,
     IO_DEVICE_WRITE_NS,
@@ -137,11 +137,11 @@ int64_t io_add_time(struct io_time *time, uint64_t reported_ms);
 
 /* The place of the server's files. */
 struct io_place {
-    /* The data directory, or a file, as the server names it. NULL: see is_where_it_works; if that
-     * is false, the directory is unknown. */
+    /* The data directory, or a file, as the server names it. NULL if the server does not name it;
+     * is_where_it_works may be true even then. */
     const char *directory;
     bool is_where_it_works; /* the directory is the working directory of the server's process */
-    pid_t pid;  /* of the server, or of this program if the database is embedded; 0: unknown */
+    pid_t pid;  /* process of the server, or this program if the database is embedded; 0: unknown */
     int cgroup; /* descriptor of the folder that the user named; -1: not named */
     bool is_remote;
     bool is_embedded; /* without a directory the database has no files */

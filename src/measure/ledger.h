@@ -36,7 +36,7 @@
 #define SESSION_OUTCOMES(X) \
     /* no thread was available, or the run ended first */ \
     X(not_started, SESSIONS_NOT_STARTED, NOT_STARTED, requested) \
-    /* open failed for any reason but a timeout */ \
+    /* open failed for any reason except a timeout */ \
     X(refused, SESSIONS_REFUSED, REFUSED, requested) \
     /* open got no answer in time */ \
     X(timed_out, SESSIONS_TIMED_OUT, TIMED_OUT, requested) \
@@ -110,7 +110,8 @@ enum verification_state {
 };
 
 struct verification {
-    enum verification_state state; /* with a script also NONE when the table was not to change */
+    enum verification_state state; /* with a script also NONE if the run was not to change the
+                                      table */
     uint64_t rows_before;
     uint64_t rows_after;
     /* Acknowledged rows that are missing even if every row in the table belongs to this run. With a
@@ -166,7 +167,7 @@ enum cause_phase {
 struct cause {
     enum cause_phase phase;
     enum status status; /* REJECTED: the session went on; otherwise it ended or reconnected */
-    const char *name;   /* of the statement or transaction, borrowed; NULL: it has no name */
+    const char *name;   /* statement or transaction by its name, borrowed; NULL without a name */
     struct error error; /* the first error */
     uint64_t count;
     int64_t first_ns; /* monotonic */

@@ -39,7 +39,7 @@ struct level {
     unsigned sessions; /* the number of sessions that must be up */
     enum level_outcome outcome;
     enum level_reason reason;
-    int64_t reason_ns;  /* when the reason was seen, since the start of the search */
+    int64_t reason_ns;  /* moment at which the reason was seen, since the start of the search */
     int64_t start_ns;   /* when the first session joined or left, since the start of the search */
     int64_t connect_ns; /* from start_ns until all sessions were up or had failed */
     int64_t hold_ns;    /* the hold after that; 0 = no hold, because not all sessions were up */
@@ -60,9 +60,10 @@ struct level {
     double parts_rows_per_s[LEVEL_PARTS_MAX]; /* rate of each fifth of the hold, and of each
                                                  extension */
     unsigned part_count;
-    double lowest_rows_per_s, highest_rows_per_s; /* of the parts; negative = unknown */
+    double lowest_rows_per_s, highest_rows_per_s; /* rates of the slowest and the fastest part;
+                                                     negative = unknown */
     struct recorder_latency append;
-    struct recorder_latency connect; /* of the sessions that were added */
+    struct recorder_latency connect; /* connects of the added sessions */
     struct cpu_shares cpu;           /* means of the hold */
     int64_t server_memory_bytes;     /* highest; negative = unknown */
     int64_t client_memory_bytes;

@@ -139,7 +139,7 @@ static bool take_first_line(const char *text, size_t length, const char *form, u
 struct value {
     const char *key; /* with its colon, if it has one */
     const char *form;
-    size_t offset; /* of the uint64_t to fill, or of several that the form yields */
+    size_t offset; /* offset of the uint64_t to fill, or of the first if the form yields several */
 };
 
 /* Fills the values that were found into `out`. Returns one bit for each value found: 1 = the first,
@@ -525,7 +525,8 @@ bool procfs_parse_listeners(const char *text, size_t length, uint16_t port,
     return is_valid;
 }
 
-/* Returns whether a socket's path is `path`, or lies in the folder `path` and is for the port. */
+/* Returns whether a socket's path is `path`, or is a file in the folder `path` whose name ends with
+ * "." and the port. */
 static bool is_unix_path(struct text socket, const char *path, uint16_t port)
 {
     const size_t length = strlen(path);
@@ -998,7 +999,7 @@ bool cgroup_read_number(const struct cgroup_folder *folder, const char *file, ui
     return length > 0 && procfs_parse_number(text, (size_t)length, value);
 }
 
-/* Reads one figure of a file of statistics; -1 = unknown. */
+/* Reads one figure of a file of statistics. Returns -1 if it is unknown. */
 static int64_t read_statistic(int folder, const char *file,
                               bool (*parse)(const char *, size_t, uint64_t *))
 {
@@ -1096,7 +1097,7 @@ static int read_numbers(const char *folder, const char *name, double values[2])
 }
 
 /* Returns the number of CPUs that a cgroup of version 2 ("cpu.max": quota and period) or of version
- * 1 grants; 0: no limit. */
+ * 1 grants, or 0 without a limit. */
 static double read_quota(const char *folder)
 {
     double quota[2] = {0, 0}, period[2] = {0, 0};
@@ -1109,8 +1110,8 @@ static double read_quota(const char *folder)
     return quota[0] > 0 && period[0] > 0 ? quota[0] / period[0] : 0;
 }
 
-/* Returns the fewest CPUs that this program's cgroups and the cgroups above them grant; 0: no
- * limit. */
+/* Returns the fewest CPUs that this program's cgroups and the cgroups above them grant, or 0
+ * without a limit. */
 static double own_quota(void)
 {
     double least = 0;

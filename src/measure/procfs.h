@@ -19,7 +19,7 @@
 
 enum {
     PROCFS_NAME_BYTES = 32,
-    PROCFS_PATH_BYTES = 512, /* of a cgroup, or of its mount point; longer paths are refused */
+    PROCFS_PATH_BYTES = 512, /* path of a cgroup or its mount point; longer paths are refused */
     CGROUP_PATH_BYTES = 2 * PROCFS_PATH_BYTES,
     PROCFS_INODES_MAX = 64,
 };
@@ -189,7 +189,7 @@ bool procfs_ports_hold(const struct procfs_ports *ports, uint16_t port);
 /* The range of local ports in ip_local_port_range. */
 struct procfs_port_range {
     uint16_t low;
-    uint16_t high; /* included; not below `low` */
+    uint16_t high; /* the last port of the range; not below `low` */
 };
 bool procfs_parse_port_range(const char *text, size_t length, struct procfs_port_range *out);
 
@@ -215,8 +215,9 @@ bool procfs_parse_sockets(const char *text, size_t length,
 bool procfs_parse_cgroup_memory(const char *text, size_t length, uint64_t *bytes);
 bool procfs_parse_cgroup_cache(const char *text, size_t length, uint64_t *bytes);
 
-/* /proc/PID/cgroup: copies the path in the hierarchy of `controller`, or in version 2 if it is "".
- * Returns false also if the hierarchy is missing or the path is too long. */
+/* /proc/PID/cgroup: copies the path of the process's cgroup in the hierarchy of `controller`
+ * (version 1), or in the hierarchy of version 2 if `controller` is "". Returns false also if the
+ * hierarchy is missing or the path is too long. */
 bool procfs_parse_cgroup(const char *text, size_t length, const char *controller,
                          char path[PROCFS_PATH_BYTES]);
 
@@ -295,8 +296,8 @@ bool cgroup_go_up(struct cgroup_folder *folder);
 /* Reads one number from a file; "max" is UINT64_MAX. */
 bool cgroup_read_number(const struct cgroup_folder *folder, const char *file, uint64_t *value);
 
-/* Returns the bytes of page cache that count as used but are given up when memory is needed; 0 =
- * unknown. */
+/* Returns the bytes of page cache that count as used but are given up when memory is needed, or 0
+ * if unknown. */
 uint64_t cgroup_read_cache(const struct cgroup_folder *folder);
 
 /* Opens the folder that the user named, for the next three functions. Returns a negative value with
@@ -307,11 +308,11 @@ int cgroup_open(const char *name);
  * cannot be read or `add` returned false. */
 bool cgroup_walk(int folder, bool (*add)(void *context, pid_t pid), void *context);
 
-/* Returns anonymous and shared memory in bytes; -1 = unknown. */
+/* Returns anonymous and shared memory in bytes, or -1 if unknown. */
 int64_t cgroup_memory(int folder);
 
-/* Returns the CPU time since the cgroup was made, ended processes included; -1 = unknown (version 1
- * keeps it in another hierarchy). */
+/* Returns the CPU time since the cgroup was made, ended processes included. Returns -1 if it is
+ * unknown: version 1 keeps it in another hierarchy. */
 int64_t cgroup_cpu_ns(int folder);
 
 #endif

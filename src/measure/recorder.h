@@ -65,7 +65,8 @@ double histogram_mean_ns(const struct histogram *histogram);
 struct recorder_snapshot {
     int64_t taken_ns; /* monotonic */
     uint64_t counters[RECORDER_COUNTERS];
-    uint64_t warm_up[RECORDER_COUNTERS];  /* of the warm-up, which is excluded from all figures */
+    uint64_t warm_up[RECORDER_COUNTERS];  /* counts in the warm-up, which is excluded from all
+                                             figures */
     size_t operations;                    /* operations with a histogram */
     struct histogram *histograms;         /* owned, by number of the operation; 19 KiB each */
     uint64_t (*counts)[OPERATION_COUNTS]; /* owned, by number of the operation; 0 if it is not
@@ -171,14 +172,14 @@ struct interval {
     uint64_t sessions_reading; /* like sessions_without_progress, but in a read at end_ns */
     uint64_t counters[RECORDER_COUNTERS];
     struct recorder_latency latencies[OPERATIONS_MAX]; /* by number of the operation */
-    const struct recorder_snapshot *from, *to; /* at start_ns and end_ns; borrowed, until the next
-                                                  interval */
+    const struct recorder_snapshot *from, *to; /* states at start_ns and end_ns; borrowed until the
+                                                  next interval */
     size_t hosts;                              /* 0 with one host */
     const uint64_t (*hosts_counters)[RECORDER_COUNTERS]; /* `counters` by host; borrowed */
 };
 
-/* Takes intervals: the differences of consecutive snapshots. One thread. The first interval begins
- * with the run and an empty state, so all intervals add up to the last snapshot. */
+/* Takes intervals: the differences of consecutive snapshots. Used by one thread. The first interval
+ * begins with the run and an empty state, so all intervals add up to the last snapshot. */
 struct intervals {
     struct recorder *recorder; /* borrowed */
     int64_t run_start_ns;

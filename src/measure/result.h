@@ -27,7 +27,7 @@ enum {
 struct event {
     int64_t at_ns; /* since the start of the run, as in intervals.csv; not negative; may be after
                       the end of the run */
-    char text[EVENT_TEXT_BYTES]; /* as the user wrote it: any bytes but line breaks; may be "" */
+    char text[EVENT_TEXT_BYTES]; /* as the user wrote it: any bytes except line breaks; may be "" */
 };
 
 /* A list of events. An empty list is all zeros. */
@@ -50,7 +50,7 @@ void event_list_fini(struct event_list *list);
 struct expectation {
     struct bound bound;
     struct figure_choice choice; /* columns of summary.csv */
-    double limit;                /* in the unit of these columns */
+    double limit;                /* the bound's number, in the unit of these columns */
     size_t chosen; /* the column with a known value at the end; 0 if no value is known */
     bool is_known; /* false also before the run has ended */
     double value;
@@ -140,7 +140,7 @@ struct host_result {
                                          /* append_ns */ \
     X(uint64_t, sessions_cut, SUM)       /* sessions whose connection append cut, because */ \
                                          /* they did not end in time after a stop */ \
-    X(uint64_t, worst_lag_rows, MAX)     /* the most own rows that a session's count lacked */ \
+    X(uint64_t, worst_lag_rows, MAX)     /* most of a session's rows missing in its count(*) */ \
     X(enum stop_reason, stop_reason, REASON)
 /* clang-format on */
 #define RESULT_AS_MEMBER(type, name, rule) type name;
@@ -159,8 +159,8 @@ struct rank_result {
     int64_t clock_drift_error_ns; /* the largest error of clock_drift_ns */
     unsigned hosts_here;          /* servers whose processes the rank measured on its machine */
     struct resource_summary resources;
-    struct trace_sum *trace; /* owned; times are on rank 0's clock; NULL: nothing was traced */
-    enum verdict verdict;    /* of the rank's own sessions and machine */
+    struct trace_sum *trace; /* owned; times are on rank 0's clock; NULL if nothing was traced */
+    enum verdict verdict;    /* verdict on the rank's own sessions and machine */
     char verdict_reason[240];
 };
 
@@ -258,7 +258,7 @@ struct judge_context {
     bool keeps_nothing;  /* the database throws rows away, so the run measures the client */
     uint64_t max_failed; /* transactions that may fail */
     unsigned max_failed_percent;
-    const char *traced;   /* how the server's I/O was traced; NULL: it was not traced */
+    const char *traced;   /* how the server's I/O was traced; NULL if it was not traced */
     uint64_t untraced;    /* calls that the server counted although no call was traced */
     bool was_interrupted; /* by the user, possibly after the sessions had ended */
     bool was_signalled;   /* mpirun may have sent the signal */

@@ -56,7 +56,7 @@ struct sampler {
     struct intervals intervals;
     struct server_process *server; /* owned */
     struct io_meter *io;           /* owned */
-    unsigned restarts;             /* of the server, as last reported to `io` */
+    unsigned restarts;             /* restarts of the server, as last reported to `io` */
     int proc;                      /* owned */
     int stat_file; /* /proc/stat, owned; kept open: sessions may have taken all descriptors */
     int schedstat; /* schedstat file of the measuring thread, likewise */
@@ -73,7 +73,8 @@ struct sampler {
     int64_t next_interval_ns;    /* when the next interval is due */
     int64_t next_sample_ns;      /* when the next sample is due */
     struct sample peaks;         /* highest values of the gauges in the current sample */
-    struct cpu_shares short_max; /* of samples too short to set a maximum */
+    struct cpu_shares short_max; /* highest shares in samples that are too short for
+                                    summary.max_cpu */
     struct cpu_shares short_at_max;
     int64_t asleep_ns;               /* how long the machine had slept before the run */
     struct resource_summary summary; /* the summary so far */
@@ -160,8 +161,8 @@ static void read_all(struct sampler *sampler, struct reading *reading)
     sampler->work_end = sampler->is_work_done ? sampler->work_end : reading->io;
 }
 
-/* Returns a percentage; -1 = unknown. It is limited to 100, because the two times come from clocks
- * of different precision. */
+/* Returns a percentage, or -1 if it is unknown. The percentage is limited to 100, because the two
+ * times are from clocks of different precision. */
 static double percent_of(double part, double whole)
 {
     return whole <= 0 ? -1 : fmin(fmax(100 * part / whole, 0), 100);
@@ -295,7 +296,8 @@ void sampler_end_hold(struct sampler *sampler, struct level *level)
     level->client_memory_bytes = hold.client_memory_bytes;
 }
 
-/* Returns how long the machine has slept since boot: CLOCK_MONOTONIC stands still meanwhile. */
+/* Returns how long the machine has slept since boot: CLOCK_MONOTONIC stands still while the machine
+ * sleeps. */
 static int64_t machine_asleep_ns(void)
 {
     const int64_t awake_ns = mono_now_ns();
@@ -431,7 +433,7 @@ void sampler_wait(struct sampler *sampler, struct sampler_turn *turn)
     sampler->events = 0;
     pthread_mutex_unlock(&sampler->lock);
     const bool is_work_begun = (events & SAMPLER_WORK_BEGUN) != 0;
-    /* with both events at once, begin_work handles the end */
+    /* if the work begins and ends within one turn, begin_work handles both events */
     if ((events & SAMPLER_WORK_DONE) != 0 && !is_work_begun) {
         end_work(sampler);
     }
@@ -454,7 +456,8 @@ void sampler_wait(struct sampler *sampler, struct sampler_turn *turn)
     if (is_interval_due) {
         sampler->next_interval_ns = next_tick(sampler, INTERVAL_NS);
     }
-    /* a sample includes all that SAMPLER_READ asks for */
+    /* a sample reads everything that SAMPLER_READ asks for, so a due sample needs no other
+     * reading */
     if ((events & SAMPLER_READ) != 0 && !turn->is_sample_due) {
         struct server_reading server;
         read_gauges(sampler, &server);

@@ -74,7 +74,7 @@ struct cpu_shares {
     double client;
 };
 
-/* Returns the share of all programs but the server and append; negative = unknown. If the server
+/* Returns the share of all programs except the server and append; negative = unknown. If the server
  * is on this machine but its share is unknown, the server gets all that is left. */
 double cpu_others(const struct cpu_shares *shares, bool has_server);
 
@@ -101,7 +101,7 @@ struct sample {
 
 struct sampler_config {
     int64_t sample_interval_ns;
-    int64_t run_start_ns; /* monotonic; 0 = when the first readings are taken */
+    int64_t run_start_ns; /* monotonic; 0: the run starts with the first readings */
     struct server_selector server;
     struct recorder *recorder; /* borrowed */
     const char *directory;     /* as in struct io_place; borrowed */
@@ -174,11 +174,12 @@ struct sampler_turn {
 void sampler_wait(struct sampler *sampler, struct sampler_turn *turn);
 bool sampler_read(struct sampler *sampler, struct sample *sample);
 
-/* Fills *summary and frees the sampler, after the measuring thread has ended. Takes NULL: then all
- * figures in *summary are unknown. */
+/* Fills *summary and frees the sampler, after the measuring thread has ended. If the sampler is
+ * NULL, all figures in *summary are unknown. */
 void sampler_end(struct sampler *sampler, struct resource_summary *summary);
 
-/* "pss", "cgroup", ... for CSV and JSON; and descriptions for the report. */
+/* The names of memory sources for CSV and JSON ("pss", "cgroup", ...), and their descriptions for
+ * the report. */
 extern const char *const memory_source_names[];
 extern const char *const memory_source_texts[];
 

@@ -443,9 +443,9 @@ struct memory_reader {
     size_t cursors[2];           /* for each group, the index at which the next reading continues */
     bool is_rss;                 /* PSS cannot be read */
     size_t refreshed;            /* processes whose PSS was read in the last reading */
-    uint64_t private_huge_bytes; /* the sum of their private hugetlbfs memory */
-    uint64_t shared_huge_bytes;  /* the largest shared hugetlbfs memory of one of them */
-    uint64_t most_huge_bytes;    /* the largest hugetlbfs total of one of them */
+    uint64_t private_huge_bytes; /* the sum of the processes' private hugetlbfs memory */
+    uint64_t shared_huge_bytes;  /* the largest shared hugetlbfs memory of one process */
+    uint64_t most_huge_bytes;    /* the largest hugetlbfs total of one process */
     /* The reading that read the PSS of the smallest share of processes: of fewest_refreshed
      * processes out of fewest_of. Both are 0 if every reading read the PSS of all processes. */
     size_t fewest_refreshed;
@@ -464,7 +464,7 @@ struct server_tree {
 struct server_process {
     struct server_selector selector;
     int proc;
-    DIR *processes;    /* of proc, kept open: a walk must not fail for lack of a descriptor */
+    DIR *processes;    /* stream of `proc`, kept open so that a walk needs no new descriptor */
     int cgroup;        /* descriptor of the cgroup's folder; -1 = no cgroup */
     bool is_attached;  /* there is a server to read */
     bool was_attached; /* there was a server to read at some time */
@@ -475,7 +475,7 @@ struct server_process {
     int64_t departed_cpu_ns;      /* CPU time of removed cgroups */
     struct procfs_io last_io;     /* the highest counts that were reported */
     struct procfs_io departed_io; /* counts of servers that have ended */
-    unsigned io_restarts;         /* restarts included in departed_io */
+    unsigned io_restarts;         /* number of restarts when last_io was read last */
     enum memory_source source;
     struct process_table table;
     struct memory_reader memory;
@@ -648,11 +648,11 @@ static bool is_root(const struct server_process *server, pid_t pid)
     return is;
 }
 
-/* Walks all processes but this program: to add up its CPU time, the kernel would visit its threads,
- * of which there may be thousands. The roots of the server's trees come first: a child that ends
- * during the walk is then missing for a moment. In the other order the child would be counted both
- * by itself and in its parent's time of reaped children, and the total, which never falls, would
- * keep both. */
+/* Walks all processes except this program: the kernel would have to visit each of this program's
+ * threads, possibly thousands, to add up its CPU time. The roots of the server's trees come first:
+ * a child that ends during the walk is then missing for a moment. In the other order the child
+ * would be counted both by itself and in its parent's time of reaped children, and the total, which
+ * never falls, would keep both. */
 static bool walk_all(struct server_process *server)
 {
     const pid_t self = getpid();
@@ -915,9 +915,9 @@ static int64_t sum_memory(const struct server_process *server)
                                           : reader->most_huge_bytes);
 }
 
-/* Returns the memory of all processes of the table in bytes; -1 = unknown. cpu_ns limits the cost
- * of the reading; wall_ns limits its duration, because on a busy machine a reading of a few
- * milliseconds of CPU time can take seconds. */
+/* Returns the memory of all processes of the table in bytes, or -1 if it is unknown. cpu_ns limits
+ * the cost of the reading; wall_ns limits its duration, because on a busy machine a reading of a
+ * few milliseconds of CPU time can take seconds. */
 static int64_t read_memory(struct server_process *server, int64_t cpu_ns, int64_t wall_ns)
 {
     struct memory_reader *reader = &server->memory;

@@ -36,10 +36,10 @@ void server_process_destroy(struct server_process *server);
 void server_process_read(struct server_process *server, int64_t interval_ns,
                          struct server_reading *reading);
 
-/* server_process_pid returns a process of the first server that was found; 0: no server was found.
+/* server_process_pid returns a process of the first server that was found, or 0 if none was found.
  * server_process_cgroup returns a descriptor of the folder of the cgroup that the user named, owned
- * by `server`; -1: no cgroup. server_process_restarts returns the number of restarts. The pid and
- * the descriptor change with each restart. */
+ * by `server`, or -1 without a cgroup. server_process_restarts returns the number of restarts. The
+ * pid and the descriptor change with each restart. */
 pid_t server_process_pid(const struct server_process *server);
 int server_process_cgroup(const struct server_process *server);
 unsigned server_process_restarts(const struct server_process *server);
@@ -99,7 +99,8 @@ struct process_memory {
 struct process {
     struct procfs_process seen; /* as the latest walk found it */
     bool is_member;             /* belongs to the server */
-    bool is_accounted;          /* has ended; its time is in a parent's or in departed_ns */
+    bool is_accounted;          /* has ended; its CPU time is in a parent's time or in
+                                   departed_ns */
     unsigned missing;           /* walks since it was last seen */
     int64_t credit_ns;          /* growth of seen.reaped_ns in the last walk, less the time of ended
                                    children */

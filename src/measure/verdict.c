@@ -76,7 +76,8 @@ enum weight {
 struct judge {
     struct result *result;
     const struct judge_context *context; /* NULL for a search */
-    enum weight weight;                  /* of the reason that has decided the exit code so far */
+    enum weight weight;                  /* weight of the reason that decides the exit code so
+                                            far */
 };
 
 static struct judge judge_begin(struct result *result, const struct judge_context *context)
@@ -305,7 +306,8 @@ static const char *main_loss(const struct causes *causes)
         why = main_cause(causes, phases[i]);
     }
     for (size_t i = 0; i < causes->count && why[0] == '\0'; i++) {
-        const struct cause *cause = &causes->entries[i]; /* an error, not a failed check */
+        const struct cause *cause = &causes->entries[i]; /* a mistake in the script, not a failed
+                                                            check */
         why =
             cause->phase == CAUSE_SCRIPT && cause->status == STATUS_FATAL ? cause->error.text : why;
     }
@@ -360,10 +362,10 @@ struct client_machine {
     const char *bound; /* as in resource_summary.client_bound */
     struct cpu_shares mean;
     bool has_server;
-    double time_ns, run_queue_ns; /* of session threads */
+    double time_ns, run_queue_ns; /* times of the session threads */
 };
 
-/* Returns the share of their time that session threads waited for a CPU. */
+/* Returns the share of the session threads' time in which they waited for a CPU. */
 static double starved_share(const struct client_machine *machine)
 {
     return machine->time_ns > 0 ? machine->run_queue_ns / machine->time_ns : 0;

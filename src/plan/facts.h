@@ -19,7 +19,7 @@ struct facts {
     char target[PLAN_TARGET_BYTES];  /* server that connections go to, for reports; no password */
 
     pid_t server_pid; /* from the plan or its container; 0: the server is found by its port */
-    /* from the plan or its container; borrowed; NULL: found by the server's process */
+    /* from the plan or its container; borrowed; NULL if found by the server's process */
     const char *server_cgroup;
 
     /* the plan's seed, or another seed if the table has rows with the plan's; all ranks have rank

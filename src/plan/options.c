@@ -107,7 +107,7 @@ static enum exit_code store_by_type(const struct option_entry *entry, struct pla
             is_valid = false;
         }
         break;
-    case OPTION_CHOICE: /* `right` gets the words, as "count or rows" */
+    case OPTION_CHOICE: /* `right` gets the allowed words: "count or rows" */
         is_valid = false;
         for (size_t i = 0; entry->words[i] != NULL && !is_valid; i++) {
             const size_t used = strlen(right);

@@ -46,7 +46,7 @@ enum option_work {
 struct option_entry {
     unsigned commands; /* commands that take the option: bits of enum command */
     const char *name;
-    const char *argument; /* NULL: no value; "[=...]": the value is optional */
+    const char *argument; /* NULL if it takes no value; "[=...]": the value is optional */
     const char *help;     /* a few words, for a line of --help and for the completions */
     enum option_type type;
     uint16_t offset; /* place of the value in struct plan */
@@ -54,24 +54,24 @@ struct option_entry {
     uint64_t min;
     uint64_t max;
     uint64_t default_number;  /* 0: the value stays 0 unless the option is given */
-    const char *default_text; /* the default in words; NULL: see option_describe_default */
+    const char *default_text; /* the default in words; may be NULL, see option_describe_default */
     const char *const *words; /* words of a CHOICE; the list ends with NULL */
     enum exit_code (*store)(const struct option_entry *entry, struct plan *plan, const char *value,
-                            struct error *error); /* NULL: store as the type says */
+                            struct error *error); /* NULL to store as the type says */
     enum option_scope scope;
     enum option_work work;
     char letter; /* short option, with pgbench's meaning; '\0': no short option */
-    /* name in the plan of run.json, where "target.host" is in the object "target"; NULL: left out
-     */
+    /* name in the plan of run.json, where "target.host" is in the object "target"; NULL if left
+     * out */
     const char *key;
-    const char *label; /* name in the report's page; NULL: left out */
-    const char *group; /* heading in --help; NULL: the heading of the previous entry */
+    const char *label; /* name in the report's page; NULL if left out */
+    const char *group; /* heading in --help; NULL for the heading of the previous entry */
     bool shows_zero;   /* run.json shows 0 as a value, not as null */
     bool is_of_server; /* does not apply to an embedded database */
     /* Whole sentences that follow `help` in the manual page and in docs/options.md, with literal
-     * text in `backquotes`. NULL: nothing to add. */
+     * text in `backquotes`. NULL if there is nothing to add. */
     const char *details;
-    const char *page; /* file of docs with more, "faults.md#a-section"; NULL: no file */
+    const char *page; /* file of docs with more, "faults.md#a-section"; may be NULL */
 };
 
 /* The options in the order of --help. The last entry's name is NULL. */
@@ -96,7 +96,7 @@ void option_describe_default(const struct option_entry *entry, char text[OPTION_
 void options_init(struct plan *plan, enum command command);
 
 /* Checks and stores a value, and records the option in plan->given. `value` is NULL for an option
- * without a value. EXIT_CODE_USAGE: *error says what would be right. */
+ * without a value. On EXIT_CODE_USAGE, *error says what would be right. */
 enum exit_code option_take(struct plan *plan, const struct option_entry *entry, const char *value,
                            struct error *error);
 
@@ -113,14 +113,14 @@ const struct option_entry *option_of_server(const struct plan *plan);
 /* How a command is called. */
 struct command_form {
     enum command command;
-    const char *name;  /* first word on the command line; NULL: a run, which needs no name */
+    const char *name;  /* first word on the command line; NULL for a run, which needs no name */
     const char *usage; /* "append check SESSIONS [TARGET]", without options */
     /* fewest folders of runs that the command takes instead of a target */
     size_t folders_least;
     size_t folders_most; /* most folders; 0: the command takes a target */
 };
 
-/* Reads a command's argv into *plan. argv[0] is skipped. EXIT_CODE_USAGE: *error says why. */
+/* Reads a command's argv into *plan. argv[0] is skipped. On EXIT_CODE_USAGE, *error says why. */
 enum exit_code options_parse(struct plan *plan, const struct command_form *form, int argc,
                              char **argv, struct error *error);
 

@@ -202,7 +202,7 @@ struct plan {
     uint64_t rate_rows_per_s; /* with a script: transactions/s; 0 = as fast as possible */
     int64_t duration_ns;      /* longest time; 0 = until all rows are sent */
 
-    const char *workload;   /* --workload; NULL: sessions append and then read */
+    const char *workload;   /* --workload; if NULL, sessions append and then read */
     struct plan_texts sets; /* texts of --set, "name=value,name=value" */
     struct script *script;  /* owned; NULL without --workload */
     uint64_t transactions;  /* the run ends after so many, in all sessions; 0: no bound */
@@ -267,7 +267,7 @@ struct plan {
     const char *ycsb;           /* file for the figures in YCSB's format; NULL = not given */
     struct plan_texts expected; /* texts of --expect */
     struct plan_texts stop_when;
-    const char *percentiles; /* "50,90,99.9"; NULL: the usual ones */
+    const char *percentiles; /* "50,90,99.9"; NULL for the usual ones */
 
     bool is_search; /* find-max: `sessions` is the most sessions, duration_ns the longest time */
     struct search_options search;
@@ -298,12 +298,12 @@ struct plan_lead {
     int count;
     char **words;             /* rank 0's command line, from argv[0] on */
     uint64_t seed;            /* seed of rank 0 */
-    const char *adapter_name; /* the adapter that rank 0 recognised; NULL: `words` name it */
-    const char *workload;     /* file with the script; NULL: `words` name it */
+    const char *adapter_name; /* the adapter that rank 0 recognised; NULL if `words` name it */
+    const char *workload;     /* file with the script; NULL if `words` name it */
     const char *out;          /* folder of this rank's files */
 };
 
-/* Makes the plan of a rank that follows rank 0, without the work that rank 0 does for all ranks. */
+/* Makes the plan of a rank other than 0, without the work that rank 0 does for all ranks. */
 enum exit_code plan_follow(struct plan *plan, struct facts *facts, enum command command,
                            const struct plan_lead *lead, struct error *error);
 
@@ -339,7 +339,7 @@ size_t plan_table_count(const struct plan *plan);
 const char *plan_table_name(const struct plan *plan, size_t number);
 
 /* Returns the first dataset, from number `first` on, for which the script declares no columns.
- * NULL: all these datasets have columns. The script may be NULL. */
+ * Returns NULL if all these datasets have columns. The script may be NULL. */
 const struct script_dataset *plan_find_undeclared(const struct script *script, size_t first);
 
 /* Returns the script's name, or the end of a name that is too long for a message. */
@@ -389,8 +389,8 @@ static inline unsigned plan_sessions_all(const struct plan *plan)
 struct plan_share plan_share(const struct plan *plan);
 
 /* Returns the number of rows that session 0 … sessions-1 appends. The records are spread evenly,
- * and the first sessions take the remainder, one row each. UINT64_MAX: the number of records is not
- * set. */
+ * and the first sessions take the remainder, one row each. Returns UINT64_MAX if the number of
+ * records is not set. */
 uint64_t plan_quota(const struct plan *plan, unsigned session);
 
 /* Returns the number of transactions of a session, spread as the rows are in plan_quota. */
@@ -408,30 +408,33 @@ struct column_item {
     struct text_value values; /* after the '='; length 0: no values */
 };
 
-/* Takes the next item off *list. False: *list has no more items. NULL is an empty list. */
+/* Takes the next item off *list. Returns false if *list has no more items. NULL is an empty
+ * list. */
 bool column_item_next(const char **list, struct column_item *item);
 
 /* Checks the form of the list that `option` has. If with_values, every item must have values;
- * otherwise no item may have values. EXIT_CODE_USAGE: *error names the wrong item and says what
+ * otherwise no item may have values. On EXIT_CODE_USAGE, *error names the wrong item and says what
  * would be right. */
 enum exit_code column_items_check(const char *option, const char *list, bool with_values,
                                   struct error *error);
 
 /* Returns the column whose name equals the `length` bytes at `name`, or else the first column whose
- * name differs only in upper and lower case. NULL: the table has no column of that name. */
+ * name differs only in upper and lower case. Returns NULL if the table has no column of that
+ * name. */
 const struct column *column_find(const struct table *table, const char *name, size_t length);
 
 /* Returns the column that the item names, as column_find does. */
 const struct column *column_item_find(const struct column_item *item, const struct table *table);
 
-/* Finds the item of `list` that names `column` of `table`. False: no item names the column. */
+/* Finds the item of `list` that names `column` of `table`. Returns false if no item names the
+ * column. */
 bool column_item_of(const char *list, const struct table *table, const struct column *column,
                     struct column_item *item);
 
 /* Returns whether the values are a range of whole numbers, FROM..TO. */
 bool column_item_range(const struct column_item *item, int64_t *from, int64_t *to);
 
-/* Takes the next word of a list "a|b" off *values. False: *values has no more words. */
+/* Takes the next word of a list "a|b" off *values. Returns false if *values has no more words. */
 bool column_word_next(struct text_value *values, struct text_value *word);
 
 /* A DDL that is built into the program, from schemas/SCHEMA/DATABASE.sql. The build writes the

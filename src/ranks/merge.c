@@ -102,7 +102,7 @@ static uint64_t seal_of(const unsigned char *bytes, size_t size)
 }
 
 /* Appends the checksum of the bytes, so that the receiver can refuse damaged bytes before it adds
- * anything. False: out of memory. */
+ * anything. Returns false if memory is out. */
 static bool put_seal(struct buffer *bytes)
 {
     if (!buffer_failed(bytes)) {
@@ -228,8 +228,9 @@ struct slot {
     uint64_t rows_held; /* change of the held rows in this second; after merge_finish the rows held
                            at its end */
     uint64_t counters[RECORDER_COUNTERS];
-    uint64_t (*hosts_counters)[RECORDER_COUNTERS]; /* for each host; owned; NULL: one host */
-    struct buffer histograms[OPERATIONS];          /* packed, because most buckets are empty */
+    /* counters of each host; owned; NULL with one host */
+    uint64_t (*hosts_counters)[RECORDER_COUNTERS];
+    struct buffer histograms[OPERATIONS]; /* packed, because most buckets are empty */
 };
 
 struct merge {
@@ -241,7 +242,8 @@ struct merge {
     size_t sample_count;
     struct sample *joined; /* samples of the resource rank, with the other ranks' parts added */
     size_t joined_count;
-    struct histogram (*host_histograms)[OPERATIONS]; /* an entry for each host; NULL: one host */
+    /* an entry for each host; owned; NULL with one host */
+    struct histogram (*host_histograms)[OPERATIONS];
 };
 
 static bool grow_slots(struct merge *merge, size_t count)
@@ -274,7 +276,7 @@ static bool add_to_slot(struct slot *slot, struct reader *reader, size_t operati
     return !buffer_failed(packed);
 }
 
-/* Adds the intervals of a rank to the slots of their seconds. False: out of memory. */
+/* Adds the intervals of a rank to the slots of their seconds. Returns false if memory is out. */
 static bool add_intervals(struct merge *merge, struct reader *reader)
 {
     enum {
@@ -402,8 +404,8 @@ static void put_causes(struct buffer *bytes, const struct causes *causes, int64_
     }
 }
 
-/* Returns the entry of `operations` with this name, as a string that lives as long as `operations`;
- * NULL: not found. */
+/* Returns the entry of `operations` with this name, as a string that lives as long as `operations`,
+ * or NULL if it is not found. */
 static const char *find_name(const struct operation_list *operations, const char *name)
 {
     for (size_t i = OPERATIONS; i < operations->count; i++) {
@@ -732,7 +734,7 @@ static void add_findings(struct merge *merge, unsigned rank, struct reader *read
     }
 }
 
-/* Adds the sessions of a rank. False: out of memory. */
+/* Adds the sessions of a rank. Returns false if memory is out. */
 static bool add_sessions(struct merge *merge, struct reader *reader, size_t count)
 {
     struct result *result = merge->result;
@@ -759,7 +761,7 @@ static bool add_sessions(struct merge *merge, struct reader *reader, size_t coun
     return true;
 }
 
-/* Adds the samples of a rank. False: out of memory. */
+/* Adds the samples of a rank. Returns false if memory is out. */
 static bool add_samples(struct merge *merge, unsigned rank, struct reader *reader)
 {
     const uint64_t count = get(reader);
@@ -785,7 +787,7 @@ static bool add_samples(struct merge *merge, unsigned rank, struct reader *reade
     return true;
 }
 
-/* Adds the trace of a rank, if it has one. False: out of memory. */
+/* Adds the trace of a rank, if it has one. Returns false if memory is out. */
 static bool add_trace(struct merge *merge, unsigned rank, struct reader *reader,
                       const struct head *head)
 {
@@ -925,7 +927,7 @@ static void add_to_joined(struct merge *merge, size_t first, size_t end)
     }
 }
 
-/* Fills merge->joined. False: out of memory. */
+/* Fills merge->joined. Returns false if memory is out. */
 static bool join_samples(struct merge *merge)
 {
     const size_t count = merge->sample_count;
@@ -1025,7 +1027,7 @@ static void find_maxima(const struct merge *merge, struct resource_summary *all)
 
 /* Merges the resources: takes CPU, memory and I/O of the server's machine if a rank has found the
  * server, else of the busiest machine. Adds up the CPU time and memory of this program over all
- * machines. False: out of memory. */
+ * machines. Returns false if memory is out. */
 static bool join_resources(struct merge *merge)
 {
     struct result *result = merge->result;
@@ -1067,7 +1069,7 @@ static bool join_resources(struct merge *merge)
     return true;
 }
 
-/* Adds the traces of all machines. False: out of memory. */
+/* Adds the traces of all machines. Returns false if memory is out. */
 static bool join_traces(struct result *result)
 {
     struct trace_sum *all = NULL;

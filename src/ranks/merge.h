@@ -37,7 +37,7 @@ struct merge_part {
     const struct buffer *intervals, *samples;
 };
 
-/* Packs the result of this rank. False: out of memory. */
+/* Packs the result of this rank. Returns false if memory is out. */
 bool merge_pack(struct buffer *bytes, const struct merge_part *part);
 
 /* A sample with its rank: a row of ranks_samples.csv. */
@@ -53,18 +53,19 @@ struct rank_sample {
  */
 struct level_sum {
     struct level *level; /* borrowed; `sessions` and `start_ns` are not changed */
-    const char *machine; /* the machine that level->cpu is from; NULL: no rank was added yet */
+    const char *machine; /* the machine that level->cpu is from; NULL before a rank was added */
     struct histogram connect, append;
 };
 
 /* Packs the level of this rank. `connect` and `append` are the histograms of this rank at this
- * level. Moments of the causes are written relative to start_mono_ns. False: out of memory. */
+ * level. Moments of the causes are written relative to start_mono_ns. Returns false if memory is
+ * out. */
 bool merge_pack_level(struct buffer *bytes, const struct level *level,
                       const struct histogram *connect, const struct histogram *append,
                       int64_t start_mono_ns);
 
-/* Adds the packed level of a rank to *sum. `machine` must live as long as *sum. False: the bytes
- * are damaged or incomplete. */
+/* Adds the packed level of a rank to *sum. `machine` must live as long as *sum. Returns false if
+ * the bytes are damaged or incomplete. */
 bool merge_add_level(struct level_sum *sum, const char *machine, const void *bytes, size_t size,
                      const struct operation_list *operations, int64_t start_mono_ns);
 
@@ -75,13 +76,14 @@ void merge_finish_level(struct level_sum *sum);
 struct merge;
 
 /* Begins to merge into *result, which must have its arrays of sessions, hosts, tables and ranks,
- * and allocated, empty totals. NULL: out of memory. */
+ * and allocated, empty totals. Returns NULL if memory is out. */
 struct merge *merge_create(struct result *result, const struct operation_list *operations);
 void merge_destroy(struct merge *merge); /* takes NULL */
 
-/* Adds the packed result of a rank; result->ranks[rank] must have its machine and clock. REJECTED:
- * nothing was added, because the bytes are damaged or incomplete. FATAL: a part was added, but then
- * memory ran out, or the bytes were found to belong to another run. *error has the reason. */
+/* Adds the packed result of a rank; result->ranks[rank] must have its machine and clock. Returns
+ * REJECTED and adds nothing if the bytes are damaged or incomplete. Returns FATAL if a part was
+ * added, but then memory ran out, or the bytes were found to belong to another run. *error has the
+ * reason. */
 enum status merge_add(struct merge *merge, unsigned rank, const void *bytes, size_t size,
                       struct error *error);
 
@@ -91,8 +93,8 @@ enum status merge_add(struct merge *merge, unsigned rank, const void *bytes, siz
 void merge_add_lost(struct merge *merge, unsigned rank, const struct session_summary *sessions,
                     size_t count, const uint64_t counters[RECORDER_COUNTERS]);
 
-/* Computes the figures that follow from the sums. Called after all ranks were added. False: out of
- * memory. */
+/* Computes the figures that follow from the sums. Called after all ranks were added. Returns false
+ * if memory is out. */
 bool merge_finish(struct merge *merge);
 
 /* Return the merged intervals, one for each second, and the samples of all ranks, in the order in

@@ -158,7 +158,8 @@ static void give_lines(struct ranks *ranks)
     free(lines);
 }
 
-/* Handles a message for which no function waits. False: a function waits for the message. */
+/* Handles a message for which no function waits. Returns false if a function waits for the
+ * message. */
 static bool handle(struct ranks *ranks, const struct message *message)
 {
     struct end end;

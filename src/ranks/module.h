@@ -18,16 +18,17 @@
 struct ranks_module {
     const char *version; /* version of the program that the module was built with */
 
-    /* Sets the number of this rank and the count of ranks. False: `why` has the reason. */
+    /* Sets the number of this rank and the count of ranks. Returns false with the reason in
+     * `why`. */
     bool (*start)(unsigned *number, unsigned *count, char *why, size_t size);
 
     /* Sends the bytes later. Takes over the bytes, which are from malloc, also when it fails.
-     * False: the rank cannot be reached. `is_bulk`: all other messages may overtake this message,
-     * also while a part of it is still to be sent. */
+     * Returns false if the rank cannot be reached. `is_bulk`: all other messages may overtake this
+     * message, also while a part of it is still to be sent. */
     bool (*send)(unsigned to, void *bytes, size_t size, bool is_bulk);
 
-    /* Returns a received message, which the caller frees; NULL: no message. The messages
-     * of a rank arrive in the order in which they were sent, except bulk messages. */
+    /* Returns a received message, which the caller frees, or NULL if there is no message. The
+     * messages of a rank arrive in the order in which they were sent, except bulk messages. */
     void *(*take)(unsigned *from, size_t *size);
 
     /* Returns whether all sent messages have left this process. */
@@ -39,8 +40,8 @@ struct ranks_module {
 
 extern const struct ranks_module append_ranks_module;
 
-/* Returns the time to sleep before the next poll for messages. `before_ns` is the previous sleep;
- * 0: there was no previous sleep. */
+/* Returns the time to sleep before the next poll for messages. `before_ns` is the previous sleep,
+ * or 0 for the first sleep. */
 static inline int64_t ranks_sleep_ns(int64_t before_ns)
 {
     return MIN(MAX(before_ns, INT64_C(100000)) * 5 / 4, INT64_C(5000000));
@@ -63,8 +64,8 @@ void relay_wait(int64_t limit_ns);
 /* Ends the run: its program has ended, or could not be started. */
 void relay_close(void);
 
-/* Reports to the program of rank `to` that the program of this rank has ended. False: rank `to`
- * cannot be reached. */
+/* Reports to the program of rank `to` that the program of this rank has ended. Returns false if
+ * rank `to` cannot be reached. */
 bool relay_tell_end(unsigned to);
 
 #endif

@@ -24,7 +24,7 @@ static struct sending *first_sending;
 /* A message that is being received. */
 struct receiving {
     MPI_Request request;
-    void *bytes; /* NULL: the place is free */
+    void *bytes; /* NULL if the place is free */
     int size, from;
 };
 
@@ -108,7 +108,8 @@ static void give_up(const char *why)
     MPI_Abort(MPI_COMM_WORLD, 70);
 }
 
-/* Begins to receive the next message with `tag`. False: no message with this tag has arrived. */
+/* Begins to receive the next message with `tag`. Returns false if no message with this tag has
+ * arrived. */
 static bool begin_to_receive(struct receiving *receiving, int tag)
 {
     int is_there = 0;

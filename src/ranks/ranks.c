@@ -149,7 +149,7 @@ void ranks_prefix_error(const struct ranks *ranks, struct error *error)
 
 static const char *const number_names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"};
 
-/* Returns the number of this process from the environment of mpirun or srun; NULL: neither has
+/* Returns the number of this process from the environment of mpirun or srun, or NULL if neither has
  * started this process. */
 static const char *number_of(void)
 {
@@ -498,7 +498,7 @@ unsigned ranks_agree_most(struct ranks *ranks, unsigned most, struct limit *limi
     }
     *binding = least.rank;
     *limit = least.limit;
-    limit->unit = NULL; /* the pointer is of another process */
+    limit->unit = NULL; /* the pointer is valid only in the other process */
     return least.sessions;
 }
 
@@ -714,8 +714,8 @@ bool ranks_await_merge(struct ranks *ranks, int64_t limit_ns)
     return ranks->is_merged;
 }
 
-/* Returns the payload of a received message of this kind, which the caller frees; NULL: no message
- * of this kind was received. */
+/* Returns the payload of a received message of this kind, which the caller frees, or NULL if no
+ * message of this kind was received. */
 static void *take_part(struct ranks *ranks, enum kind kind, unsigned *rank, size_t *size)
 {
     struct message *message = ranks_find_message(ranks, kind);

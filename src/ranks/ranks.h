@@ -36,10 +36,10 @@ enum {
 struct ranks;
 
 /* Connects the ranks if the environment says that this process is one of several: loads the MPI
- * module, and compares the versions and command lines of the ranks. OK with *made NULL: the process
- * is alone. Another code: *error has the reason at rank 0, and at a rank that found the problem
- * itself; the text is empty at a rank where another rank prints the reason. The caller ends *made
- * with ranks_end. */
+ * module, and compares the versions and command lines of the ranks. If the process is alone,
+ * returns OK and sets *made to NULL. With another code, *error has the reason at rank 0 and at a
+ * rank that found the problem itself; its text is empty at a rank where another rank prints the
+ * reason. The caller ends *made with ranks_end. */
 enum exit_code ranks_begin(struct ranks **made, struct error *error);
 
 /* Connects the ranks like ranks_begin, for a process that starts a program for each run and passes
@@ -48,8 +48,8 @@ enum exit_code ranks_begin(struct ranks **made, struct error *error);
 enum exit_code ranks_begin_runs(struct ranks **made, struct error *error);
 
 /* Begins a run. Rank 0 sends `path`, the run's folder, to the other ranks, where the folder
- * replaces *path. *in becomes the descriptor for the program's standard input; -1: alone; another
- * negative number: -errno. False: there are no more runs. */
+ * replaces *path. *in becomes the descriptor for the program's standard input, -1 if this process
+ * is alone, or -errno after a failure. Returns false if there are no more runs. */
 bool ranks_open_run(struct ranks *ranks, struct buffer *path, int *in);
 
 /* Passes messages on between the program and the other ranks. Waits for at most limit_ns. */
@@ -66,9 +66,9 @@ bool ranks_speaks(void);
  * single process. The text of *error is empty at a rank where another rank prints the reason. */
 enum exit_code ranks_forbid(const char *what, struct error *error);
 
-/* Leaves together with the other ranks and frees `ranks`. The other ranks wait until rank 0 calls
- * this. `is_merged`, at rank 0: their results are part of the merged result, so that they can
- * remove their files. */
+/* Ends the connection to the other ranks and frees `ranks`. The other ranks wait until rank 0 calls
+ * this function. At rank 0, `is_merged` says that the results of the other ranks are part of the
+ * merged result, so that the other ranks can remove their files. */
 void ranks_end(struct ranks *ranks, bool is_merged);
 
 unsigned ranks_number(const struct ranks *ranks);
@@ -87,7 +87,8 @@ const char *ranks_machine(const struct ranks *ranks, unsigned rank);
 bool ranks_is_first_here(const struct ranks *ranks);
 
 /* Divides the sessions of the plan among the ranks in proportion to --weights: fills facts->ranks,
- * facts->share and facts->machine_sessions. USAGE: *error says what is wrong with the options. */
+ * facts->share and facts->machine_sessions. On USAGE, *error says what is wrong with the
+ * options. */
 enum exit_code ranks_divide_sessions(struct ranks *ranks, const struct plan *plan,
                                      struct facts *facts, struct error *error);
 struct plan_share ranks_share(const struct ranks *ranks,
@@ -99,13 +100,13 @@ struct plan_share ranks_share(const struct ranks *ranks,
 unsigned ranks_sessions_here(struct ranks *ranks, unsigned sessions, bool of_machine);
 
 /* Returns the most sessions that a search can try: the lowest `most` of all ranks. Called by all
- * ranks. *binding becomes the rank with the lowest `most`, and *limit the limit of that rank. 0:
- * rank 0 has ended instead, or no session is possible. */
+ * ranks. *binding becomes the rank with the lowest `most`, and *limit the limit of that rank.
+ * Returns 0 if rank 0 has ended instead, or if no session is possible. */
 unsigned ranks_agree_most(struct ranks *ranks, unsigned most, struct limit *limit,
                           unsigned *binding);
 
-/* Sends *text from rank 0 to all ranks, where it replaces *text. Called by all ranks. False: rank 0
- * has ended instead. */
+/* Sends *text from rank 0 to all ranks, where it replaces *text. Called by all ranks. Returns false
+ * if rank 0 has ended instead. */
 bool ranks_give_text(struct ranks *ranks, struct buffer *text);
 
 /* Shows the other ranks that this rank lives, and polls for messages. Called during every long wait
@@ -118,8 +119,8 @@ void ranks_beat(struct ranks *ranks);
 enum exit_code ranks_report_loss(const struct ranks *ranks, struct error *error);
 
 /* Exchanges the exit codes so far. Called by all ranks. `version` is the version of the client
- * library, which must be the same at all ranks; NULL: unknown. At all ranks, returns the first code
- * that is not OK, or OK; at rank 0 *error says which rank and why. */
+ * library, which must be the same at all ranks, or NULL if unknown. At all ranks, returns the first
+ * code that is not OK, or OK; at rank 0 *error says which rank and why. */
 enum exit_code ranks_agree(struct ranks *ranks, enum exit_code code, const char *version,
                            struct error *error);
 
@@ -132,7 +133,7 @@ void ranks_set_tracing(struct ranks *ranks);
 bool ranks_is_any_tracing(const struct ranks *ranks);
 
 /* Measures the clocks and returns the moment, a little later, at which the run begins. Called by
- * all ranks after the last agreement. 0: rank 0 has ended instead. */
+ * all ranks after the last agreement. Returns 0 if rank 0 has ended instead. */
 int64_t ranks_agree_start(struct ranks *ranks);
 
 /* The clock of a rank compared with the clock of rank 0, with bounds of the errors. drift_ns is the
@@ -199,9 +200,9 @@ void ranks_exchange(struct ranks *ranks, const struct ranks_state *own, unsigned
 void ranks_begin_level(struct ranks *ranks, unsigned sessions, struct ranks_orders *orders);
 void ranks_note_level(struct ranks *ranks, enum level_outcome outcome);
 
-/* ranks_give_level sends the packed level of a following rank to rank 0, and empties *blob.
- * ranks_take_level returns a received level at rank 0, which the caller frees; NULL: no level was
- * received. *are_all: all ranks that are not lost have sent this level. */
+/* ranks_give_level, on a rank other than 0, sends the packed level to rank 0 and empties *blob.
+ * ranks_take_level returns a received level at rank 0, which the caller frees, or NULL if no level
+ * was received. *are_all becomes true if all ranks that are not lost have sent this level. */
 void ranks_give_level(struct ranks *ranks, struct buffer *blob);
 void *ranks_take_level(struct ranks *ranks, unsigned *rank, size_t *size, bool *are_all);
 
@@ -214,24 +215,24 @@ void ranks_add_others(struct ranks *ranks, uint64_t total[RECORDER_COUNTERS],
  */
 uint64_t ranks_read_others(struct ranks *ranks, enum recorder_counter counter);
 
-/* ranks_give_result sends the packed result of a following rank to rank 0, and empties *blob.
+/* ranks_give_result, on a rank other than 0, sends the packed result to rank 0 and empties *blob.
  * ranks_await_merge then waits until rank 0 ends the ranks, but at most limit_ns (0: without
  * limit). It returns whether the result is part of the merged result. */
 void ranks_give_result(struct ranks *ranks, struct buffer *blob);
 bool ranks_await_merge(struct ranks *ranks, int64_t limit_ns);
 
-/* Waits for the next result at rank 0 and returns it; the caller frees it. NULL: the results of all
- * ranks that are not lost have arrived. */
+/* Waits for the next result at rank 0 and returns it; the caller frees it. Returns NULL if the
+ * results of all ranks that are not lost have arrived. */
 void *ranks_take_result(struct ranks *ranks, unsigned *rank, size_t *size);
 
 /* Notes at rank 0 that the result of a rank is damaged. The rank counts as lost. The rank still
  * ends with the other ranks, but keeps its files. */
 void ranks_refuse_result(struct ranks *ranks, unsigned rank);
 
-/* ranks_offer_lines, called by a following rank before it sends its result, lets rank 0 read the
+/* ranks_offer_lines, called on a rank other than 0 before it sends its result, lets rank 0 read the
  * lines of a file; the descriptor still belongs to the caller. ranks_take_lines returns the next
- * lines of a rank at rank 0; the caller frees them. NULL: there are no more lines or, if *is_cut is
- * true, the lines cannot be read. */
+ * lines of a rank at rank 0; the caller frees them. It returns NULL if there are no more lines or,
+ * with *is_cut true, if the lines cannot be read. */
 void ranks_offer_lines(struct ranks *ranks, int fd);
 void *ranks_take_lines(struct ranks *ranks, unsigned rank, size_t *size, bool *is_cut);
 
@@ -241,7 +242,7 @@ void *ranks_take_lines(struct ranks *ranks, unsigned rank, size_t *size, bool *i
 bool ranks_may_signal(const struct ranks *ranks);
 
 /* At rank 0, returns the last reported state of a lost rank, whose result has not arrived or was
- * refused. NULL: the rank is not lost. */
+ * refused. Returns NULL if the rank is not lost. */
 const struct ranks_state *ranks_lost(const struct ranks *ranks, unsigned rank);
 
 #endif

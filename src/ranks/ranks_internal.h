@@ -117,14 +117,16 @@ void ranks_post_all(struct ranks *ranks, enum kind kind, const void *payload, si
  * queues the others. */
 void ranks_poll(struct ranks *ranks);
 
-/* Takes the first message of a kind from the queue; the caller frees it. NULL: not in the queue. */
+/* Takes the first message of a kind from the queue; the caller frees it. Returns NULL if the queue
+ * has no message of the kind. */
 struct message *ranks_find_message(struct ranks *ranks, enum kind kind);
 
-/* Waits for a message of a kind; the caller frees it. NULL: rank 0 has ended the ranks, a rank is
- * lost, or the wait has reached its limit. */
+/* Waits for a message of a kind; the caller frees it. Returns NULL if rank 0 has ended the ranks, a
+ * rank is lost, or the wait has reached its limit. */
 struct message *ranks_wait_for(struct ranks *ranks, enum kind kind);
 
-/* Sleeps for a moment, then polls. False: the wait has reached its limit, which a signal sets. */
+/* Sleeps for a moment, then polls. Returns false if the wait has reached its limit, which a signal
+ * sets. */
 bool ranks_wait_on(struct ranks *ranks, struct wait *wait);
 
 enum kind ranks_kind_of(const struct message *message);
@@ -136,7 +138,7 @@ void ranks_free_message(struct message *message); /* takes NULL */
 /* Counts a rank as lost, unless its result has arrived. The loss of rank 0 ends the ranks. */
 void ranks_lose(struct ranks *ranks, unsigned rank);
 
-/* Returns whether messages may be sent to the rank. False: the rank is lost, or silent since a
+/* Returns whether messages may be sent to the rank: not if the rank is lost, or silent since a
  * signal. With Open MPI a message to a dead rank may end this rank, and a signal may come from
  * mpirun because a rank has died. */
 bool ranks_is_alive(const struct ranks *ranks, unsigned rank);

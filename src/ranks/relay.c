@@ -1,12 +1,12 @@
 /*
- * Ranks without MPI of their own. When each run is a program of its own (a sweep), the parent
+ * Ranks that do not use MPI themselves. When each run is a program of its own (a sweep), the parent
  * process that starts the programs, one after the other, exchanges messages with the other machines
  * on behalf of the programs. Parent and program communicate through a socket, which is the
  * program's standard input.
  *
  * Between machines each message ends with the number of its run, so that it cannot reach the
  * program of another run. The number 0 marks messages between the parents themselves. A message
- * that consists of the number only means that the sender's program has ended; the receiving program
+ * with nothing but this number means that the sender's program has ended; the receiving program
  * gets it as an empty message.
  */
 #include <errno.h>
@@ -50,7 +50,7 @@ struct head {
 struct end {
     int fd; /* -1: closed by this side or by the other */
     struct head head;
-    char *bytes;   /* with room for the number of the run; NULL: the head is incomplete */
+    char *bytes;   /* with room for the number of the run; NULL if the head is incomplete */
     uint64_t done; /* received bytes of the head, or of `bytes` */
 };
 
@@ -71,7 +71,8 @@ static void shut(struct end *end)
     *end = (struct end){.fd = -1};
 }
 
-/* Returns the next complete message, which the caller frees; NULL: no complete message yet. */
+/* Returns the next complete message, which the caller frees, or NULL if no message is complete
+ * yet. */
 static char *take_from(struct end *end, struct head *head)
 {
     while (end->fd >= 0) {

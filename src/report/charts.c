@@ -44,7 +44,7 @@ static const struct kind {
     const char *name, *title;
     enum figure_unit unit;
     unsigned flags;
-    const char *absent; /* completes "No chart of ...", with the reason; NULL: no sentence */
+    const char *absent; /* completes "No chart of ...", with the reason; NULL for no sentence */
     const char *const *lines;
 } kinds[] = {
     {"levels-rows", "Rows per second against sessions", FIGURE_UNIT_ROWS_PER_S, OF_LEVELS, NULL,
@@ -155,7 +155,7 @@ static struct chart start_chart(struct report *report, enum chart_across across,
     return chart;
 }
 
-/* Adds a line with room for `most` points. NULL: out of memory. */
+/* Adds a line with room for `most` points. Returns NULL if memory is out. */
 static struct chart_series *add_series(struct chart *chart, const char *name, size_t most)
 {
     struct chart_series *series = &chart->series[chart->series_count];
@@ -216,7 +216,7 @@ bool chart_span(const struct chart *chart, double *low, double *high)
     return is_known;
 }
 
-/* Moves a chart into the list. False: the chart has no values and was freed. */
+/* Moves a chart into the list. If the chart has no values, frees it and returns false. */
 static bool keep_chart(struct chart *chart)
 {
     double low, high;
@@ -360,8 +360,9 @@ static const struct csv_table *table_of(const struct report_run *run, const stru
 }
 
 /* Adds the line of a column: each row of the file, or several merged rows, becomes a horizontal
- * step. Leaves out the rows of other hosts than `host` (NULL: any host), and the levels of a search
- * that were not held. False: no row has a value or, with ABOVE_0, no value is above 0. */
+ * step. Leaves out the rows of other hosts than `host` (NULL for any host), and the levels of a
+ * search that were not held. Returns false if no row has a value or, with ABOVE_0, if no value is
+ * above 0. */
 static bool add_line(struct chart *chart, const struct report_run *run, const struct kind *kind,
                      const char *column, const char *name, const char *host)
 {
@@ -417,7 +418,7 @@ static bool add_line(struct chart *chart, const struct report_run *run, const st
         return false;
     }
     if (each > hosts) {
-        chart->note[0] = '\0'; /* all lines have the same note */
+        chart->note[0] = '\0'; /* replaces the same note of an earlier line */
         add_note(chart, "Each level is %s of %zu intervals.", is_mean ? "the mean" : "the highest",
                  each / hosts);
     }
@@ -449,7 +450,7 @@ static void add_percentiles(struct chart *chart, const struct report_run *run, c
     struct chart_series *series = add_series(chart, name, buckets + 1);
     chart->end = fmax(chart->end, total);
     for (size_t i = 0; i <= buckets && series != NULL && seen < total; i++) {
-        const json_t *pair = json_array_get(pairs, i); /* NULL: the overflow */
+        const json_t *pair = json_array_get(pairs, i); /* NULL at the overflow */
         const size_t bucket = histogram_bucket(json_integer_value(json_array_get(pair, 0)));
         const int64_t high_ns = pair == NULL ? max_ns : histogram_bucket_high_ns(bucket);
         const double from = total / (total - seen);
@@ -483,8 +484,10 @@ static size_t place_latency(const char *name, const char **shown)
     return place;
 }
 
-/* Adds a line for each latency, except where it would repeat the line of all transactions: tries
- * without retries, and a script's only transaction. */
+/* Adds a line for each latency, except those of --io-trace and those equal to a line that is
+ * already drawn. For example, if nothing was retried, the tries have the same line as all
+ * transactions; so does a script's only transaction. The chart's note names the latencies for which
+ * the chart has no room. */
 static void add_latencies(struct chart *chart, const struct report_run *run)
 {
     json_t *const all = json_object_get(run->run.json, "histograms"), *histogram;
@@ -805,7 +808,8 @@ static struct chart start_headline(struct report *report, enum chart_across acro
     return start_chart(report, across, figure->unit, name, title);
 }
 
-/* Adds the chart of a sweep's headline: a curve for each number of rows and each variant. */
+/* Adds the chart of one figure of a sweep against its sessions: a curve for each combination of a
+ * number of rows and a variant. */
 static void add_sweep(struct report *report, const struct saved_sweep *sweep, size_t number,
                       const struct figure *figure)
 {

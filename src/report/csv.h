@@ -54,7 +54,8 @@ enum csv_file {
     CSV_FILES,
 };
 
-/* Writes a record of the file's table (tables.h) as a line; `record` NULL: writes the header. */
+/* Writes a record of the file's table (tables.h) as a line. If `record` is NULL, writes the
+ * header. */
 void csv_write(FILE *stream, enum csv_file file, const struct operation_list *operations,
                const void *record);
 

@@ -25,8 +25,8 @@ static char *trim(char *text)
     return text;
 }
 
-/* Removes the quotes of a CSV cell, in place. False: they are not closed, or a text follows them.
- */
+/* Removes the quotes of a CSV cell, in place. Returns false if the quotes are not closed or a text
+ * follows them. */
 static bool unquote(char *text)
 {
     const char *at = text + 1;

@@ -15,7 +15,7 @@ enum {
 };
 
 /* Finds the next figure of an operation, with the operation in its key: "operation.insert.p99_ms".
- * *at is 0 at first. False: there are no more. */
+ * *at is 0 at first. Returns false if there are no more. */
 static bool next_operation_cell(const struct figure_set *set, size_t operation, size_t *at,
                                 struct figure_cell *cell)
 {
@@ -29,8 +29,8 @@ static bool next_operation_cell(const struct figure_set *set, size_t operation, 
     return true;
 }
 
-/* Adds the columns of the operation that a bound names. REJECTED: the script does not have this
- * operation. */
+/* Adds the columns of the operation that a bound names. Returns REJECTED if the script does not
+ * have this operation. */
 static enum status add_operation(struct figure_columns *columns, const struct bound *bound,
                                  const struct operation_list *operations, struct error *error)
 {
@@ -177,7 +177,8 @@ const char *expectations_describe(const struct expectation *expectation,
     return text;
 }
 
-/* Adds the missed bounds to a line, with or without their values. False: the line is full. */
+/* Adds the missed bounds to a line, with or without their values. Returns false if the line is
+ * full. */
 static bool add_missed(const struct expectations *expectations, bool has_values, char *line,
                        size_t bytes)
 {

@@ -72,8 +72,8 @@ static void fill(struct figure_set *set, const struct filled *list)
     }
 }
 
-/* Elements of a list for fill: figures with their values. _IF: the value is known when `known` is
- * true. */
+/* Elements of a list for fill: figures with their values. With ..._IF, the value is known only if
+ * `known` is true. */
 /* clang-format off */
 #define VALUE(figure, known, member, value) {FIGURE_##figure, {.is_known = (known), .member = (value)}}
 /* clang-format on */
@@ -189,7 +189,7 @@ static bool has_unreported(const struct plan *plan, const struct result *result)
     return is_lost && (plan->records == 0 || plan->script != NULL);
 }
 
-/* Returns the rows in the tables after the run; 0: unknown. */
+/* Returns the rows in the tables after the run, or 0 if unknown. */
 static uint64_t count_rows_after(const struct result *result)
 {
     const struct verification *verification = &result->verification;

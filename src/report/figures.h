@@ -15,7 +15,7 @@
 void figures_of_result(struct figure_set *set, const struct plan *plan,
                        const struct result *result);
 
-/* Fills the figures of an I/O trace, of the run or of a rank. `trace` NULL: the figures stay
+/* Fills the figures of an I/O trace, of the run or of a rank. If `trace` is NULL, the figures stay
  * unknown. */
 void figures_of_trace(struct figure_set *set, const struct trace_sum *trace);
 

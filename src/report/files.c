@@ -48,7 +48,7 @@ struct run_files {
     int reserved; /* descriptor of a file without a name that holds disk space; -1: released */
     char path[PLAN_PATH_BYTES];
     bool is_own;          /* the folder was made here and may be removed */
-    FILE *streams[FILES]; /* NULL: the file was not made, is incomplete, or was closed */
+    FILE *streams[FILES]; /* NULL if the file was not made, is incomplete, or was closed */
     bool is_made[FILES];
     bool is_outdated;         /* writing the outcome has failed at least once */
     off_t whole_bytes[FILES]; /* end of the last whole row */

@@ -43,13 +43,13 @@ enum run_file {
     FILE_HGRM, /* histogram of the first operation; the histograms of the other operations follow */
 };
 
-/* Makes the folder plan->out_folder, its parents and its files. EXIT_CODE_USAGE: the folder exists
- * or cannot be made; EXIT_CODE_CLIENT_LIMIT: the disk is full. EXIT_CODE_OK: the caller owns
- * *files. */
+/* Makes the folder plan->out_folder, its parents and its files. Returns EXIT_CODE_USAGE if the
+ * folder exists or cannot be made, and EXIT_CODE_CLIENT_LIMIT if the disk is full. On EXIT_CODE_OK
+ * the caller owns *files. */
 enum exit_code run_files_create(struct run_files **files, const struct plan *plan,
                                 struct error *error);
 
-/* Adds a row to a CSV file and flushes it; `record` NULL: the header. */
+/* Adds a row to a CSV file and flushes it. If `record` is NULL, adds the header. */
 void run_files_add(struct run_files *files, enum csv_file file, const void *record);
 
 /* Replaces the rows of this rank by the rows of all ranks: in intervals.csv, hosts_intervals.csv
@@ -61,8 +61,8 @@ void run_files_join(struct run_files *files, const struct merge *merge,
 int run_files_descriptor(const struct run_files *files, enum run_file file);
 
 /* Notes that another module's write failed with an errno (0: unknown) after the last whole row of
- * the file. `machine`: the machine of another rank, whose rows are missing; NULL: rows of this rank
- * are missing. */
+ * the file. `machine` is the machine of another rank whose rows are missing, or NULL if rows of
+ * this rank are missing. */
 void run_files_mark_short(struct run_files *files, enum run_file file, int number,
                           const char *machine);
 
@@ -80,13 +80,13 @@ struct run_outcome {
     const struct plan *plan;
     const struct table *table;
     const struct result *result;
-    const struct search *search; /* NULL: a run */
+    const struct search *search; /* NULL for a run */
 };
 
 /* Writes the files about the outcome: summary.csv and run.json, and operations.csv if the run has a
  * script. For a search: summary.csv and find-max.json. Each file is written aside and then renamed,
  * so the function can be called again when the outcome has changed; after a failed write a file
- * keeps its previous content. False: a write failed; run_files_shortage says why. */
+ * keeps its previous content. Returns false if a write failed; run_files_shortage says why. */
 bool run_files_write_outcome(struct run_files *files, const struct run_outcome *outcome);
 
 /* Returns the short or removed files and the reasons, as one line ("intervals.csv: No space left on

@@ -234,7 +234,7 @@ struct metrics_http {
     size_t client_count;
 };
 
-/* Returns a plain-text response with a copy of the text; NULL: out of memory. */
+/* Returns a plain-text response with a copy of the text, or NULL if memory is out. */
 static struct MHD_Response *make_response(const char *text, size_t length)
 {
     const union {
@@ -331,7 +331,8 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
     }
 }
 
-/* Accepts a client. False: there is no free descriptor; the sessions may have taken them all. */
+/* Accepts a client. Returns false if there is no free descriptor; the sessions may have taken them
+ * all. */
 static bool accept_client(struct metrics_http *http, int listener)
 {
     struct sockaddr_storage address;

@@ -331,8 +331,8 @@ static const char *format_member(const char *key, const json_t *value,
     return json_is_boolean(value) ? (json_is_true(value) ? "yes" : "NO") : json_string_value(value);
 }
 
-/* Returns row `i` of a list of run.json; an object is a list of one row. NULL: there are no more.
- */
+/* Returns row `i` of a list of run.json; an object is a list of one row. Returns NULL if there are
+ * no more rows. */
 static json_t *row_at(json_t *list, size_t i)
 {
     if (json_is_object(list)) {
@@ -528,8 +528,8 @@ static void add_latencies(struct buffer *html, const struct saved_run *run)
     close_table(&table, unanswered > 0 ? text : NULL);
 }
 
-/* The page's words for members of run.json whose keys are not clear by themselves. NULL: the page
- * does not show the member here. */
+/* The page's words for members of run.json whose keys are not clear by themselves. The words are
+ * NULL if the page does not show the member here. */
 static const struct {
     const char *key, *words;
 } member_words[] = {
@@ -600,8 +600,8 @@ static const struct {
     {"write_amplification", "bytes written to the disk for each byte of the rows"},
 };
 
-/* Writes the words for a member: the words of the list, else its key without the unit. False: the
- * page does not show the member. */
+/* Writes the words for a member: the words of the list, else its key without the unit. Returns
+ * false if the page does not show the member. */
 static bool word_member(const char *key, char *words, size_t size)
 {
     for (size_t i = 0; i < sizeof member_words / sizeof member_words[0]; i++) {

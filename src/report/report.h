@@ -77,7 +77,7 @@ struct chart {
     const char *label;           /* label of the y axis, with the unit */
     const char *unit;            /* written after a value; may be "" */
     enum chart_across across;
-    double end;     /* of the x axis */
+    double end;     /* end of the x axis */
     bool is_log;    /* the y axis is logarithmic */
     bool is_filled; /* the area below the line is filled */
     struct {
@@ -108,9 +108,9 @@ struct report_run {
     struct event_list events;
     char events_error[ERROR_TEXT_BYTES]; /* why the events cannot be read; "" when they were read */
     char label[REPORT_LABEL_BYTES];      /* short and unique in the report */
-    const struct saved_sweep *sweep;     /* sweep of the run; NULL: the run does not belong to a
+    const struct saved_sweep *sweep;     /* sweep of the run; NULL if the run does not belong to a
                                             sweep */
-    const struct saved_sweep_run *place; /* in the sweep */
+    const struct saved_sweep_run *place; /* the run's place in the sweep */
     struct chart_range charts;
     struct buffer absent; /* sentences about missing charts */
 };
@@ -133,8 +133,8 @@ struct report {
     bool has_run_charts;         /* each run has charts: a single run always, several on request */
 };
 
-/* Returns headline `i` of a run, in the order of the table of figures; NULL: there are no more.
- * Without a script there is no headline of transactions. */
+/* Returns headline `i` of a run, in the order of the table of figures, or NULL if there are no
+ * more. Without a script there is no headline of transactions. */
 const struct figure *report_headline(size_t i, bool has_script);
 
 bool report_is_scripted(const struct saved_run *run);
@@ -151,7 +151,7 @@ bool report_sweep_has_script(const struct saved_sweep *sweep);
 bool report_sweep_varies(const struct saved_sweep *sweep);
 
 /* Returns figure `i` that a report shows for each cell of a sweep: the headlines, and the p99 of
- * appends or transactions. NULL: there are no more. */
+ * appends or transactions. Returns NULL if there are no more. */
 const struct figure *report_sweep_figure(bool has_script, size_t i);
 
 /* Returns false if the figure is about rows but the runs of the sweep were not given a number of
@@ -163,16 +163,17 @@ bool report_sweep_shows(const struct saved_sweep *sweep, const struct figure *fi
 extern const char page_css[], page_js[], page_js_hash[];
 
 /* Reads the folders and makes the charts: for several runs the charts that compare them, and with
- * `with_runs` also the charts of each run. REJECTED: *error names the folder or file and the fault;
- * *report owns nothing. */
+ * `with_runs` also the charts of each run. On REJECTED, *error names the folder or file and the
+ * fault, and *report owns nothing. */
 enum status report_read(struct report *report, const char *const *folders, size_t count,
                         bool with_runs, bool is_over_rows, struct error *error);
 void report_free(struct report *report);
 
-/* Writes the path of a folder's page, FOLDER/report.html. REJECTED: the path is too long. */
+/* Writes the path of a folder's page, FOLDER/report.html. Returns REJECTED if the path is too
+ * long. */
 enum status report_page_path(const char *folder, char path[REPORT_PATH_BYTES], struct error *error);
 
-/* Writes the page, whole or not at all; *bytes is its size. REJECTED: *error says why; with
+/* Writes the page, whole or not at all; *bytes is its size. On REJECTED, *error says why; with
  * ERROR_USAGE the file exists and is not a page of this program. */
 enum status report_write_page(const struct report *report, const char *path, size_t *bytes,
                               struct error *error);
@@ -182,8 +183,8 @@ enum status report_write_page(const struct report *report, const char *path, siz
 enum status report_write_pictures(const struct report *report, const char *prefix, size_t *count,
                                   struct error *error);
 
-/* Adds the verdict and the headlines of each run, and all charts, in lines of at most `columns`.
- * REJECTED: *error says why. */
+/* Adds the verdict and the headlines of each run, and all charts, in lines of at most `columns`. On
+ * REJECTED, *error says why. */
 enum status report_add_text(struct buffer *text, const struct report *report, unsigned columns,
                             struct error *error);
 
@@ -199,12 +200,13 @@ void svg_add_chart(struct buffer *html, const struct chart *chart, size_t number
 void plot_add(struct buffer *drawing, const struct chart *chart, unsigned columns,
               struct error *error);
 
-/* Makes all charts of a report whose runs were read and labelled. False: out of memory. */
+/* Makes all charts of a report whose runs were read and labelled. Returns false if memory is
+ * out. */
 bool charts_make(struct report *report);
 void charts_free(struct chart_list *list);
 
-/* Finds the lowest value above 0 (INFINITY when all are 0) and the highest (at least 0) of
- * all lines. False: no value is known. */
+/* Finds the lowest value above 0 (INFINITY when all are 0) and the highest (at least 0) of all
+ * lines. Returns false if no value is known. */
 bool chart_span(const struct chart *chart, double *low, double *high);
 
 /* The next functions format a value for people. They return `text`, or a constant. */

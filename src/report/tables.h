@@ -36,19 +36,19 @@ struct report_cell {
     enum figure_unit unit;
     struct figure_value value;
     enum report_place place;
-    const char *object; /* in JSON the object with the cell, a member of the row's object; NULL:
+    const char *object; /* in JSON the object with the cell, a member of the row's object; NULL for
                            the row's object itself */
-    const char *member; /* name of the cell in JSON; NULL: the key */
+    const char *member; /* name of the cell in JSON; NULL for the key */
 };
 
 struct report_row {
-    const struct operation_list *operations; /* of the run */
+    const struct operation_list *operations; /* operations of the run */
     struct report_cell cells[REPORT_CELLS_MAX];
     size_t count;
     char text[MOMENT_TEXT_BYTES]; /* the text of a cell whose record has no text to borrow */
 };
 
-/* Returns the cell of a key; NULL: the row does not have the cell. */
+/* Returns the cell of a key, or NULL if the row does not have the cell. */
 const struct report_cell *report_row_find(const struct report_row *row, const char *key);
 
 /* The runs that have a column. */
@@ -62,9 +62,9 @@ enum report_runs {
 struct report_column {
     const char *key;  /* key of the cell; on the page the path of a member of run.json
                          ("io_trace.reads") */
-    const char *page; /* title on the page, after a mark for the content of the cells (page.c);
-                         NULL: the page does not have the column */
-    const char *text; /* title in the text report, "append\np50" with two lines; NULL: the text
+    const char *page; /* title on the page, after a mark for the content of the cells (page.c); NULL
+                         if the page does not have the column */
+    const char *text; /* title in the text report, "append\np50" with two lines; NULL if the text
                          report does not have the column */
     int width;        /* in the text report, as printf takes it: negative aligns to the left */
     enum report_runs runs;
@@ -80,13 +80,13 @@ struct report_table {
     const char *heading; /* heading of the table on the page */
 
     /* The page shows the objects that have the member `wanted` (a path), unless the member is the
-     * text `unwanted` (NULL: any text is shown). */
+     * text `unwanted` (NULL if any text is shown). */
     const char *wanted, *unwanted;
 
-    const char *gap;      /* text between two columns of the text report; NULL: "" */
+    const char *gap;      /* text between two columns of the text report; NULL for "" */
     bool has_no_decimals; /* the text report shows rates and percentages without decimals */
     const char *figure;   /* member that names a figure: on the page, the column "value" has the
-                             unit of that figure. NULL: the keys of the columns show the units */
+                             unit of that figure. NULL if the keys of the columns show the units */
 };
 
 /* Returns whether the text report (`is_text`) or the page shows a column, for a run with or without
@@ -112,7 +112,7 @@ struct rank_row {
 struct operation_row {
     const struct figure_set *set;
     size_t operation;            /* index in the set's operations */
-    const struct causes *causes; /* errors of the run; NULL: the row has no first error */
+    const struct causes *causes; /* errors of the run; NULL if the row has no first error */
 };
 
 /* A table of the script. */
@@ -123,12 +123,12 @@ struct dataset_row {
 
 /* A setting of a server that weakens durability. */
 struct weakened_row {
-    const char *host; /* NULL: the run has one host */
+    const char *host; /* NULL if the run has one host */
     const struct server_setting *setting;
     const char *why; /* what can be lost */
 };
 
-/* Returns what can be lost with a setting of a server; NULL: the setting does not weaken
+/* Returns what can be lost with a setting of a server, or NULL if the setting does not weaken
  * durability. `words` may be NULL. */
 const char *report_weakness(const struct settings_queries *words,
                             const struct server_setting *setting);

@@ -50,7 +50,7 @@ static void say_if(struct screen *out, bool holds, const char *format, ...)
 }
 #define say(out, ...) say_if((out), true, __VA_ARGS__)
 
-/* Writes the text after a label, and empties it; nothing when the text is "". */
+/* Writes out->text after a label, and empties it. Writes nothing if the text is "". */
 static void put_at(struct screen *out, const char *label, unsigned column)
 {
     if (out->text[0] != '\0') {
@@ -1237,7 +1237,7 @@ static void put_search_result(struct screen *out, const struct search *search,
         say_failure(out, level);
         say_if(out, has_state, " (%s)", error->sqlstate);
         say_if(out, !has_state && error->native_code != 0, " (%d)", error->native_code);
-        /* a named limit has the server's message in its evidence */
+        /* a finding has the server's message in its evidence already */
         say_if(out, findings->count == 0 && known != NULL, ": %s", error->text);
         put(out, "Not held");
     }

@@ -75,7 +75,7 @@ struct progress {
 void progress_init(struct progress *progress, int fd, const struct plan *plan);
 
 /* Warns, before the first batch, when the count(*) of the run will read very many rows in all.
- * `count_ns`: time of a count of `rows_before` rows on this machine; 0: unknown. */
+ * `count_ns` is the time of a count of `rows_before` rows on this machine, or 0 if unknown. */
 void progress_announce(struct progress *progress, uint64_t rows_before, int64_t count_ns);
 
 /* Writes the line for a state, at most `columns` wide (0: no limit). The least important parts are
@@ -120,16 +120,16 @@ struct metrics_state {
     struct sample sample;    /* the latest sample of CPU and memory */
 };
 
-/* Adds all metrics to *buffer. `total`: all counts so far. The caller sets LC_NUMERIC to a point.
- */
+/* Adds all metrics to *buffer. `total` has all counts so far. The caller sets LC_NUMERIC to a
+ * point. */
 void metrics_text_add(struct buffer *buffer, const struct plan *plan,
                       const struct metrics_state *state, const struct recorder_snapshot *total);
 
 struct metrics;
 
 /* Writes the first file and starts the server, as the plan asks, so that mistakes show before the
- * run. EXIT_CODE_OK: the caller owns *metrics, which is NULL without --metrics and --metrics-file.
- * The plan is borrowed. */
+ * run. On EXIT_CODE_OK the caller owns *metrics, which is NULL without --metrics and
+ * --metrics-file. The plan is borrowed. */
 enum exit_code metrics_begin(struct metrics **metrics, const struct plan *plan,
                              struct error *error);
 
@@ -159,7 +159,8 @@ enum {
 
 struct metrics_http;
 
-/* Listens on the addresses of `host` and starts the thread. NULL: *error says why. */
+/* Listens on the addresses of `host` and starts the thread. Returns NULL with the reason in
+ * *error. */
 struct metrics_http *metrics_http_start(const char *host, uint16_t port, struct error *error);
 
 /* Replaces the text, which is copied. Any thread. Out of memory: the old text stays. */
@@ -178,7 +179,8 @@ void metrics_http_stop(struct metrics_http *http);
 
 /* Reads the file of a run that began at `started_wall_ns` (since 1970 UTC); with
  * EVENTS_START_UNKNOWN a time in UTC is a bad line. A bad line is left out and named in the list's
- * note. A missing file is an empty list. REJECTED: the file cannot be read; the list is empty. */
+ * note. A missing file is an empty list. Returns REJECTED if the file cannot be read; the list is
+ * then empty. */
 enum status events_read(struct event_list *list, const char *folder, int64_t started_wall_ns,
                         struct error *error);
 
@@ -190,21 +192,21 @@ enum status events_read(struct event_list *list, const char *folder, int64_t sta
  * characters that XML does not allow become U+FFFD.
  */
 
-/* Writes the outcome of a judged run, with result->expectations. False: out of memory, or a write
- * failed (errno is set). */
+/* Writes the outcome of a judged run, with result->expectations. Returns false if memory is out or
+ * a write failed (errno is set). */
 bool junit_write(FILE *stream, const struct plan *plan, const struct result *result);
 
 /* Writes a run that did not begin: one test case with an error, and the reason. */
 bool junit_write_error(FILE *stream, const struct plan *plan, enum exit_code code, const char *why);
 
 /* Writes the figures of a run with a script as `ycsb run` prints them, without unknown values.
- * False: a write failed (errno is set). */
+ * Returns false if a write failed (errno is set). */
 bool ycsb_write(FILE *stream, const struct plan *plan, const struct result *result);
 
 /* run.json: the plan, the environment, the table, the ledgers, every figure and the histograms. */
 
 /* Writes one indented JSON object: run.json, or with `search` (may be NULL) find-max.json, which
- * also has the levels. False: out of memory or a failed write (errno is set). */
+ * also has the levels. Returns false if memory is out or a write failed (errno is set). */
 bool report_write_json(FILE *stream, const struct plan *plan, const struct table *table,
                        const struct result *result, const struct search *search);
 
@@ -219,15 +221,15 @@ enum {
 
 struct check_report {
     uint64_t sessions;            /* the number of sessions that the user asked about */
-    const char *target;           /* without its password; NULL: this machine only */
+    const char *target;           /* without its password; NULL for this machine only */
     const char *version;          /* version of the server; NULL or "": unknown */
     const char *note;             /* how the connection works; may be NULL or "" */
-    const char *io_trace;         /* whether I/O can be traced; NULL: not asked */
+    const char *io_trace;         /* whether I/O can be traced; NULL if not asked */
     const char *workload;         /* script; may be NULL */
     unsigned prepared_statements; /* statements that the script prepares in each session */
     const struct limit_list *list;
     uint64_t fitting;          /* sessions that fit; LIMIT_NONE: no limit was found */
-    const struct limit *first; /* the limit that is reached first; NULL: no limit was found */
+    const struct limit *first; /* the limit that is reached first; NULL if no limit was found */
     const char *failure;       /* why the database was not asked; NULL or "": it was asked */
     bool is_short;             /* the sessions certainly do not fit; stderr has the conclusion, and
                                   the text does not repeat it */
@@ -245,7 +247,7 @@ void check_describe_report(const struct check_report *report, char line[CHECK_LI
 /* Writes the report in lines of at most 80 columns. */
 void check_write_text(FILE *stream, const struct check_report *report);
 
-/* Writes one JSON object. False: out of memory or a failed write (errno is set). */
+/* Writes one JSON object. Returns false if memory is out or a write failed (errno is set). */
 bool check_write_json(FILE *stream, const struct check_report *report);
 
 #endif

@@ -53,8 +53,8 @@ void tree_value(struct tree tree, const char *key, enum figure_unit unit,
 struct tree tree_figures(struct tree root, const char *section, const struct figure_set *set);
 
 /* Writes the root, indented and with a line break at the end, flushes the stream and frees the
- * root. `has_failed` is the tree's member. False: out of memory, or a write failed (errno is set).
- */
+ * root. `has_failed` is the tree's member. Returns false if memory is out or a write failed (errno
+ * is set). */
 bool tree_write(FILE *stream, json_t *json, bool has_failed);
 
 #endif

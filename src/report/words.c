@@ -52,8 +52,8 @@ const char *report_value(const struct saved_run *run, const char *column,
     return saved_run_figure(run, column, &value) ? report_format(value, text) : UNKNOWN;
 }
 
-/* Writes the duration that a run was given instead of a number of rows. False: the run was not
- * given a duration. */
+/* Writes the duration that a run was given instead of a number of rows. Returns false if the run
+ * was not given a duration. */
 static bool duration_of(const struct saved_run *run, char text[UNITS_TEXT_BYTES])
 {
     double records;

@@ -37,7 +37,7 @@ static const char *check_name(lua_State *lua, int index, const char *what)
     return name;
 }
 
-/* Ends the function with an error unless the declaration is the same as in script_load. */
+/* Raises a Lua error unless the declaration is the same as in script_load. */
 static void check_same(lua_State *lua, bool is_same, const char *what, const char *name)
 {
     DEMAND(lua, is_same,
@@ -134,8 +134,7 @@ static void push_allowed(lua_State *lua)
     }
 }
 
-/* Ends the function with an error unless the fourth argument allows the value on top of the stack.
- */
+/* Raises a Lua error unless the fourth argument allows the value on top of the stack. */
 static void check_allowed(lua_State *lua, const char *name)
 {
     const int value = lua_gettop(lua);
@@ -207,8 +206,8 @@ static int declare_param(lua_State *lua)
 }
 
 /* Appends `text` to `out` with each ${name} replaced by the value of the parameter, but leaves
- * ${session} as it is. False: `unknown` has the name of a parameter that the script has not
- * declared. */
+ * ${session} as it is. Returns false with the name of a parameter that the script has not declared
+ * in `unknown`. */
 static bool expand_parameters(const struct script *script, const char *text, struct buffer *out,
                               char unknown[SCRIPT_NAME_BYTES])
 {

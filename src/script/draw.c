@@ -191,7 +191,7 @@ struct gray {
     double theta;
     double second; /* zeta(2) */
     double constant;
-    double zeta, eta; /* known if the range is fixed */
+    double zeta, eta; /* valid only if the range is fixed */
 };
 
 /* Rejection-inversion over 1 … n. */
@@ -204,7 +204,8 @@ struct zipf {
 
 struct keys {
     enum keys_kind kind;
-    const struct counter *last; /* the range ends before counter_known(last); NULL: at b */
+    const struct counter *last; /* the range ends before counter_known(last), or at b if `last` is
+                                   NULL */
     int64_t a, b;
     union {
         double power; /* for KEYS_PARETO */

@@ -55,8 +55,8 @@ void counter_destroy(struct counter *counter);
  * counter_known considers only the numbers of this process. */
 void counter_share(struct counter *counter, uint64_t place, uint64_t stride);
 
-/* Takes the next number. False: all of the 2^20 numbers after the oldest pending number are taken.
- */
+/* Takes the next number. Returns false if all of the 2^20 numbers after the oldest pending number
+ * are taken. */
 bool counter_next(struct counter *counter, uint64_t *number);
 void counter_end(struct counter *counter, uint64_t number);
 uint64_t counter_known(const struct counter *counter);
@@ -136,7 +136,8 @@ struct draw_value {
 };
 
 /* Each of these functions creates a generator, owned by the caller; inner generators are borrowed.
- * NULL: *error names the wrong argument (ERROR_USAGE) or reports that memory is out. */
+ * On failure it returns NULL, and *error names the wrong argument (ERROR_USAGE) or reports that
+ * memory is out. */
 struct draw *draw_row(int64_t base, struct error *error);
 /* The format needs one conversion for a whole number (d, u, x, X or o, with flags and a width) for
  * each inner generator. */
@@ -157,7 +158,7 @@ struct draw *draw_inner(const struct draw *draw); /* only for DRAW_DERIVE */
 int draw_function(const struct draw *draw);       /* only for DRAW_DERIVE */
 
 /* Returns the size of the buffer for draw_value: the number of bytes of the longest text that can
- * be drawn. 0: the generator draws numbers. */
+ * be drawn. Returns 0 if the generator draws numbers. */
 size_t draw_room(const struct draw *draw);
 
 /* Draws a value. A text is written to `room`, which has draw_room bytes. Must not be called for

@@ -10,7 +10,8 @@
  *     state.c    the state of a session: the script in a sandbox, and the text of its statements
  *     script.c   loads a script
  *
- * "Ends the function" means lua_error, so only C functions that Lua calls may do it.
+ * A function that raises a Lua error (lua_error) does not return. Only C functions that Lua calls
+ * may call it.
  */
 #ifndef SCRIPT_INTERNAL_H
 #define SCRIPT_INTERNAL_H
@@ -43,7 +44,7 @@
 /* A text NAME=VALUE of --set. */
 struct script_set {
     const char *name;
-    const char *value; /* NULL: the text has no '=' */
+    const char *value; /* NULL if the text has no '=' */
     bool is_used;      /* the script declares a parameter of this name */
 };
 
@@ -132,10 +133,10 @@ static inline struct script_state *state_of(lua_State *lua)
     return *(struct script_state **)lua_getextraspace(lua);
 }
 
-/* Ends the function with an error that names the script's line. */
+/* Raises a Lua error that names the script's line. */
 _Noreturn void sandbox_fail(lua_State *lua, const char *format, ...);
 
-/* Ends the function with an error unless `holds`. */
+/* Raises a Lua error unless `holds` is true. */
 #define DEMAND(lua, holds, ...)                                                                    \
     do {                                                                                           \
         if (!(holds)) {                                                                            \
@@ -143,7 +144,7 @@ _Noreturn void sandbox_fail(lua_State *lua, const char *format, ...);
         }                                                                                          \
     } while (0)
 
-/* Makes room for one more element in an array, and zeroes the element. Ends the function if memory
+/* Makes room for one more element in an array, and zeroes the element. Raises a Lua error if memory
  * is out. */
 #define GROW(lua, array, count)                                                                    \
     do {                                                                                           \
@@ -153,7 +154,7 @@ _Noreturn void sandbox_fail(lua_State *lua, const char *format, ...);
 void *sandbox_grow(lua_State *lua, void *array, size_t count, size_t size);
 
 /* Creates the Lua state with its libraries; `open_rest` adds the functions of the other files.
- * False: out of memory. */
+ * Returns false if memory is out. */
 bool sandbox_open(struct script_state *state, lua_CFunction open_rest);
 
 /* Adds functions to the globals. */
@@ -167,12 +168,13 @@ int sandbox_freeze(lua_State *lua);
  */
 enum script_end sandbox_finish(struct script_state *state, int result, struct error *error);
 
-/* Ends the function with `end`. pcall cannot catch this. If a call is ended several times, the
- * first `end` counts. */
+/* Ends the current call of the script with `end`, by a Lua error that pcall cannot catch. If a call
+ * is ended several times, the first `end` counts. */
 int sandbox_end(lua_State *lua, enum script_end end);
 
-/* End the function with an error if `what` is called outside the top level (first function), or
- * outside a function of a transaction (second function). */
+/* sandbox_check_top_level raises a Lua error if `what` is called outside the top level of the
+ * script; sandbox_check_running raises one if `what` is called outside a function of a
+ * transaction. */
 void sandbox_check_top_level(lua_State *lua, const char *what);
 const struct script_host *sandbox_check_running(lua_State *lua, const char *what);
 
@@ -190,13 +192,13 @@ static inline struct object *object_get(lua_State *lua, int index, enum object_k
     return object != NULL && object->kind == kind ? object : NULL;
 }
 
-/* Returns the whole number at `index`, even if it is stored as a float. Ends the function for any
- * other value, with an error that names `what`. */
+/* Returns the whole number at `index`, even if it is stored as a float. Raises a Lua error, which
+ * names `what`, for any other value. */
 int64_t argument_integer(lua_State *lua, int index, const char *what);
 
 /* Checks the options at `index`: nil, or a table whose keys are only 1 to `places` and the names in
- * `known` (which ends with NULL). Without the check a misspelt name would be ignored. True: the
- * options are a table. */
+ * `known` (which ends with NULL). Without the check a misspelt name would be ignored. Returns true
+ * if the options are a table. */
 bool argument_options(lua_State *lua, int index, const char *what, const char *const *known,
                       lua_Integer places);
 
@@ -212,7 +214,7 @@ static inline bool value_is_null(lua_State *lua, int index)
 }
 
 /* Convert the Lua value at `index`. If the value is not a number, a text, true or false, value_get
- * returns false and value_check ends the function. A text borrows Lua's memory. */
+ * returns false and value_check raises a Lua error. A text borrows Lua's memory. */
 bool value_get(lua_State *lua, int index, struct draw_value *value);
 void value_check(lua_State *lua, int index, struct draw_value *value);
 
@@ -231,7 +233,7 @@ void value_push_drawn(lua_State *lua, const struct draw *draw, struct draw_strea
 /* Pushes a generator that always gives the number at `index`. */
 void value_push_constant(lua_State *lua, int index);
 
-/* Makes state->room large enough for a drawn text of `bytes`. False: out of memory. */
+/* Makes state->room large enough for a drawn text of `bytes`. Returns false if memory is out. */
 bool value_reserve_room(struct script_state *state, size_t bytes);
 
 /* Functions of declare.c. */

@@ -13,7 +13,7 @@ struct taken {
     uint64_t number;
 };
 
-/* Ends the function if a call of the host failed. */
+/* Ends the current call of the script if a call of the host failed. */
 static void require_ok(lua_State *lua, enum status status)
 {
     if (status != STATUS_OK) {
@@ -93,7 +93,7 @@ static bool copy_first_row(void *context, const struct cell *cells, size_t count
 /* Runs the statement and returns the number of rows. `take` gets the rows of the answer, which are
  * discarded if it is NULL. If the statement failed because of a duplicate key that the host
  * forgives, sets *is_duplicate and returns 0; if is_duplicate is NULL, this failure ends the
- * function. */
+ * current call of the script. */
 static uint64_t run_statement(lua_State *lua, bool (*take)(void *, const struct cell *, size_t),
                               bool *is_duplicate)
 {

@@ -173,8 +173,8 @@ const struct script_host *sandbox_check_running(lua_State *lua, const char *what
     return state->place.host;
 }
 
-/* Ends the function with SCRIPT_WRONG, which pcall cannot catch. The error is `text` at the line of
- * the function at `level`. */
+/* Ends the current call of the script with SCRIPT_WRONG, which pcall cannot catch. The error is
+ * `text` at the line of the function at `level`. */
 static void end_with_mistake(lua_State *lua, int level, const char *text)
 {
     struct script_state *state = state_of(lua);
@@ -183,8 +183,8 @@ static void end_with_mistake(lua_State *lua, int level, const char *text)
     sandbox_end(lua, SCRIPT_WRONG);
 }
 
-/* Ends the function if it takes too long or must end for another reason. Called regularly while the
- * script computes. */
+/* Ends the current call of the script if it takes too long or must end for another reason. Called
+ * regularly while the script computes. */
 static void check_time(lua_State *lua, int level)
 {
     struct script_state *state = state_of(lua);

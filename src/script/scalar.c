@@ -61,8 +61,8 @@ bool scalar_parse_type(const char *text, struct column *column)
     return is_valid && is_whole;
 }
 
-/* Converts a value to a whole number in low … high. False: the value is not such a number. A text
- * is also converted, because client libraries return some numbers as text. */
+/* Converts a value to a whole number in low … high. Returns false if the value is not such a
+ * number. A text is also converted, because client libraries return some numbers as text. */
 static bool to_whole(const struct draw_value *value, int64_t low, int64_t high, int64_t *whole)
 {
     if (value->type == DRAW_IS_INTEGER) {

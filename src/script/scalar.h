@@ -27,16 +27,17 @@ union scalar {
     struct text_value text;
 };
 
-/* Reads a portable type, for example "decimal(10,2)", into a zeroed column. False: unknown type. */
+/* Reads a portable type, for example "decimal(10,2)", into a zeroed column. Returns false if the
+ * type is unknown. */
 bool scalar_parse_type(const char *text, struct column *column);
 
 /* Converts a value to the column's type and stores it. A text borrows the value's bytes. A number
- * for a text column is written to `number`, and the text borrows `number`. False: the value does
- * not fit. */
+ * for a text column is written to `number`, and the text borrows `number`. Returns false if the
+ * value does not fit. */
 bool scalar_store(const struct column *column, const struct draw_value *value, union scalar *at,
                   char number[SCALAR_NUMBER_BYTES]);
 
-/* Converts a value to a real number. False: the value is a text that is not a number. */
+/* Converts a value to a real number. Returns false if the value is a text that is not a number. */
 bool scalar_to_real(const struct draw_value *value, double *real);
 
 #endif

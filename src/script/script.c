@@ -16,8 +16,8 @@ enum {
 /* Time between two checks of whether the top level must be abandoned. */
 #define CHECK_NS (20 * MONO_NS_PER_MS)
 
-/* Reads a whole file into memory that the caller frees, with a NUL after its *length bytes. NULL:
- * *error says why. */
+/* Reads a whole file into memory that the caller frees, with a NUL after its *length bytes. Returns
+ * NULL with the reason in *error. */
 static char *read_source(const char *path, size_t *length, struct error *error)
 {
     struct stat about;
@@ -204,8 +204,8 @@ static void *run_loading(void *argument)
     return NULL;
 }
 
-/* Waits until the thread has ended. False: the thread still runs although the user interrupted it,
- * or its CPU time ALONE_NS was used up, more than ENDING_NS ago. */
+/* Waits until the thread has ended. Returns false if the thread still runs more than ENDING_NS
+ * after the user interrupted it or its CPU time ALONE_NS was used up. */
 static bool await_loading(struct loading *loading, pthread_t thread)
 {
     clockid_t clock;
@@ -259,7 +259,8 @@ static void loading_free(struct loading *loading)
     }
 }
 
-/* Splits copies of the texts "name=value,name=value" into source->sets. False: out of memory. */
+/* Splits copies of the texts "name=value,name=value" into source->sets. Returns false if memory is
+ * out. */
 static bool parse_sets(struct script_source *source, const char *const *texts, size_t count)
 {
     struct buffer all = {0};

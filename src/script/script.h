@@ -32,7 +32,7 @@ enum {
 
 /* A text for one dialect. The text without a dialect is the default. */
 struct script_text {
-    const char *dialect; /* "mariadb"; NULL: every dialect without its own entry */
+    const char *dialect; /* "mariadb"; NULL for every dialect without its own entry */
     const char *text;
 };
 struct script_texts {
@@ -41,7 +41,8 @@ struct script_texts {
 };
 
 /* Returns the text for `dialect`: the dialect's own text, else the default. mysql and singlestore
- * use the text for mariadb before the default. NULL: the script has none of these texts. */
+ * use the text for mariadb before the default. Returns NULL if the script has none of these
+ * texts. */
 const char *script_text_for(const struct script_texts *texts, const char *dialect);
 
 struct script_param {
@@ -55,7 +56,7 @@ struct script_param {
 };
 
 struct script_column {
-    const struct draw *value; /* generator of the values; NULL: the load leaves the column out */
+    const struct draw *value; /* generator of the values; NULL if the load leaves the column out */
     unsigned key;             /* place in the primary key, from 1; 0: not part of the key */
     /* the database numbers the column in rows of statements that leave it out */
     bool is_numbered;
@@ -108,7 +109,7 @@ struct script_transaction {
     bool is_autocommit;
     uint64_t tries;         /* most tries; 0: try until it succeeds */
     bool retries_duplicate; /* a duplicate key is also a reason to retry */
-    const char *isolation;  /* NULL: the server's default */
+    const char *isolation;  /* NULL for the server's default */
     int line;               /* line of the declaration in the script */
 };
 
@@ -153,7 +154,8 @@ bool script_is_file(const char *name);
 
 /* Loads the script `name`, which is a built-in script or a file (script_is_file). `name` must
  * outlive the script. Each of `sets` is a text "name=value,name=value". The caller frees the script
- * with script_destroy. NULL: *error (ERROR_USAGE) names the script, the line and the mistake. */
+ * with script_destroy. On failure returns NULL, and *error (ERROR_USAGE) names the script, the line
+ * and the mistake. */
 struct script *script_load(const char *name, const char *const *sets, size_t set_count,
                            struct error *error);
 void script_destroy(struct script *script);
@@ -173,9 +175,9 @@ struct script_host {
     void *context; /* belongs to the host */
     enum status (*run)(void *context, size_t statement, const struct batch *parameters,
                        struct answer *answer);
-    /* Optional (may be NULL). True: the latest statement failed because of a duplicate key, but the
-     * earlier statements of the transaction are still in effect, and the host forgets the failure.
-     */
+    /* Optional (may be NULL). Returns true, and makes the host forget the latest statement's
+     * failure, if it failed because of a duplicate key and the earlier statements of the
+     * transaction are still in effect. */
     bool (*forgive)(void *context);
     enum status (*append)(void *context, size_t dataset, uint64_t rows);
     enum status (*count)(void *context, size_t dataset, uint64_t *rows);
@@ -188,7 +190,7 @@ struct script_host {
 
 /* The session that a state belongs to. */
 struct script_place {
-    unsigned session;  /* its number, from 0 */
+    unsigned session;  /* the session's number, from 0 */
     unsigned sessions; /* number of sessions of the whole run */
     uint64_t seed;
     const char *dialect;
@@ -197,8 +199,8 @@ struct script_place {
 
 struct script_state;
 
-/* Creates a state and runs the top level in it. FATAL: memory is out, or the top level declares
- * something different than it did in script_load. The caller frees the state with
+/* Creates a state and runs the top level in it. Returns FATAL if memory is out, or if the top level
+ * declares something different than it did in script_load. The caller frees the state with
  * script_state_destroy. */
 enum status script_state_create(struct script_state **state, const struct script *script,
                                 const struct script_place *place, struct error *error);
@@ -210,8 +212,8 @@ void script_state_destroy(struct script_state *state);
 const struct statement *script_state_statement(const struct script_state *state, size_t number);
 
 /* Fills *statement as script_state_statement does, but without a state, so that a statement can be
- * prepared before the sessions begin. The caller frees *sql, the text. REJECTED: the script has no
- * text for this dialect, or the text has the wrong number of parameters. */
+ * prepared before the sessions begin. The caller frees *sql, the text. Returns REJECTED if the
+ * script has no text for this dialect, or if the text has the wrong number of parameters. */
 enum status script_resolve(const struct script *script, size_t number,
                            const struct script_place *place, struct statement *statement,
                            char **sql, struct error *error);
@@ -255,8 +257,8 @@ void script_rows_destroy(struct script_rows *rows);
 const struct table *script_load_table(const struct script *script, size_t dataset);
 
 /* Fills `count` rows, at most most_rows, with the rows first, first + step, … of the dataset. The
- * returned batch is valid until the next call. NULL: a function of the script failed, or a value
- * does not fit its column; *error says which. */
+ * returned batch is valid until the next call. Returns NULL if a function of the script failed, or
+ * a value does not fit its column; *error says which. */
 const struct batch *script_rows_fill(struct script_rows *rows, struct script_state *state,
                                      uint64_t first, uint64_t step, size_t count,
                                      struct error *error);

@@ -163,8 +163,8 @@ const char *script_text_for(const struct script_texts *texts, const char *dialec
 }
 
 /* Fills *statement for a dialect. Its sql is borrowed from the script and may contain ${session}.
- * REJECTED: the script has no text for this dialect, or the text has the wrong number of
- * parameters. */
+ * Returns REJECTED if the script has no text for this dialect, or if the text has the wrong number
+ * of parameters. */
 static enum status resolve(const struct script *script, size_t number, const char *dialect,
                            struct statement *statement, struct error *error)
 {
@@ -196,7 +196,7 @@ static enum status resolve(const struct script *script, size_t number, const cha
 }
 
 /* Returns a copy of `sql` with ${session} replaced by the session's number. The caller frees the
- * copy. NULL: memory is out. */
+ * copy. Returns NULL if memory is out. */
 static char *replace_session(const char *sql, unsigned session)
 {
     struct buffer out = {0};

@@ -92,7 +92,7 @@ void value_push_drawn(lua_State *lua, const struct draw *draw, struct draw_strea
         lua_rawgeti(lua, LUA_REGISTRYINDEX, state->function_refs[draw_function(draw)]);
         value_push_drawn(lua, draw_inner(draw), stream);
         lua_call(lua, 1, 1);
-        value_check(lua, -1, &value); /* ends the function if it is not a value */
+        value_check(lua, -1, &value); /* raises a Lua error if it is not a value */
         return;
     }
     draw_value(draw, stream, state->room, &value);
@@ -128,8 +128,8 @@ bool value_reserve_room(struct script_state *state, size_t bytes)
     return true;
 }
 
-/* Pushes `draw` as an object, which then owns it. Ends the function with *error if `draw` is NULL.
- */
+/* Pushes `draw` as an object, which then owns it. Raises *error as a Lua error if `draw` is
+ * NULL. */
 static int push_generator(lua_State *lua, struct draw *draw, const struct error *error)
 {
     struct script_state *state = state_of(lua);

@@ -165,7 +165,8 @@ char licence[] SEC("license") = "Dual MIT/GPL";
 /* Set before the programs are loaded. */
 const volatile unsigned char call_modes[IO_CALLS] = {0}; /* enum io_mode */
 
-/* Set before the programs are attached. True: the server is the tracing program; see `excluded`. */
+/* True if the server is the tracing program; see `excluded`. Set before the programs are
+ * attached. */
 unsigned char is_embedded = 0;
 
 /* Read by trace.c at the end of the trace. */
@@ -290,7 +291,7 @@ static __always_inline int is_traced(__u32 pid, __u32 tid)
            (!is_embedded || bpf_map_lookup_elem(&excluded, &tid) == NULL);
 }
 
-/* Returns the number of a file. 0: not a file, or the ring had no room for its names. */
+/* Returns the number of a file, or 0 if it is not a file or the ring had no room for its names. */
 static __noinline __u32 number_of(struct inode *inode, struct dentry *dentry)
 {
     struct identity identity = {

@@ -51,7 +51,8 @@ struct io_event {
 /* A file that is used for the first time, or under a new name. */
 struct io_file {
     unsigned int file;
-    char names[IO_NAMES][IO_NAME_BYTES]; /* of the file, its folder, ...; "" or "/" ends the list */
+    char names[IO_NAMES][IO_NAME_BYTES]; /* names of the file, its folder, ...; "" or "/" ends the
+                                            list */
 };
 
 #endif

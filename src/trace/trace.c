@@ -78,7 +78,7 @@ struct held {
 struct tracer {
     struct io_bpf *programs;
     struct ring_buffer *ring;
-    struct server_process *server; /* NULL: embedded */
+    struct server_process *server; /* NULL if the database is embedded */
     bool is_of_cgroup;
     pid_t roots[ROOTS_MAX]; /* root processes of the server; all traced processes are in a map */
     size_t root_count;
@@ -100,9 +100,10 @@ struct tracer {
     struct held *held;
     size_t held_count, old_count; /* the first old_count are older than HOLD_NS */
     int64_t next_process_ns;
-    FILE *early; /* events before the gate opened; NULL: no events, or all are in io.csv */
+    FILE *early; /* events before the gate opened; NULL if there are no events, or all are in
+                    io.csv */
     int csv;
-    char place[TRACE_PLACE_BYTES]; /* at the beginning of each row */
+    char place[TRACE_PLACE_BYTES]; /* rank and machine, at the beginning of each row */
     char *rows;
     size_t row_bytes;
     off_t whole_bytes; /* size of the file up to the last complete row */

@@ -131,24 +131,27 @@ size_t trace_write_header(char row[TRACE_ROW_BYTES], const char *place);
 size_t trace_write_row(char row[TRACE_ROW_BYTES], const char *place, const struct io_event *event,
                        enum trace_file file, int64_t gate_ns);
 
-/* Returns the histogram number `i` of a trace, from 0, and its name ("io.fsync.device"). NULL: no
- * more histograms. With `sum` NULL the name is written, and the returned histogram is empty. */
+/* Returns the histogram number `i` of a trace, from 0, and its name ("io.fsync.device"). Returns
+ * NULL if there are no more histograms. If `sum` is NULL, the name is written, and the returned
+ * histogram is empty. */
 const struct histogram *trace_histogram(const struct trace_sum *sum, enum io_trace level, size_t i,
                                         char name[TRACE_NAME_BYTES]);
 
 /* Returns row `i` of the table of calls, from 0: one row for each mode, then one for the syncs of
  * each class of files. Sets *mode and *file to the row's names; *file is "" in a row for all files.
- * NULL: no more rows. */
+ * Returns NULL if there are no more rows. */
 const struct trace_times *trace_times_at(const struct trace_sum *sum, size_t i, const char **mode,
                                          const char **file);
 
 /* Compares the server's counter number `i` with the trace: sets *counted to its increase and
- * *traced to the number of traced calls of the same kind. False: not comparable. */
+ * *traced to the number of traced calls of the same kind. Returns false if they cannot be
+ * compared. */
 bool trace_compare(const struct trace_sum *sum, size_t i, uint64_t *counted, uint64_t *traced);
 
 struct tracer;
 
-/* Loads the programs into the kernel. REJECTED: *error says what is missing and how to get it. */
+/* Loads the programs into the kernel. On REJECTED, *error says what is missing and how to get
+ * it. */
 enum status trace_create(struct tracer **tracer, enum io_trace level, struct error *error);
 void trace_destroy(struct tracer *tracer); /* takes NULL */
 

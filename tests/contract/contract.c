@@ -106,8 +106,8 @@ static void add_column(struct table *table, const struct column *column)
     assert_int_equal(table_add_column(table, column, &error), STATUS_OK);
 }
 
-/* Adds the columns that table keyed or every_type has in other databases, for a database in which
- * columns are not declared. */
+/* Adds the columns that the table "keyed" or "every_type" has in other databases, for a database in
+ * which columns are not declared. */
 static void make_columns(struct contract *contract, const char *name, struct table *table)
 {
     const struct fixture *fixture = contract->fixture;
@@ -251,8 +251,8 @@ static struct connection_statements {
 } connection_statements[4];
 static pthread_mutex_t prepared_lock = PTHREAD_MUTEX_INITIALIZER; /* protects `conn` */
 
-/* Returns the entry of a connection. If `conn` is NULL, returns an unused entry. NULL: not found.
- */
+/* Returns the entry of a connection. If `conn` is NULL, returns an unused entry. Returns NULL if it
+ * is not found. */
 static struct connection_statements *find_prepared(const struct adapter_conn *conn)
 {
     size_t i = 0;

@@ -30,7 +30,8 @@ void contract_expect(struct contract *contract, enum status status, enum status 
 /* Fills *info with the adapter's description of the connection. */
 void contract_inspect(const struct contract *contract, struct connection_info *info);
 
-/* Translates a test's SQL for the database. NULL: the database has no translation of it. */
+/* Translates a test's SQL for the database. Returns NULL if the database has no translation of
+ * it. */
 const char *contract_translate(const struct contract *contract, const char *sql);
 
 /* Returns whether the database has SQL's keys, ALTER, INSERT and joins. */
@@ -47,8 +48,8 @@ void contract_make_table(struct contract *contract, const char *name, const char
 /* Creates the default table from schemas/syslog. */
 void contract_make_syslog(struct contract *contract, struct table *table);
 
-/* Creates table keyed (id int primary key, v varchar), which refuses a second row with the same
- * id. */
+/* Creates the table "keyed" (id int primary key, v varchar), which refuses a second row with the
+ * same id. */
 void contract_make_keyed(struct contract *contract, struct table *table);
 
 /* Count the table's rows. contract_count fails the test if counting fails. */

@@ -32,7 +32,7 @@ struct bad_target {
     struct target target;
     enum status status;
     enum error_kind kind;
-    const char *sqlstate; /* NULL: the test does not check it */
+    const char *sqlstate; /* NULL if not checked */
 };
 
 /* A column of table `every_type`, and its samples as text. */
@@ -40,7 +40,8 @@ struct value_case {
     const char *column;
     enum column_type type;
     const char *expression; /* SQL expression that returns the text */
-    /* NULL: the text of the sample itself, bytes as hexadecimal digits */
+    /* The expected texts. A text is NULL if it is the sample itself, with bytes as hexadecimal
+     * digits. */
     const char *expected[SAMPLE_COUNT];
 };
 
@@ -93,47 +94,55 @@ struct fixture {
     const char *missing_method;
     const struct bad_target *bad_targets;
     size_t bad_target_count;
-    /* Creates table every_type, with id first. NULL: the database keeps no rows. */
+    /* Creates the table "every_type", with the column id first. NULL if the database keeps no
+     * rows. */
     const char *every_type_sql;
-    const char *special_sql; /* creates table special: see test_describe_special */
-    /* Creates table ignoring (id int), which leaves out a second row with the same id without an
-     * error. NULL: the database has no such table. */
+    const char *special_sql; /* creates the table "special": see test_describe_special */
+    /* Creates the table "ignoring" (id int), which silently leaves out a second row with the same
+     * id. NULL if no table of the database does so. */
     const char *ignoring_sql;
     const struct value_case *cases;
     size_t case_count;
 
-    /* Runs SQL through the client library and copies the first value. False: the SQL failed. */
+    /* Runs SQL through the client library and copies the first value. Returns false if the SQL
+     * failed. */
     bool (*read_text)(const char *sql, char text[FIXTURE_TEXT_BYTES]);
-    /* Ends all connections of the adapter at the server's side. NULL: there is no server. */
+    /* Ends all connections of the adapter at the server's side. NULL if there is no server. */
     bool (*break_connections)(void);
-    const char *broken_sqlstate;    /* SQLSTATE of a broken connection; NULL: not checked */
-    const char *duplicate_sqlstate; /* SQLSTATE of a duplicate key; NULL: not checked */
+    const char *broken_sqlstate;    /* SQLSTATE of a broken connection; NULL if not checked */
+    const char *duplicate_sqlstate; /* SQLSTATE of a duplicate key; NULL if not checked */
     const char *endless_sql;        /* a query that runs for a minute */
-    const char *port_sql; /* queries the server's port, if the target has none; NULL: no port */
-    /* Creates table indexed (a, b, c, d, e), in which only e is unique by itself. NULL: the suite
-     * has SQL for it. */
+    /* Queries the server's port, if the target has none. NULL if the server has no port. */
+    const char *port_sql;
+    /* Creates the table "indexed" (a, b, c, d, e), in which only e is unique by itself. NULL if the
+     * suite's own SQL works. */
     const char *indexes_sql;
-    /* Creates table computed (id int, g, which is id * 2, v varchar(40)). NULL: the suite has SQL
-     * for it. */
+    /* Creates the table "computed" (id int, g, which is id * 2, v varchar(40)). NULL if the suite's
+     * own SQL works. */
     const char *generated_sql;
     /* The list ends with a zeroed entry. A statement that is not listed has no translation. */
     const struct phrase *phrases;
     const struct column *time; /* column of every table that distinguishes its rows, or NULL */
-    const char *session_limit; /* name of the server's first limit; NULL: max_connections */
-    /* Creates table keyed (id int, v varchar(60)) in a database without keys. NULL: the suite
-     * creates it with a primary key. */
+    /* name of the first session limit that the adapter reports; NULL if it is max_connections */
+    const char *session_limit;
+    /* Creates the table "keyed" (id int, v varchar(60)) in a database without keys. NULL if the
+     * suite creates it, with a primary key. */
     const char *keyed_sql;
-    /* Creates table keyed with a key, and with an engine that keeps the rows before a refused row.
-     * NULL: the database has no such engine. */
+    /* Creates the table "keyed" with a key, and with an engine that keeps the rows before a refused
+     * row. NULL if the database has no such engine. */
     const char *no_rollback_sql;
-    /* creates keyed with a column w before the others; NULL: the suite has SQL for it */
+    /* Creates the table "keyed" with a column w before the others. NULL if the suite's own SQL
+     * works. */
     const char *keyed_with_more_sql;
-    /* creates keyed with a column w instead of v; NULL: the suite has SQL for it */
+    /* Creates the table "keyed" with a column w instead of v. NULL if the suite's own SQL works. */
     const char *keyed_with_less_sql;
-    const char *numbers_sql; /* creates numbers, see test_numbers.c; NULL: the suite has SQL */
-    const char *one_row_sql; /* query with one row, if it needs a table; NULL: select 1 */
-    const char *usable_sql;  /* query for 11 and -12, if it needs a table; NULL: select 11, -12 */
-    /* Makes the server refuse the next 1 to 9 rows and keep the rows after them. NULL: the server
+    /* Creates the table "numbers", see test_numbers.c. NULL if the suite's own SQL works. */
+    const char *numbers_sql;
+    /* A query that returns one row. NULL if "select 1" works. */
+    const char *one_row_sql;
+    /* A query that returns 11 and -12. NULL if "select 11, -12" works. */
+    const char *usable_sql;
+    /* Makes the server refuse the next 1 to 9 rows and keep the rows after them. NULL if the server
      * refuses whole appends. */
     bool (*refuse_rows)(unsigned rows);
     /* a batch of fewer than ROW_BATCH_MAX rows may be sent before append_close */

@@ -19,8 +19,8 @@ enum {
 static struct observer place;
 static char dump_path[] = "/tmp/append_contract_XXXXXX";
 
-/* Reads one field of a CSV file, truncated to `size`. False: it was the last field of its line. An
- * empty field without quotes is NULL. */
+/* Reads one field of a CSV file, truncated to `size`. Returns false if it was the last field of its
+ * line. An empty field without quotes is NULL. */
 static bool read_field(FILE *file, char *text, size_t size, bool *is_null)
 {
     size_t used = 0;

@@ -40,8 +40,8 @@ static int connect_to(const struct observer *to)
     return peer;
 }
 
-/* Returns the body of the answer, which is valid until the next call. NULL: the status is not 2xx.
- */
+/* Returns the body of the answer, which is valid until the next call, or NULL if the status is not
+ * 2xx. */
 static const char *ask(const struct observer *to, const char *request, const char *headers,
                        const char *body)
 {

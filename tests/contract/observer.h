@@ -10,8 +10,8 @@ struct observer {
 };
 
 /* Sends a request, for example "POST /path", with additional headers, each ended by "\r\n", and
- * copies the answer's body to `answer`. False: the status is not 2xx, and the answer was printed.
- */
+ * copies the answer's body to `answer`. If the status is not 2xx, prints the answer and returns
+ * false. */
 bool observer_request(const struct observer *to, const char *request, const char *headers,
                       const char *body, char answer[FIXTURE_TEXT_BYTES]);
 
@@ -21,8 +21,8 @@ bool observer_request(const struct observer *to, const char *request, const char
 bool observer_request_json(const struct observer *to, const char *request, const char *headers,
                            const char *body, const char *path, char text[FIXTURE_TEXT_BYTES]);
 
-/* Starts NAME_standin.py with up to four arguments, terminated by NULL. False: the reason was
- * printed. */
+/* Starts NAME_standin.py with up to four arguments, terminated by NULL. If it cannot, prints the
+ * reason and returns false. */
 bool observer_start(struct observer *to, const char *name, const char *const *arguments);
 bool observer_command(const char *command); /* sends a line and reads its answer up to "ok" */
 bool observer_kick(void);                   /* ends the connections of the stand-in */

@@ -16,7 +16,7 @@ void samples_measure_in_bytes(bool is_wanted);
  * created. */
 void samples_use_modern_times(bool is_wanted);
 
-/* Sets the column whose values count up, also from one batch to the next. NULL: there is no such
+/* Sets the column whose values count up, also from one batch to the next. NULL if there is no such
  * column. */
 void samples_count_time(const struct column *time);
 

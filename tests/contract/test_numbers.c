@@ -64,7 +64,7 @@ static bool has_statements(const struct contract *contract)
     return contract_has_rules(contract) || contract->fixture->takes_parameters;
 }
 
-/* Creates table numbers. False: the database cannot hold the table. */
+/* Creates the table "numbers". Returns false if the database cannot hold the table. */
 static bool make_numbers(struct contract *contract)
 {
     struct table table;

@@ -13,7 +13,7 @@
 #include "base/ask.h"
 
 enum {
-    ROWS = 10, /* rows of table keyed */
+    ROWS = 10, /* rows of the table "keyed" */
     CELLS_MAX = 40,
     CELL_BYTES = 400
 };

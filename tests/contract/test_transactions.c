@@ -116,7 +116,7 @@ static uint64_t count_apart(struct contract *contract, const struct table *table
     return rows;
 }
 
-/* Creates table keyed. False: the database lacks keys or transactions. */
+/* Creates the table "keyed". Returns false if the database lacks keys or transactions. */
 static bool has_keyed(struct contract *contract, struct table *table)
 {
     if (!contract_has_rules(contract) || contract->adapter->begin == NULL) {

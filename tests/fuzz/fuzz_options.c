@@ -20,7 +20,7 @@ enum {
     WORDS_MAX = 48
 };
 
-/* The content of every file that fopen below opens. NULL: no file exists. */
+/* The content of every file that fopen below opens. NULL if no file exists. */
 static char *file_content;
 static size_t file_size;
 static bool is_parsing;

@@ -11,7 +11,7 @@ enum reach {
 };
 
 struct surface {
-    /* parses, and also checks the result; true: accepted */
+    /* parses, and also checks the result; returns true if the text was accepted */
     bool (*parse)(const char *text, size_t length);
     enum reach reach;
 };

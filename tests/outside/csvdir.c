@@ -21,7 +21,7 @@
 
 struct adapter_conn {
     char folder[4096];
-    const struct table *table;      /* of the open append */
+    const struct table *table;      /* table of the open append */
     size_t width;                   /* columns of its file */
     size_t places[ROW_COLUMNS_MAX]; /* for each column of the file, its column in the rows; row
                                        columns or more: NULL */

@@ -185,7 +185,7 @@ TEST(test_limits_that_errors_name)
         int number;
         const char *sqlstate;
         const char *text;
-        const char *limit; /* NULL: the error names no limit */
+        const char *limit; /* NULL if the error names no limit */
     } cases[] = {
         {&dialect_postgresql, 0, "53300", "sorry, too many clients already", "max_connections"},
         {&dialect_postgresql, 0, "53300", "remaining connection slots are reserved",

@@ -112,7 +112,7 @@ TEST(test_cells)
 TEST(test_percentiles)
 {
     static const struct {
-        const char *text, *key, *title; /* NULL: the text is refused */
+        const char *text, *key, *title; /* NULL if the text is refused */
         double quantile;
     } cases[] = {
         {"50", "p50", "p50", 0.5},

@@ -199,7 +199,7 @@ enum {
 };
 
 struct turn {
-    const char *answer; /* NULL: no answer */
+    const char *answer; /* NULL if the server does not answer */
     enum then then;
     size_t cut; /* the answer is sent in parts of this size; 0: as a whole */
 };

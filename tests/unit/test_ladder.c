@@ -19,7 +19,7 @@ enum {
 /* The limits of the simulated server. A test sets them before the threads start. */
 static struct {
     int room;         /* the most connections */
-    int breaks_above; /* with more connections it loses a connection at each append */
+    int breaks_above; /* with more connections, each append ends a connection */
     int busy_above;   /* further connections never get their lock */
     int rejects_above;
     int blocks_above; /* the first connection beyond this number gets no answer until it is cut */
@@ -599,7 +599,8 @@ TEST(test_steps_try_the_last_one_again)
     assert_int_equal(ladder_next(&search, 297), 594);
     add_level(&search, 594, false, 297);
     assert_int_equal(ladder_next(&search, 297), 298);
-    /* 298 is tried again, but not right after 297 held, and not twice */
+    /* 298 is tried once more, because its failure did not come right after 297 had held; a second
+     * failure in a row ends the search */
     add_level(&search, 298, false, 297);
     assert_int_equal(ladder_next(&search, 297), 298);
     add_level(&search, 298, false, 297);

@@ -163,7 +163,7 @@ TEST(transactions_balance_or_not)
     sum[RECORDER_TRANSACTIONS_PARTIAL] = sum[RECORDER_TRANSACTIONS_FAILED] + 1;
     assert_false(transactions_balance(sum));
     memcpy(sum, good, sizeof sum);
-    sum[RECORDER_TRANSACTIONS_FAILED]++; /* the failure has none of the three reasons */
+    sum[RECORDER_TRANSACTIONS_FAILED]++; /* the added failure is not exhausted, refused or lost */
     sum[RECORDER_TRANSACTIONS_COMMITTED]--;
     assert_false(transactions_balance(sum));
 }

@@ -12,7 +12,7 @@ TEST(test_targets)
 {
     static const struct {
         struct target target;
-        const char *text; /* expected text; NULL: the value is refused */
+        const char *text; /* expected text; NULL if the value is refused */
     } cases[] = {
         {{.host = NULL},
          "SERVER=10.0.0.1;PORT_NO=5656;UID=SYS;PWD=MANAGER;CONNTYPE=1;"

@@ -791,7 +791,7 @@ TEST(test_numbers_of_two_parts)
     assert_memory_equal(&all->rows, &rows, sizeof rows);
     assert_int_equal(all->totals.counters[RECORDER_READS], 12);
     assert_int_equal(all->stop_reason, STOP_RANK);
-    part->stop_reason = STOP_DROP; /* the reason stays that a rank was lost */
+    part->stop_reason = STOP_DROP; /* the stop reason is still that a rank was lost */
     result_add_part(all, part);
     assert_int_equal(all->stop_reason, STOP_RANK);
     all->stop_reason = STOP_DURATION;

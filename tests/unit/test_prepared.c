@@ -10,8 +10,9 @@ struct adapter_conn {
     unsigned prepares, runs, prepared_runs, drops;
     bool only_checks;               /* prepare checks the statement, but makes nothing */
     enum status prepare_status;     /* result of the next calls of prepare */
-    unsigned stale_runs;            /* number of coming prepared runs with a stale statement */
-    enum staleness staleness;       /* how these statements are stale */
+    unsigned stale_runs;            /* number of the next prepared runs that find the statement
+                                       stale */
+    enum staleness staleness;       /* how the statement is stale in these runs */
     const struct statement *latest; /* the last statement that was run prepared */
 };
 

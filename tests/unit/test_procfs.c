@@ -533,8 +533,8 @@ TEST(ports_that_are_taken)
 {
     uint64_t waiting = 0;
     struct procfs_destination destination = {.port = 5432, .address = 0x0100007F};
-    /* taken are the port of the listener, of the connection to the destination, and of both in
-     * TIME_WAIT */
+    /* the taken ports: the listener's, that of the open connection to the destination, and those of
+     * the two connections to it in TIME_WAIT */
     assert_int_equal(taken_by(&destination, &waiting), 1 | 2 | 8 | 16);
     assert_int_equal(waiting, 2);
     /* the port that has been in TIME_WAIT for 20 s is reused; the port that has just entered

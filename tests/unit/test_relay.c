@@ -187,7 +187,7 @@ TEST_BETWEEN(test_ends, begin, end)
     check_sent(0, run, "last", 4);
     assert_true(relay_tell_end(0));
     check_sent(0, run, "", 0);
-    /* rank 0's next run ended before this rank's began */
+    /* rank 0's next run ended before this rank's next run began */
     assert_null(come(0, run + 1, "", 0));
     begin(state);
     check_taken(0, "", 0);

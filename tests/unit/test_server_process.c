@@ -123,8 +123,8 @@ static void listen_on(uint16_t *port)
     *port = ntohs(address.sin_port);
 }
 
-/* Serves the commands 'b', burn CPU time, 'c', let a short-lived child burn it, and 'k', end a
- * child. */
+/* Serves the commands 'b' (burns CPU time), 'c' (lets a short-lived child burn CPU time) and 'k'
+ * (ends a child). */
 static void serve(const char *name, uint16_t port, int commands, int answers)
 {
     struct greeting greeting = {.port = port};
@@ -483,7 +483,7 @@ TEST_BETWEEN(a_cgroup_is_read_with_those_below, set_up, tear_down)
     server_process_describe(process, &description);
     assert_int_equal(description.memory_source, MEMORY_CGROUP);
     assert_int_equal(description.server_pid, server->pid);
-    /* version 1 has other names, and CPU time is read from the processes */
+    /* cgroups of version 1 have other names; their CPU time is read from the processes */
     write_file(folder, "memory.stat", "rss 1\nshmem 2\ntotal_rss 3000\ntotal_shmem 40\n");
     remove_file(folder, "cpu.stat");
     server_process_read(process, INTERVAL_NS, &reading);

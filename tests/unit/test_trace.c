@@ -92,7 +92,7 @@ TEST(test_sums)
     trace_add(sum, &event, TRACE_TABLE);
     event = call(IO_WRITE, 10, 0, 0);
     trace_add(sum, &event, TRACE_WAL);
-    /* a request of any kind does not change the figures of calls */
+    /* a request, whatever its kind, does not change the figures of calls */
     event = call(IO_WRITE, 1000, 400, 600);
     event.kind = IO_REQUEST;
     trace_add(sum, &event, TRACE_WAL);

@@ -630,7 +630,8 @@ TEST(test_too_few_sessions)
     add_cause(r, CAUSE_THREAD, "no thread");
     expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_CLIENT_LIMIT, "requires 10: no thread");
 
-    /* a limit that was known at the start is not the reason why a run that has begun stopped */
+    /* once sessions have worked, the exit line says why sessions were lost, and not why others
+     * could not start or connect */
     r->append_ns = INT64_C(10000000000);
     r->sessions_up = 1;
     add_cause(r, CAUSE_APPEND, "hung up");
