@@ -36,9 +36,11 @@ enum status bound_parse(struct bound *bound, const char **rest, struct error *er
                   "a bound is empty: use NAME>=NUMBER, and separate bounds with commas");
         return STATUS_REJECTED;
     }
-    /* the name of an operation is from a script */
-    const size_t name = strspn(bound->text, "abcdefghijklmnopqrstuvwxyz0123456789_"
-                                            "ABCDEFGHIJKLMNOPQRSTUVWXYZ.-");
+    /* the name of an operation, before a point, may be from a script and have other characters */
+    static const char of_figures[] = "abcdefghijklmnopqrstuvwxyz0123456789_";
+    size_t name = strspn(bound->text, "abcdefghijklmnopqrstuvwxyz0123456789_"
+                                      "ABCDEFGHIJKLMNOPQRSTUVWXYZ.-");
+    name = memchr(bound->text, '.', name) == NULL ? strspn(bound->text, of_figures) : name;
     const char *at = skip_blanks(bound->text + name);
     size_t relation = 0;
     for (enum bound_relation i = BOUND_BELOW; i <= BOUND_UNEQUAL; i++) {

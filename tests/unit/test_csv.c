@@ -274,7 +274,7 @@ TEST(test_interval_row)
     operation_list_add(&with_script, "insert", OPERATION_IS_WRITE);
     memory_open(&memory);
     csv_write(memory.stream, CSV_INTERVALS, &with_script, &interval);
-    memory_expect(&memory, "1.000,1.500,9,500,1000.0,6,0,82,0,0,0,0,0,1.000000,2.500000,2.500001,"
+    memory_expect(&memory, "1.000,1.500,9,500,1000.0,6,0,82,68.91,0,0,0,0,0,1.000000,2.500000,2.500001,"
                            ",,,,,,5,3,10,8,0,21,22,31,62.0,32,33,111,34,35,23\r\n");
 }
 
