@@ -211,10 +211,12 @@ static enum exit_code follow(struct job *job, enum command command)
         return EXIT_CODE_OK;
     }
     buffer_fini(&bytes);
-    return command_say(EXIT_CODE_SHORT,
-                       "rank %u on %.60s: rank 0 did not take its result: its files stay in %.200s",
-                       ranks_number(job->ranks),
-                       ranks_machine(job->ranks, ranks_number(job->ranks)), job->plan->out_folder);
+    return command_say(
+        EXIT_CODE_SHORT,
+        "rank %u on %.60s: rank 0 did not take the result of this rank, whose files stay "
+        "in %.200s",
+        ranks_number(job->ranks), ranks_machine(job->ranks, ranks_number(job->ranks)),
+        job->plan->out_folder);
 }
 
 enum exit_code job_finish(struct job *job, enum exit_code code, struct error *error)

@@ -540,8 +540,10 @@ const struct option_entry option_table[] = {
                 "is given.",
      .page = "sweep.md#which-rows-a-run-finds"},
     {SWEEP, "resume", "DIR", "resume the interrupted sweep in DIR", TEXT(sweep.resume), OF(CALL),
-     .details = "The options of the sweep are read from DIR. Options that say where things are, or "
-                "how to report, may be given again with other values.",
+     .details =
+         "The options of the sweep are read from DIR. Options that do not change the runs, such "
+         "as `--password-file`, `--server-pid`, `--quiet` and `--json`, may be given again "
+         "with other values.",
      .page = "sweep.md#interrupted"},
     {SWEEP, "retry-failed", NULL, "with --resume: also rerun failed runs",
      FLAG(sweep.is_retrying_failed), OF(CALL)},
@@ -603,7 +605,7 @@ const struct option_entry option_table[] = {
      .page = "databases/README.md#what-append-removes"},
     {CLEANUP, "drop", "NAME,...", "also drop these tables, whoever made them", TEXT(recreate_names),
      .page = "databases/README.md#what-append-removes"},
-    {LOAD | PREPARE, "method", "NAME", "append method, listed with TARGET", TEXT(target.method),
+    {LOAD | PREPARE, "method", "NAME", "append method, listed under TARGET", TEXT(target.method),
      .default_text = "first supported", .key = "target.method",
      .details = "The default is the first method that the server supports.",
      .page = "databases/README.md#how-each-adapter-appends"},
@@ -996,10 +998,11 @@ static enum exit_code refuse_port(const struct plan *plan, const char *word, str
         return EXIT_CODE_OK;
     }
     if (plan->workload != NULL) {
-        return usage_refuse(error,
-                            "%s is a port or RECORDS: for the server on that port add --duration T "
-                            "or --transactions N; for that many rows add a target",
-                            word);
+        return usage_refuse(
+            error,
+            "%s may be a port or RECORDS: for the server on this port add --duration T "
+            "or --transactions N; for that many rows add a target",
+            word);
     }
     for (const struct adapter *const *a = registry_adapters; *a != NULL; a++) {
         if ((*a)->default_port == port) {

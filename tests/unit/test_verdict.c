@@ -759,20 +759,22 @@ TEST(test_files_are_short)
     struct result *r = make_good();
     const struct judge_context context = {.is_local = true};
     expect(r, &context, VERDICT_VALID, EXIT_CODE_OK, "every row was acknowledged");
-    result_add_problem(r, PROBLEM_FILES, EXIT_CODE_CLIENT_LIMIT, "files are short: io.csv: full");
+    result_add_problem(r, PROBLEM_FILES, EXIT_CODE_CLIENT_LIMIT,
+                       "files are incomplete: io.csv: full");
     for (int i = 0; i < 2; i++) {
         result_set_exit(r);
         assert_int_equal(r->verdict, VERDICT_DEGRADED);
-        assert_string_equal(r->verdict_reason,
-                            "files are short: io.csv: full; every row was acknowledged, and the "
-                            "table grew by the same number");
+        assert_string_equal(
+            r->verdict_reason,
+            "files are incomplete: io.csv: full; every row was acknowledged, and the "
+            "table grew by the same number");
         assert_int_equal(r->exit_code, EXIT_CODE_CLIENT_LIMIT);
     }
     /* other problems are more serious */
     r->rows.acknowledged--;
     r->rows.rejected++;
     result_judge(r, &context);
-    result_add_problem(r, PROBLEM_FILES, EXIT_CODE_CLIENT_LIMIT, "files are short");
+    result_add_problem(r, PROBLEM_FILES, EXIT_CODE_CLIENT_LIMIT, "files are incomplete");
     result_set_exit(r);
     assert_string_equal(r->verdict_reason, "999 of 1,000 rows were acknowledged");
     free(r);
