@@ -108,7 +108,8 @@ void storage_find(struct storage *storage, const struct plan *plan,
     }
     storage->statements = calloc(tables, sizeof *storage->statements);
     if (storage->statements == NULL) {
-        snprintf(storage->note, sizeof storage->note, "out of memory for the queries of their size");
+        snprintf(storage->note, sizeof storage->note,
+                 "out of memory for the queries of the tables' size");
         return;
     }
     bool is_refused = false;
