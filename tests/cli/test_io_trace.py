@@ -26,7 +26,7 @@ class Embedded(io_trace.Traced):
         # the last rows: SQLite moves its log into the table as the sessions leave
         self.assertGreater(len(rows), len(self.worked(run, rows)))
         self.assertLess(self.worked(run, rows)[-1]["time_ns"], rows[-1]["time_ns"])
-        self.assertIn("its I/O was traced (full)", run.json["outcome"]["verdict_reason"])
+        self.assertIn("; I/O was traced (full)", run.json["outcome"]["verdict_reason"])
         self.assertRegex(ended.out, r"(?m)^  fsync, wal +mean +[\d,]+ .*\n +p99 ")
         self.assertRegex(ended.out, r"(?m)^Trace .* s CPU to read the records")
         summary = run.table("summary.csv")[0]
