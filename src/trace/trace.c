@@ -195,9 +195,10 @@ enum status trace_create(struct tracer **tracer, enum io_trace level, struct err
             "cap_bpf,cap_perfmon+ep on the program)");
     }
     if (is_own_pid_namespace()) {
-        return reject(error, 0,
-                      "append runs in a container with its own pid namespace: use the machine's "
-                      "(docker run --pid host --privileged)");
+        return reject(
+            error, 0,
+            "append runs in a container with its own pid namespace: use the machine's pid "
+            "namespace (docker run --pid host --privileged)");
     }
     if (access("/sys/kernel/btf/vmlinux", R_OK) != 0) {
         return reject(
