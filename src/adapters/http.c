@@ -877,7 +877,8 @@ static enum status set_parameter(struct http *http, const struct url_parameter *
                 return http->auth != AUTH_HEADER || http->database->user_header != NULL
                            ? STATUS_OK
                            : refuse_parameter(error, key,
-                                              "this database has no headers for user and password");
+                                              "this database has no headers for user and password: "
+                                              "use basic or bearer");
             }
         }
         return refuse_parameter(error, key, "use basic, bearer or header");
