@@ -112,7 +112,7 @@ static enum exit_code join_traces(struct job *job, struct error *error)
         snprintf(result->trace->note, sizeof result->trace->note, "%s",
                  job->trace_note[0] != '\0'
                      ? job->trace_note
-                     : "the rank that traced was lost: the rows that it wrote are in its folder");
+                     : "the rank that traced was lost: the rows of its trace are in its folder");
     }
     return EXIT_CODE_OK;
 }

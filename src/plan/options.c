@@ -1031,7 +1031,8 @@ static enum exit_code parse_operands(struct plan *plan, const struct command_for
         return usage_refuse(error, "too few operands: use %s, see append --help", form->usage);
     }
     if (folders > form->folders_most) {
-        return usage_refuse(error, "too many operands: use %s with at most %zu, see append --help",
+        return usage_refuse(error,
+                            "too many operands: use %s with at most %zu folders, see append --help",
                             form->usage, form->folders_most);
     }
     for (size_t i = 0; i < folders; i++) {

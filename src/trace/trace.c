@@ -572,7 +572,7 @@ enum status trace_begin(struct tracer *tracer, const struct server_selector *sel
     number = thread_start(&tracer->thread, 0, run_reader, tracer);
     if (number != 0) {
         error_set(error, ERROR_LIMIT, number, NULL,
-                  "--io-trace: cannot start the reading thread: %s", strerror(number));
+                  "--io-trace: cannot start the thread that reads the trace: %s", strerror(number));
         return STATUS_REJECTED;
     }
     tracer->has_thread = true;
