@@ -747,8 +747,9 @@ const struct option_entry option_table[] = {
     {LOAD, "percentiles", "N,N,...", "latency percentiles to show: 50,90,99.99", TEXT(percentiles),
      .store = store_percentiles, .default_text = "50,95,99,99.9",
      SHOWN("percentiles", "Percentiles"), .group = "Measuring and reporting",
-     .details = "The report shows these in place of the usual ones. Files and run.json have them "
-                "in addition to p50, p90, p95, p99 and p99.9, which other programs expect. "
+     .details = "The report shows these percentiles in place of p50, p95, p99 and p99.9. Files and "
+                "run.json have them in addition to p50, p90, p95, p99 and p99.9, which other "
+                "programs expect. "
                 "`--expect` may name any percentile, listed or not."},
     {RUN, "sample-interval", "T", "time between samples of CPU and memory",
      TIME(sample_interval_ns, 100 * MS, DAY_NS), .default_number = 3 * SECOND,
