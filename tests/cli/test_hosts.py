@@ -24,7 +24,7 @@ class Targets(harness.Case):
 
     def test_no_host_answers(self):
         self.refused(1, 1, "postgresql://127.0.0.1:1,127.0.0.1:2/db", code=4,
-                     pattern="none of the 2 hosts accepts a session; the last error: .*127.0.0.1.*2")
+                     pattern="none of 2 hosts accepts a session; last error: .*127.0.0.1.*2")
 
     def test_policy(self):
         self.refused(1, 1, "postgresql://a,b/db", "--host-policy", "last", code=2,
