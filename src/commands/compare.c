@@ -910,7 +910,7 @@ static void write_text(const struct comparison *comparison)
         snprintf(
             text, sizeof text,
             "Welch's t-test on the logarithms of throughput and %s latency of a cell's runs. It "
-            "assumes independent runs and the same machine for both. A and B are medians. "
+            "assumes independent runs and the same machine for A and B. A and B are medians. "
             "A difference counts when its whole interval is beyond %g %%. Other figures are "
             "not tested.",
             comparison->tested == tested[1] ? "transaction" : "append",
