@@ -137,8 +137,8 @@ static enum status send_plain(struct adapter_conn *conn, const struct request *r
         highest = others > highest ? others : highest;
     }
     if (highest > count) {
-        error_set(error, ERROR_USAGE, 0, NULL, "the request uses ?%zu but has %zu values", highest,
-                  count);
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "the request uses ?%zu, but the number of values is %zu", highest, count);
     } else {
         status = arangodb_send(conn, request->method, length > 0 ? &body : NULL, error);
     }

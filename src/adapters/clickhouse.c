@@ -196,8 +196,9 @@ static enum status greet(struct adapter_conn *conn, const struct target *target,
     (void)target;
     const enum status status = run(conn, &identity, NULL, &answer, error);
     if (status == STATUS_OK && conn->version[0] == '\0') {
-        error_set(error, ERROR_SERVER, 0, NULL,
-                  "the server gives no version as ClickHouse does: is this its HTTP port?");
+        error_set(
+            error, ERROR_SERVER, 0, NULL,
+            "the server gives no version as ClickHouse does: is this ClickHouse's HTTP port?");
         return STATUS_FATAL;
     }
     return status;

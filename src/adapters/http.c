@@ -214,8 +214,8 @@ static enum status record_connect_error(struct http *http, CURLcode code, const 
     case CURLE_SSL_CACERT_BADFILE:
     case CURLE_SSL_ISSUER_ERROR:
         error_set(error, ERROR_AUTH, (int)code, NULL,
-                  "the certificate of %s is not accepted: %.80s; add ca=FILE to the URL, the "
-                  "certificate of its authority",
+                  "the certificate of %s is not accepted: %.80s; add ca=FILE to the URL, with "
+                  "the certificate of its authority",
                   place, reason);
         return STATUS_FATAL;
     case CURLE_SSL_CONNECT_ERROR:
@@ -877,7 +877,8 @@ static enum status set_parameter(struct http *http, const struct url_parameter *
                 return http->auth != AUTH_HEADER || http->database->user_header != NULL
                            ? STATUS_OK
                            : refuse_parameter(error, key,
-                                              "this database has no headers for user and password");
+                                              "this database has no headers for user and password: "
+                                              "use basic or bearer");
             }
         }
         return refuse_parameter(error, key, "use basic, bearer or header");
@@ -947,7 +948,8 @@ static enum status write_fixed(struct http *http, const struct target *target, s
     add_header(fixed, "User-Agent", "append/" APPEND_VERSION);
     if (http->auth == AUTH_BEARER) {
         if (password[0] == '\0') {
-            return refuse_parameter(error, "auth", "bearer needs a token as the password");
+            return refuse_parameter(error, "auth",
+                                    "bearer needs a token as the password (--password-file FILE)");
         }
         buffer_add_text(fixed, "Authorization: Bearer ");
         buffer_add_text(fixed, password);

@@ -265,8 +265,10 @@ enum status influxdb_limits(struct adapter_conn *conn, struct server_limits *lim
     struct session_limit *limit =
         allowed > 0 ? dialect_add_limit(limits, "max-connection-limit", allowed, 1) : NULL;
     if (limit != NULL) {
-        snprintf(limit->note, sizeof limit->note, "the server does not report how many are open");
-        snprintf(limit->fix, sizeof limit->fix, "max-connection-limit = N in [http] of its file");
+        snprintf(limit->note, sizeof limit->note,
+                 "the server does not report how many connections are open");
+        snprintf(limit->fix, sizeof limit->fix,
+                 "max-connection-limit = N in [http] of influxdb.conf");
     }
     return STATUS_OK;
 }

@@ -196,7 +196,8 @@ enum status questdb_limits(struct adapter_conn *conn, struct server_limits *limi
             ? dialect_add_limit(limits, "http.net.connection.limit", allowed, 1)
             : NULL;
     if (limit != NULL) {
-        snprintf(limit->note, sizeof limit->note, "the server does not report how many are open");
+        snprintf(limit->note, sizeof limit->note,
+                 "the server does not report how many connections are open");
         snprintf(limit->fix, sizeof limit->fix, "http.net.connection.limit = N+1 in server.conf");
     }
     return status;

@@ -1137,7 +1137,7 @@ static bool encode_row(struct adapter_conn *conn, const struct batch *batch, siz
             const bool is_first = error_set(
                 &conn->append.failure, ERROR_DATA, 0, NULL,
                 "column %.60s %.60s cannot hold the value: it is too long, negative, or a "
-                "code of the client library; the row was not sent",
+                "value that the client library reserves; the row was not sent",
                 column->name, column->type_name);
             count_failure(&conn->append, is_first, 0);
             return false;

@@ -1166,7 +1166,7 @@ static enum status prepare_in(struct adapter_conn *conn, struct adapter_prepared
     }
     if ((size_t)count != types->column_count) {
         error_set(error, ERROR_USAGE, 0, NULL,
-                  "the statement has %d parameters but %zu types: \"%.150s\"", (int)count,
+                  "the numbers of parameters (%d) and types (%zu) differ: \"%.150s\"", (int)count,
                   types->column_count, statement->sql);
         return STATUS_FATAL;
     }

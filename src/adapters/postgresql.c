@@ -422,8 +422,9 @@ static enum status finish(struct adapter_conn *conn, int was_sent, struct readin
             one = take_lines(conn, to, result, error);
             break;
         case PGRES_COPY_IN:
-            PQputCopyEnd(conn->connection, reading != NULL ? "a query has no rows to send"
-                                                           : "no rows for this statement");
+            PQputCopyEnd(conn->connection, reading != NULL
+                                               ? "append sends no rows for a query"
+                                               : "append sends no rows for this statement");
             break;
         case PGRES_FATAL_ERROR:
         case PGRES_BAD_RESPONSE:

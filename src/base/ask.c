@@ -234,8 +234,9 @@ static bool take_numbers(void *context, const struct cell *cells, size_t count)
     const struct ask_numbers *numbers = reading->numbers;
     int64_t values[ASK_NUMBERS_MAX];
     if (count != numbers->columns) {
-        error_set(&reading->error, ERROR_DATA, 0, NULL, "the result has %zu columns instead of %zu",
-                  count, numbers->columns);
+        error_set(&reading->error, ERROR_DATA, 0, NULL,
+                  "the result has the wrong number of columns: %zu instead of %zu", count,
+                  numbers->columns);
         return false;
     }
     for (size_t i = 0; i < count; i++) {

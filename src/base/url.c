@@ -178,7 +178,7 @@ static bool parse_authority(struct url *url, char *rest, char *fault, size_t siz
     }
     url->query = unless_empty(cut_at(strchr(rest, '?')));
     if (strchr(rest, '#') != NULL) {
-        snprintf(fault, size, "nothing can follow a '#' (write %%23 for # in a name)");
+        snprintf(fault, size, "a '#' is not allowed (write %%23 for # in a name)");
         return false;
     }
     char *database = cut_at(strchr(rest, '/'));

@@ -62,12 +62,12 @@ const struct command_entry command_table[] = {
         .about =
             "append find-max adds sessions that append, level by level, until a level cannot\n"
             "be held. It reports the most sessions that were held, and the limit that stopped\n"
-            "the next.\n",
+            "the next level.\n",
         .example = "append find-max --max-sessions 20\n"
                    "append find-max 5432 --user app --database logs --p99 100ms",
         .target =
             "TARGET: a port of this machine, HOST:PORT, the URL of a database, or nothing for\n"
-            "an embedded database in the folder of the files\n",
+            "an embedded database in the run's folder\n",
         .exits = "0 a level was held and the acknowledged rows are in the table, 1 rows are\n"
                  "missing, 2 usage, 3 no level was held because of this machine,\n"
                  "4 no level was held because of the server, or the server was lost,\n"

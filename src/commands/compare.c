@@ -880,9 +880,10 @@ static void write_text(const struct comparison *comparison)
     {
         putchar('\n');
         if (comparison->is_sweep) {
+            const uint64_t sessions = (uint64_t)number_of(entry, "sessions");
             const uint64_t records = (uint64_t)number_of(entry, "records");
-            printf("%s sessions%s%s%s%s%s (%.0f and %.0f runs)\n",
-                   UNITS_COUNT((uint64_t)number_of(entry, "sessions")), records > 0 ? ", " : "",
+            printf("%s %s%s%s%s%s%s (%.0f and %.0f runs)\n", UNITS_COUNT(sessions),
+                   units_plural(sessions, "session", "sessions"), records > 0 ? ", " : "",
                    records > 0 ? UNITS_COUNT(records) : "", records > 0 ? " records" : "",
                    variant_words(entry), text_of(entry, "variant"), number_of(entry, "a_runs"),
                    number_of(entry, "b_runs"));
@@ -902,13 +903,14 @@ static void write_text(const struct comparison *comparison)
     putchar('\n');
     const double alone = number_of(comparison->root.json, "cells_alone");
     if (alone > 0) {
-        printf("%-*s%.0f cells that only one sweep has\n", SCREEN_LABEL_COLUMNS, "Left out", alone);
+        printf("%-*s%.0f %s that only one sweep has\n", SCREEN_LABEL_COLUMNS, "Left out", alone,
+               units_plural((uint64_t)alone, "cell", "cells"));
     }
     if (comparison->is_sweep) {
         snprintf(
             text, sizeof text,
             "Welch's t-test on the logarithms of throughput and %s latency of a cell's runs. It "
-            "assumes independent runs and the same machine for both. A and B are medians. "
+            "assumes independent runs and the same machine for A and B. A and B are medians. "
             "A difference counts when its whole interval is beyond %g %%. Other figures are "
             "not tested.",
             comparison->tested == tested[1] ? "transaction" : "append",
@@ -918,7 +920,8 @@ static void write_text(const struct comparison *comparison)
     json_array_foreach(comparison->crossed.json, i, entry)
     {
         struct buffer line = {0};
-        add_crossed(&line, entry, (const char *const[]){" sessions, ", " records", ": ", ""});
+        const char *sessions = number_of(entry, "sessions") == 1 ? " session, " : " sessions, ";
+        add_crossed(&line, entry, (const char *const[]){sessions, " records", ": ", ""});
         write_wrapped("CROSSED", buffer_text(&line));
         buffer_fini(&line);
     }

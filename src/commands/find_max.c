@@ -133,7 +133,8 @@ static enum exit_code find_bound(struct job *job, struct error *error)
                  "machine %.60s, %.400s", ranks_machine(ranks, binding), limit.where);
     }
     if (most == 0) {
-        error_set(error, ERROR_LIMIT, 0, NULL, "client limit: %s%s%s does not allow a session: %s",
+        error_set(error, ERROR_LIMIT, 0, NULL,
+                  "client limit: %s%s%s does not allow even one session: %s",
                   ranks == NULL ? "" : ranks_machine(ranks, binding), ranks == NULL ? "" : ": ",
                   limit.name, limit.fix);
         return EXIT_CODE_CLIENT_LIMIT;

@@ -402,7 +402,8 @@ static void judge(struct job *job, const char *why_not)
         /* INVALID: the figures are those of this machine, not of the server */
         if (result->verdict == VERDICT_INVALID) {
             snprintf(search->figures_note, sizeof search->figures_note,
-                     "rows/s and latencies are not the server's: %.180s", result->verdict_reason);
+                     "rows/s and latencies do not describe the server: %.180s",
+                     result->verdict_reason);
         } else if (result_describe_change(result, change)[0] != '\0') {
             snprintf(search->figures_note, sizeof search->figures_note,
                      "the levels cannot be compared: %.190s", change);
@@ -425,8 +426,8 @@ void job_add_file_problems(struct job *job)
     const char *shortage = run_files_shortage(job->files);
     if (shortage[0] != '\0') {
         result->problems[PROBLEM_FILES].code = EXIT_CODE_OK; /* more may be short now */
-        result_add_problem(result, PROBLEM_FILES, EXIT_CODE_CLIENT_LIMIT, "files are short: %.200s",
-                           shortage);
+        result_add_problem(result, PROBLEM_FILES, EXIT_CODE_CLIENT_LIMIT,
+                           "files are incomplete: %.200s", shortage);
         result_set_exit(result);
     }
     if (job->search == NULL) {
@@ -484,8 +485,8 @@ enum exit_code job_report(struct job *job)
     const bool are_ended = ranks_may_signal(job->ranks);
     if (job->ranks != NULL && interrupt_requested()) {
         /* mpirun will kill this program soon: write what is known before counting rows */
-        judge(job, are_ended ? "a rank was lost, and the others are being ended"
-                             : "mpirun ended this program before they were counted");
+        judge(job, are_ended ? "a rank was lost, and mpirun is ending the other ranks"
+                             : "mpirun ended this program before the count");
         job_add_file_problems(job);
         job_update_outcome(job, true, late);
         job->is_written = false; /* the final outcome follows below */

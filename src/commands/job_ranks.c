@@ -112,7 +112,7 @@ static enum exit_code join_traces(struct job *job, struct error *error)
         snprintf(result->trace->note, sizeof result->trace->note, "%s",
                  job->trace_note[0] != '\0'
                      ? job->trace_note
-                     : "the rank that traced was lost: the rows that it wrote are in its folder");
+                     : "the rank that traced was lost: the rows of its trace are in its folder");
     }
     return EXIT_CODE_OK;
 }
@@ -211,10 +211,12 @@ static enum exit_code follow(struct job *job, enum command command)
         return EXIT_CODE_OK;
     }
     buffer_fini(&bytes);
-    return command_say(EXIT_CODE_SHORT,
-                       "rank %u on %.60s: rank 0 did not take its result: its files stay in %.200s",
-                       ranks_number(job->ranks),
-                       ranks_machine(job->ranks, ranks_number(job->ranks)), job->plan->out_folder);
+    return command_say(
+        EXIT_CODE_SHORT,
+        "rank %u on %.60s: rank 0 did not take the result of this rank, whose files stay "
+        "in %.200s",
+        ranks_number(job->ranks), ranks_machine(job->ranks, ranks_number(job->ranks)),
+        job->plan->out_folder);
 }
 
 enum exit_code job_finish(struct job *job, enum exit_code code, struct error *error)

@@ -165,13 +165,14 @@ static enum exit_code restore_runs(struct sweep *sweep, struct error *error)
         memcmp(&results->variants, &sweep->variants, sizeof results->variants) != 0 ||
         memcmp(results->sessions, sessions->values, sessions->count * sizeof(uint64_t)) != 0 ||
         memcmp(results->records, records->values, records->count * sizeof(uint64_t)) != 0) {
-        return refuse(sweep, "has other runs than its options say", error);
+        return refuse(sweep, "lists runs that do not match its options", error);
     }
     const json_t *saved = json_object_get(results->json, "ranks");
     const unsigned ranks = saved == NULL ? 1 : (unsigned)json_integer_value(saved);
     if (ranks != ranks_count(sweep->ranks)) {
-        return usage_refuse(error, "the sweep was started on %u %s, not %u: start as many ranks",
-                            ranks, units_plural(ranks, "rank", "ranks"), ranks_count(sweep->ranks));
+        return usage_refuse(
+            error, "the sweep was started on %u %s, not %u: start the same number of ranks", ranks,
+            units_plural(ranks, "rank", "ranks"), ranks_count(sweep->ranks));
     }
     sweep->table = (enum sweep_table)known;
     sweep->has_begun = json_is_true(json_object_get(results->json, "has_begun"));

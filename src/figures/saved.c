@@ -67,7 +67,7 @@ static enum status read_run_json(struct saved_run *run, const char *path, struct
     }
     if (!is_of_format(run->json, SAVED_RUN_FORMAT)) {
         error_set(error, ERROR_DATA, 0, NULL,
-                  "%s does not have format %d, the only one that this version reads", path,
+                  "%s does not have format %d, the only format that this version reads", path,
                   SAVED_RUN_FORMAT);
         return STATUS_REJECTED;
     }
@@ -252,7 +252,7 @@ static enum status read_sweep_json(struct saved_sweep *sweep, struct error *erro
     }
     return is_of_format(sweep->json, SAVED_SWEEP_FORMAT)
                ? STATUS_OK
-               : refuse(sweep, "it does not have format 1, the only one that this version reads",
+               : refuse(sweep, "it does not have format 1, the only format that this version reads",
                         error);
 }
 
@@ -379,7 +379,8 @@ static enum status read_runs(struct saved_sweep *sweep, struct error *error)
                    &sweep->records_count) ||
         !read_variants(json_object_get(sweep->json, "variants"), &sweep->variants) || repeat < 1 ||
         repeat > SAVED_SWEEP_LIST_MAX) {
-        return refuse(sweep, "it has no lists of sessions, records and variants", error);
+        return refuse(sweep, "its lists of sessions, records and variants are missing or wrong",
+                      error);
     }
     sweep->repeat = (unsigned)repeat;
     const json_t *runs = json_object_get(sweep->json, "runs");

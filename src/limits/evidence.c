@@ -346,7 +346,7 @@ static void add_limit(const struct attribution *attribution, struct finding *fin
     snprintf(finding->name, sizeof finding->name, "%s", limit->name);
     snprintf(finding->fix, sizeof finding->fix, "%s", has_fix ? before->fix : limit->fix);
     if (says_use) {
-        say(finding, "; %s of %s %s in use then", UNITS_COUNT(limit->used),
+        say(finding, "; %s of %s %s in use at that time", UNITS_COUNT(limit->used),
             UNITS_COUNT(limit->allowed), limit->unit == NULL ? "" : limit->unit);
         if (limit->where[0] == '/') {
             say(finding, " (%s)", limit->where);
@@ -390,7 +390,8 @@ static void name_tasks(const struct attribution *attribution, enum limit_side si
     if (limit != NULL) {
         add_limit(attribution, finding, limit, true);
         if (is_cgroup) {
-            say(finding, "; pids.events counted %llu refusals", (unsigned long long)refused);
+            say(finding, "; pids.events counted %llu %s", (unsigned long long)refused,
+                units_plural(refused, "refusal", "refusals"));
         }
         return;
     }
@@ -404,7 +405,7 @@ static void name_tasks(const struct attribution *attribution, enum limit_side si
         }
     }
     if (separator[0] == ';') {
-        say(finding, "; its limits cannot be seen from here");
+        say(finding, "; the limits on threads cannot be seen from here");
     }
 }
 

@@ -573,7 +573,7 @@ static bool read_ports(struct survey *survey, struct draft *draft)
         snprintf(limit->note, sizeof limit->note,
                  "%" PRIu64 " of the ports in use %s in TIME_WAIT, and %s free %s", waiting,
                  waiting == 1 ? "is" : "are", waiting == 1 ? "becomes" : "become",
-                 destination.is_wait_reused ? "in a second" : "in a minute");
+                 destination.is_wait_reused ? "within a second" : "within a minute");
     } else if (question->port >= range.low && question->port <= range.high &&
                limits_has_server_here(question)) {
         snprintf(limit->note, sizeof limit->note,

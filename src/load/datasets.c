@@ -442,9 +442,10 @@ static enum status check_rows(const struct datasets_place *place, struct table_l
     if (!work->mark.is_valid) {
         char remedy[REMEDY_BYTES];
         snprintf(remedy, sizeof remedy,
-                 "%.40s declares %s rows; --recreate=%.60s makes it again, append cleanup "
+                 "%.40s declares %s %s; --recreate=%.60s makes it again, append cleanup "
                  "--drop=%.60s drops it",
-                 script, UNITS_COUNT(dataset->rows), dataset->name, dataset->name);
+                 script, UNITS_COUNT(dataset->rows), units_plural(dataset->rows, "row", "rows"),
+                 dataset->name, dataset->name);
         return table_mark_refuse(&work->mark, table, dataset->name, (int64_t)rows, remedy, error);
     }
     const bool was_cut_off = work->mark.is_loading && work->mark.has_same_rows && work->key != NULL;
@@ -452,8 +453,9 @@ static enum status check_rows(const struct datasets_place *place, struct table_l
     if (plan->command == COMMAND_PREPARE && can_go_on) {
         return rows == 0 ? STATUS_OK : survey_chunks(place, work, rows, error);
     }
-    return refuse(error, "table '%.60s' has %s rows, but %.40s declares %s: %s", dataset->name,
-                  UNITS_COUNT(rows), script, UNITS_COUNT(dataset->rows),
+    return refuse(error, "table '%.60s' has %s %s, but %.40s declares %s: %s", dataset->name,
+                  UNITS_COUNT(rows), units_plural(rows, "row", "rows"), script,
+                  UNITS_COUNT(dataset->rows),
                   can_go_on ? "append prepare loads the missing rows, --recreate all rows"
                             : REMEDY(&work->mark, dataset->name));
 }

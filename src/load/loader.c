@@ -414,8 +414,9 @@ static enum status finish_table(struct loader *loader, const struct table_load *
         status = ask_count_shown(plan->adapter, loader->conn, &counted->count, &wait, rows, error);
     }
     if (status == STATUS_OK && dataset->rows > 0 && *rows != dataset->rows) {
-        error_set(error, ERROR_SERVER, 0, NULL, "%s rows were loaded, but count(*) is %s",
-                  UNITS_COUNT(dataset->rows), UNITS_COUNT(*rows));
+        error_set(error, ERROR_SERVER, 0, NULL, "%s %s loaded, but count(*) is %s",
+                  UNITS_COUNT(dataset->rows), units_plural(dataset->rows, "row was", "rows were"),
+                  UNITS_COUNT(*rows));
         return STATUS_REJECTED;
     }
     return status == STATUS_OK && dataset->rows > 0

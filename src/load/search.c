@@ -660,9 +660,10 @@ static unsigned fit_memory(struct fleet *fleet, unsigned next)
     }
     const unsigned fits = (unsigned)most;
     snprintf(search->end_note, sizeof search->end_note,
-             "%s of %s%.60s in use with %s sessions; %s sessions would exceed %s",
+             "%s in use on %s%.60s with %s %s; %s sessions would exceed %s",
              UNITS_BYTES(room.used_bytes), has_ranks ? "machine " : "this machine", room.machine,
-             UNITS_COUNT(live), UNITS_COUNT(next), UNITS_BYTES(room.limit_bytes));
+             UNITS_COUNT(live), units_plural(live, "session", "sessions"), UNITS_COUNT(next),
+             UNITS_BYTES(room.limit_bytes));
     /* with smaller steps the search would creep up to a bound that is only an estimate */
     return fits > held + held / 20 ? fits : 0;
 }
@@ -697,7 +698,7 @@ static void climb_all(struct fleet *fleet)
         /* with several machines, fleet->room is the memory of the fullest machine */
         const bool is_known = fleet->room.machine[0] != '\0';
         const struct level_room room = is_known ? fleet->room : find_room(fleet);
-        snprintf(search->end_note, sizeof search->end_note, "%s of %s%.60s in use, %s may be",
+        snprintf(search->end_note, sizeof search->end_note, "%s in use on %s%.60s; the limit is %s",
                  UNITS_BYTES(room.used_bytes), is_known ? "machine " : "this machine", room.machine,
                  UNITS_BYTES(room.limit_bytes));
     }

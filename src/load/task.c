@@ -65,7 +65,7 @@ static enum status open_any(struct task *task, struct target *target,
         char last[ERROR_TEXT_BYTES];
         memcpy(last, error->text, sizeof last);
         snprintf(error->text, sizeof error->text,
-                 "none of %u hosts accepts a session; last: %.180s", tries, last);
+                 "none of %u hosts accepts a session; last error: %.180s", tries, last);
     }
     return status;
 }

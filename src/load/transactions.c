@@ -702,7 +702,7 @@ enum status transactions_connected(struct session *session, struct error *error)
     case SCRIPT_ROLLBACK: /* there is nothing to roll back */
         return prepare_statements(runner, error);
     case SCRIPT_STOPPED:
-        error_set(error, ERROR_CANCELLED, 0, NULL, "the run ended before");
+        error_set(error, ERROR_CANCELLED, 0, NULL, "the run ended before the session could work");
         return STATUS_LOST;
     case SCRIPT_FAILED:
         *error = runner->error;

@@ -198,15 +198,17 @@ static const char *describe_loss(const struct result *result, char text[LOSS_BYT
     text[0] = '\0';
     if (!result->verification.is_shrunk || result_is_read_back(result)) {
         if (result_lost_at_most(result) > 0) {
-            snprintf(text, LOSS_BYTES, "%s acknowledged rows are lost",
-                     result_describe_lost(result, lost));
+            snprintf(text, LOSS_BYTES, "%s acknowledged %s lost",
+                     result_describe_lost(result, lost),
+                     units_plural(result_lost_at_most(result), "row is", "rows are"));
         }
     } else if (result->verification.lost > 0) {
         /* the rows that are left may belong to another writer, so more may be lost */
         snprintf(text, LOSS_BYTES,
-                 "at least %s acknowledged rows are lost, and the table has fewer rows than before "
+                 "at least %s acknowledged %s lost, and the table has fewer rows than before "
                  "the run: another client deleted rows",
-                 UNITS_COUNT(result->verification.lost));
+                 UNITS_COUNT(result->verification.lost),
+                 units_plural(result->verification.lost, "row is", "rows are"));
     } else {
         snprintf(text, LOSS_BYTES,
                  "the table has fewer rows than before the run: another client deleted rows, and "
@@ -507,10 +509,11 @@ static void judge_end(struct judge *judge, const char *loss)
     const struct result *result = judge->result;
     const struct judge_context *context = judge->context;
     const bool is_interrupted = result->stop_reason == STOP_INTERRUPTED;
+    const uint64_t committed = result->totals.counters[RECORDER_TRANSACTIONS_COMMITTED];
     DEGRADED_IF(judge, is_interrupted, "the run was interrupted");
     exit_if(judge, is_interrupted && context->has_script, WEIGHT_INTERRUPTED, EXIT_CODE_INTERRUPTED,
-            "interrupted: %s transactions committed",
-            UNITS_COUNT(result->totals.counters[RECORDER_TRANSACTIONS_COMMITTED]));
+            "interrupted: %s %s committed", UNITS_COUNT(committed),
+            units_plural(committed, "transaction was", "transactions were"));
     exit_if(judge, is_interrupted, WEIGHT_INTERRUPTED, EXIT_CODE_INTERRUPTED,
             "interrupted: %s of %s rows acknowledged", UNITS_COUNT(result->rows.acknowledged),
             UNITS_COUNT(result->rows.planned));
@@ -596,8 +599,8 @@ static void judge_transactions(struct judge *judge, const char *why)
     uint64_t lost, surplus;
     const char *failure;
     sum_tables(result, &lost, &surplus, &failure);
-    end_if(judge, lost > 0, WEIGHT_LOST, EXIT_CODE_SHORT, "", "%s committed rows are lost",
-           UNITS_COUNT(lost));
+    end_if(judge, lost > 0, WEIGHT_LOST, EXIT_CODE_SHORT, "", "%s committed %s lost",
+           UNITS_COUNT(lost), units_plural(lost, "row is", "rows are"));
     DEGRADED_IF(judge, result->stop_reason == STOP_SCRIPT, "the run stopped: error in the script");
     exit_if(judge, result->stop_reason == STOP_SCRIPT, WEIGHT_SCRIPT, EXIT_CODE_USAGE, "%s",
             script_error(&result->causes));
@@ -616,11 +619,10 @@ static void judge_transactions(struct judge *judge, const char *why)
             colon(why), why);
     end_if(judge, transactions_done(counters) == 0 && result->sessions.requested > 0, WEIGHT_SHORT,
            EXIT_CODE_SHORT, why, "no transaction was committed");
-    DEGRADED_IF(
-        judge, surplus > 0,
-        "the tables have %s more rows than the run committed: another writer was active, or "
-        "a statement adds rows that the script does not declare",
-        UNITS_COUNT(surplus));
+    DEGRADED_IF(judge, surplus > 0,
+                "the tables have %s more %s than the run committed: another writer was active, or "
+                "a statement adds rows that the script does not declare",
+                UNITS_COUNT(surplus), units_plural(surplus, "row", "rows"));
     judge_unverified(judge, failure, "counted", " after the run");
     DEGRADED_IF(judge, counters[RECORDER_CHECKS_FAILED] > 0, "%s of %s checks failed",
                 UNITS_COUNT(counters[RECORDER_CHECKS_FAILED]),
@@ -647,8 +649,8 @@ static void judge_short(struct judge *judge, const char *why)
     char cut[CUT_BYTES];
     const char *loss = main_loss(causes);
     exit_if(judge, result->sessions_cut > 0 && s->dropped == 0, WEIGHT_SHORT, EXIT_CODE_SHORT,
-            "%s: %s rows in doubt%s%.150s", describe_cut(result, cut), UNITS_COUNT(r->in_doubt),
-            colon(loss), loss);
+            "%s: %s %s in doubt%s%.150s", describe_cut(result, cut), UNITS_COUNT(r->in_doubt),
+            units_plural(r->in_doubt, "row is", "rows are"), colon(loss), loss);
     exit_if(judge, r->planned == 0, WEIGHT_SHORT, EXIT_CODE_SHORT,
             "no row was acknowledged%s%.200s", colon(loss), loss);
     char stopped[UNSENT_BYTES] = "";
@@ -658,16 +660,16 @@ static void judge_short(struct judge *judge, const char *why)
     /* with a duration the row ledger does not have rows that were never begun */
     char unsent[UNSENT_BYTES] = "";
     if (r->not_sent == 0 && result->batches.not_sent > 0) {
-        snprintf(unsent, sizeof unsent, ", %s batches not sent",
-                 UNITS_COUNT(result->batches.not_sent));
+        snprintf(unsent, sizeof unsent, ", %s %s not sent", UNITS_COUNT(result->batches.not_sent),
+                 units_plural(result->batches.not_sent, "batch", "batches"));
     } else if (r->not_sent > 0 || result->stop_reason != STOP_DURATION) {
         snprintf(unsent, sizeof unsent, ", %s not sent", UNITS_COUNT(r->not_sent));
     }
     exit_if(judge, true, WEIGHT_SHORT, EXIT_CODE_SHORT,
-            "sessions or rows are missing: %s sessions dropped%s, %s rows rejected, %s in "
-            "doubt%s%s%.150s",
-            UNITS_COUNT(s->dropped), stopped, UNITS_COUNT(r->rejected), UNITS_COUNT(r->in_doubt),
-            unsent, colon(why), why);
+            "sessions or rows are missing: %s %s dropped%s, %s %s rejected, %s in doubt%s%s%.150s",
+            UNITS_COUNT(s->dropped), units_plural(s->dropped, "session", "sessions"), stopped,
+            UNITS_COUNT(r->rejected), units_plural(r->rejected, "row", "rows"),
+            UNITS_COUNT(r->in_doubt), unsent, colon(why), why);
 }
 
 /* Gives the reasons when appended rows are missing, or when the table does not agree with the
@@ -725,15 +727,16 @@ static void judge_rows(struct judge *judge, const char *why)
     DEGRADED_IF(judge, v->rejected_arrived > 0 && !result_is_read_back(result),
                 "%s rejected %s in the table", UNITS_COUNT(v->rejected_arrived),
                 units_plural(v->rejected_arrived, "row is", "rows are"));
-    DEGRADED_IF(
-        judge, surplus > 0 && counters[RECORDER_BUSY_RETRIES] > 0,
-        "the table has %s more rows than were acknowledged: %s batches were sent again because the "
-        "database was busy, and may be stored twice; or another writer was active",
-        UNITS_COUNT(surplus), UNITS_COUNT(counters[RECORDER_BUSY_RETRIES]));
+    DEGRADED_IF(judge, surplus > 0 && counters[RECORDER_BUSY_RETRIES] > 0,
+                "the table has %s more %s than were acknowledged: %s %s sent again because the "
+                "database was busy, and may be stored twice; or another writer was active",
+                UNITS_COUNT(surplus), units_plural(surplus, "row", "rows"),
+                UNITS_COUNT(counters[RECORDER_BUSY_RETRIES]),
+                units_plural(counters[RECORDER_BUSY_RETRIES], "batch was", "batches were"));
     DEGRADED_IF(
         judge, surplus > 0,
-        "the table has %s more rows than this run can have written: another writer was active",
-        UNITS_COUNT(surplus));
+        "the table has %s more %s than this run can have written: another writer was active",
+        UNITS_COUNT(surplus), units_plural(surplus, "row", "rows"));
 }
 
 /* Gives the reasons about reads, the rate, and changes on the server or the machine. */
@@ -745,8 +748,9 @@ static void judge_measurement(struct judge *judge, const struct client_machine *
     const bool has_ranks = result->rank_count > 0;
     const bool has_server = machine->has_server && mean->server >= 0;
     DEGRADED_IF(judge, counters[RECORDER_FRESH_BEHIND] + counters[RECORDER_FRESH_BACKWARD] > 0,
-                "reads did not show acknowledged rows: %s counts missed rows, %s went backwards",
+                "reads did not show acknowledged rows: %s %s missed rows, %s went backwards",
                 UNITS_COUNT(counters[RECORDER_FRESH_BEHIND]),
+                units_plural(counters[RECORDER_FRESH_BEHIND], "count", "counts"),
                 UNITS_COUNT(counters[RECORDER_FRESH_BACKWARD]));
     end_if(judge, counters[RECORDER_READS_FAILED] > 0, WEIGHT_READS, EXIT_CODE_SHORT,
            main_cause(&result->causes, CAUSE_READ), "%s %s failed",
@@ -783,7 +787,7 @@ static void judge_valid(struct judge *judge)
                  UNITS_COUNT(unfinished), units_plural(unfinished, "was", "were"));
     }
     verdict_if(judge, judge->context->has_script, VERDICT_VALID,
-               "every transaction was committed%s%s",
+               "every %stransaction was committed%s%s", unfinished > 0 ? "finished " : "",
                counters[RECORDER_TRANSACTIONS_ROLLED_BACK] > 0 ? " or rolled back on purpose" : "",
                running);
     verdict_if(judge, true, VERDICT_VALID, "%s",
@@ -839,7 +843,7 @@ void result_judge(struct result *result, const struct judge_context *context)
     const size_t used = strlen(result->verdict_reason);
     if (context->traced != NULL) {
         snprintf(result->verdict_reason + used, sizeof result->verdict_reason - used,
-                 "; its I/O was traced (%s)", context->traced);
+                 "; I/O was traced (%s)", context->traced);
     }
 }
 
@@ -870,8 +874,9 @@ void search_judge(const struct search *search, struct result *result, bool is_lo
                   "rank %zu on machine %.60s was lost; %s %s held before that", i,
                   result->ranks[i].machine, held, sessions_were);
     }
-    SEARCH_IF(v->lost_at_most > 0 && !v->is_shrunk, EXIT_CODE_SHORT,
-              "%s acknowledged rows are lost", result_describe_lost(result, text));
+    SEARCH_IF(v->lost_at_most > 0 && !v->is_shrunk, EXIT_CODE_SHORT, "%s acknowledged %s lost",
+              result_describe_lost(result, text),
+              units_plural(result_lost_at_most(result), "row is", "rows are"));
     SEARCH_IF(has_stood_still(result, text), EXIT_CODE_INVALID, "%s", text);
     /* for the next two reasons: no level held */
     SEARCH_IF(search->held == 0 && failure == NULL,
@@ -888,7 +893,8 @@ void search_judge(const struct search *search, struct result *result, bool is_lo
               "the table has fewer rows than before the search: another client deleted rows");
     SEARCH_IF(search->end == SEARCH_GONE || search->end == SEARCH_STUCK, end_code,
               "%s %s held, then %s", held, sessions_were,
-              search->end == SEARCH_GONE ? "the server was gone" : "some sessions did not leave");
+              search->end == SEARCH_GONE ? "the server was gone"
+                                         : "some sessions did not disconnect");
     unsigned held_levels = 0, disturbed = 0;
     for (size_t i = 0; i < search->count; i++) {
         const struct client_machine machine = {.mean = search->levels[i].cpu,

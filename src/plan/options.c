@@ -540,8 +540,10 @@ const struct option_entry option_table[] = {
                 "is given.",
      .page = "sweep.md#which-rows-a-run-finds"},
     {SWEEP, "resume", "DIR", "resume the interrupted sweep in DIR", TEXT(sweep.resume), OF(CALL),
-     .details = "The options of the sweep are read from DIR. Options that say where things are, or "
-                "how to report, may be given again with other values.",
+     .details =
+         "The options of the sweep are read from DIR. Options that do not change the runs, such "
+         "as `--password-file`, `--server-pid`, `--quiet` and `--json`, may be given again "
+         "with other values.",
      .page = "sweep.md#interrupted"},
     {SWEEP, "retry-failed", NULL, "with --resume: also rerun failed runs",
      FLAG(sweep.is_retrying_failed), OF(CALL)},
@@ -603,7 +605,7 @@ const struct option_entry option_table[] = {
      .page = "databases/README.md#what-append-removes"},
     {CLEANUP, "drop", "NAME,...", "also drop these tables, whoever made them", TEXT(recreate_names),
      .page = "databases/README.md#what-append-removes"},
-    {LOAD | PREPARE, "method", "NAME", "append method, listed with TARGET", TEXT(target.method),
+    {LOAD | PREPARE, "method", "NAME", "append method, listed under TARGET", TEXT(target.method),
      .default_text = "first supported", .key = "target.method",
      .details = "The default is the first method that the server supports.",
      .page = "databases/README.md#how-each-adapter-appends"},
@@ -745,8 +747,9 @@ const struct option_entry option_table[] = {
     {LOAD, "percentiles", "N,N,...", "latency percentiles to show: 50,90,99.99", TEXT(percentiles),
      .store = store_percentiles, .default_text = "50,95,99,99.9",
      SHOWN("percentiles", "Percentiles"), .group = "Measuring and reporting",
-     .details = "The report shows these in place of the usual ones. Files and run.json have them "
-                "in addition to p50, p90, p95, p99 and p99.9, which other programs expect. "
+     .details = "The report shows these percentiles in place of p50, p95, p99 and p99.9. Files and "
+                "run.json have them in addition to p50, p90, p95, p99 and p99.9, which other "
+                "programs expect. "
                 "`--expect` may name any percentile, listed or not."},
     {RUN, "sample-interval", "T", "time between samples of CPU and memory",
      TIME(sample_interval_ns, 100 * MS, DAY_NS), .default_number = 3 * SECOND,
@@ -996,10 +999,11 @@ static enum exit_code refuse_port(const struct plan *plan, const char *word, str
         return EXIT_CODE_OK;
     }
     if (plan->workload != NULL) {
-        return usage_refuse(error,
-                            "%s is a port or RECORDS: for the server on that port add --duration T "
-                            "or --transactions N; for that many rows add a target",
-                            word);
+        return usage_refuse(
+            error,
+            "%s may be a port or RECORDS: for the server on this port add --duration T "
+            "or --transactions N; for that many rows add a target",
+            word);
     }
     for (const struct adapter *const *a = registry_adapters; *a != NULL; a++) {
         if ((*a)->default_port == port) {
@@ -1028,7 +1032,8 @@ static enum exit_code parse_operands(struct plan *plan, const struct command_for
         return usage_refuse(error, "too few operands: use %s, see append --help", form->usage);
     }
     if (folders > form->folders_most) {
-        return usage_refuse(error, "too many operands: use %s with at most %zu, see append --help",
+        return usage_refuse(error,
+                            "too many operands: use %s with at most %zu folders, see append --help",
                             form->usage, form->folders_most);
     }
     for (size_t i = 0; i < folders; i++) {

@@ -232,13 +232,13 @@ static enum exit_code resolve_counts(struct plan *plan, struct error *error)
     }
     if ((needs_rows || plan->records > 0) && plan->records < plan->sessions) {
         return usage_refuse(error,
-                            "%" PRIu64 " records are too few for %u sessions: every session "
-                            "appends at least one row",
+                            "RECORDS %" PRIu64 " is less than SESSIONS %u: every session appends "
+                            "at least one row",
                             plan->records, plan->sessions);
     }
     if (plan->min_sessions > all && plan->command != COMMAND_CLEANUP) {
         return usage_refuse(error,
-                            "--min-sessions %u is more than the %" PRIu64 " sessions of this run",
+                            "--min-sessions %u is more than the sessions of this run (%" PRIu64 ")",
                             plan->min_sessions, all);
     }
     return all <= PLAN_SESSIONS_MAX
@@ -333,7 +333,8 @@ static enum exit_code choose_schema(struct plan *plan, struct error *error)
         return usage_refuse(error, "--engine does not apply to %s", adapter->name);
     }
     if (plan->engine != NULL && plan->schema_file != NULL) {
-        return usage_refuse(error, "--engine is for the built-in table: name the engine in %s",
+        return usage_refuse(error,
+                            "--engine applies only to the built-in table: name the engine in %s",
                             plan->schema_file);
     }
     const size_t name_length = plan->engine == NULL ? 0 : strspn(plan->engine, allowed);
@@ -622,14 +623,17 @@ void plan_print(const struct plan *plan, FILE *stream)
     } else {
         const uint64_t least = plan->records / plan->sessions;
         const uint64_t more = plan->records % plan->sessions;
-        fprintf(stream, "%" PRIu64 " sessions x %" PRIu64, plan->sessions - more, least);
+        fprintf(stream, "%" PRIu64 " %s x %" PRIu64, plan->sessions - more,
+                units_plural(plan->sessions - more, "session", "sessions"), least);
         if (more > 0) {
-            fprintf(stream, " + %" PRIu64 " sessions x %" PRIu64, more, least + 1);
+            fprintf(stream, " + %" PRIu64 " %s x %" PRIu64, more,
+                    units_plural(more, "session", "sessions"), least + 1);
         }
     }
     fputs("\n", stream);
     if (plan->script == NULL) {
-        fprintf(stream, "batch: %" PRIu64 " rows\n", plan->batch_rows);
+        fprintf(stream, "batch: %" PRIu64 " %s\n", plan->batch_rows,
+                units_plural(plan->batch_rows, "row", "rows"));
     }
     if (plan->script != NULL) {
         if (plan->warm_up_ns > 0) {

@@ -284,7 +284,8 @@ static enum exit_code resolve_url(struct plan *plan, struct error *error)
     plan->url_text = url.text;
     target->path = url.path != NULL && *url.path != '\0' ? url.path : NULL;
     if (target->path != NULL && !has_path) {
-        return usage_refuse(error, "%s: takes no path: write only %s:", scheme, scheme);
+        return usage_refuse(error, "the target '%s:' takes no path: write only '%s:'", scheme,
+                            scheme);
     }
     /* set only parts of the URL that no option has set: options take precedence */
     target->url = text;

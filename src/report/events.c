@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/mono.h"
+#include "base/text.h"
 #include "figures/saved.h"
 
 enum {
@@ -121,8 +122,8 @@ enum status events_read(struct event_list *list, const char *folder, int64_t sta
     }
     if (list->bad_lines > 1) {
         const size_t used = strlen(list->note);
-        snprintf(list->note + used, sizeof list->note - used, "; %u more lines are bad",
-                 list->bad_lines - 1);
+        snprintf(list->note + used, sizeof list->note - used, "; %u more %s bad",
+                 list->bad_lines - 1, units_plural(list->bad_lines - 1, "line is", "lines are"));
     }
     return STATUS_OK;
 }

@@ -479,7 +479,7 @@ static void add_causes(struct buffer *html, const struct saved_run *run)
                 others += number_in(cause, "count");
             }
         }
-        snprintf(text, sizeof text, "%.0f of other causes: see run.json", others);
+        snprintf(text, sizeof text, "errors of other causes: %.0f; see run.json", others);
         close_table(&table, others > 0 ? text : NULL);
     }
 }
@@ -522,9 +522,10 @@ static void add_latencies(struct buffer *html, const struct saved_run *run)
     }
     figure_get(&run->figures, FIGURE_COUNTER_RESPONSES_UNANSWERED, &unanswered);
     snprintf(text, sizeof text,
-             "response: %s batches without an answer count with the time that they had waited; "
-             "their real response times are longer",
-             WHOLE(unanswered));
+             "response: %s %s no answer; the table has the time waited, so the real response %s "
+             "longer",
+             WHOLE(unanswered), unanswered == 1 ? "batch had" : "batches had",
+             unanswered == 1 ? "time is" : "times are");
     close_table(&table, unanswered > 0 ? text : NULL);
 }
 
@@ -902,7 +903,8 @@ static void add_sweep(struct buffer *html, const struct report *report,
         buffer_add_format(html, "; %zu of %zu runs have not ended yet", pending, sweep->run_count);
     }
     if (entry->left_out > 0) {
-        buffer_add_format(html, "; the files of %u runs cannot be read", entry->left_out);
+        buffer_add_format(html, "; the files of %u %s cannot be read", entry->left_out,
+                          units_plural(entry->left_out, "run", "runs"));
     }
     buffer_add_format(html, "</p>\n%s",
                       entry->charts.count > 0 ? "<h3>Against sessions</h3>\n" : "");
@@ -1039,8 +1041,8 @@ void page_add(struct buffer *html, const struct report *report)
         add_run(html, report, i, is_single);
     }
     if (report->beyond > 0) {
-        buffer_add_format(html, "<p class=\"note\">%zu more runs are not shown.</p>\n",
-                          report->beyond);
+        buffer_add_format(html, "<p class=\"note\">%zu more %s not shown.</p>\n", report->beyond,
+                          units_plural(report->beyond, "run is", "runs are"));
     }
     buffer_add_format(html,
                       "<footer>Made by append " APPEND_VERSION

@@ -167,9 +167,9 @@ static void put_run(struct screen *out, const struct plan *plan)
     const bool has_bound = plan->records > 0 || plan->transactions > 0;
     say(out, "%s session%s", COUNTED(plan->sessions, "", "s"));
     say_if(out, plan->idle_sessions > 0, " + %s idle", UNITS_COUNT(plan->idle_sessions));
-    say_if(out, plan->transactions > 0, ", %s transactions", UNITS_COUNT(plan->transactions));
+    say_if(out, plan->transactions > 0, ", %s transaction%s", COUNTED(plan->transactions, "", "s"));
     if (plan->records > 0) {
-        say(out, ", %s rows", UNITS_COUNT(plan->records));
+        say(out, ", %s row%s", COUNTED(plan->records, "", "s"));
         /* unequal shares are shown, so that the reader can check their sum */
         const uint64_t least = plan->records / plan->sessions,
                        more = plan->records % plan->sessions;
@@ -182,8 +182,9 @@ static void put_run(struct screen *out, const struct plan *plan)
     say_if(out, script == NULL, " in batches of %s", UNITS_COUNT(plan->batch_rows));
     if (plan->read_mode != READ_NONE && script == NULL) {
         const bool is_each = plan->read_every <= 1;
-        say(out, ", %s after %s%s", plan->read_mode == READ_QUERY ? "a query" : "count(*)",
-            is_each ? "each" : "every ", is_each ? "" : UNITS_COUNT(plan->read_every));
+        say(out, ", %s after %s%s%s", plan->read_mode == READ_QUERY ? "a query" : "count(*)",
+            is_each ? "each" : "every ", is_each ? "" : UNITS_COUNT(plan->read_every),
+            is_each ? "" : " batches");
     }
     say_if(out, plan->rate_rows_per_s > 0, ", at a rate of %s %s/s",
            UNITS_COUNT(plan->rate_rows_per_s), plan_work(plan)->many);
@@ -455,8 +456,8 @@ static void put_ledgers(struct screen *out, const struct figure_set *set, const 
     if (batches->due > 0) {
         say(out, "%s due = %s sent + %s not sent", UNITS_COUNT(batches->due),
             UNITS_COUNT(batches->sent), UNITS_COUNT(batches->not_sent));
-        say_if(out, unanswered > 0, "; %s response times are lower bounds: no answer came",
-               UNITS_COUNT(unanswered));
+        say_if(out, unanswered > 0, "; %s response %s, because no answer came",
+               COUNTED(unanswered, "time is a lower bound", "times are lower bounds"));
         put(out, "Batches");
     }
     if (has_script) {
@@ -694,7 +695,8 @@ static void put_machines(struct screen *out, const struct operation_list *operat
         }
     }
     if (machines > MACHINES_SHOWN) {
-        say(out, "and %s more machines: see ranks.csv", UNITS_COUNT(machines - MACHINES_SHOWN));
+        say(out, "and %s more machine%s: see ranks.csv",
+            COUNTED(machines - MACHINES_SHOWN, "", "s"));
         put_line(out);
     }
     fputc('\n', out->stream);
@@ -714,8 +716,8 @@ static void put_sessions(struct screen *out, const struct figure_set *set,
         say(out, "%s reads: read-your-writes violations %s",
             UNITS_COUNT(counters[RECORDER_FRESH_CHECKS]),
             UNITS_COUNT(counters[RECORDER_FRESH_BEHIND]));
-        say_if(out, counters[RECORDER_FRESH_BEHIND] > 0, " (up to %s rows missing)",
-               UNITS_COUNT(result->worst_lag_rows));
+        say_if(out, counters[RECORDER_FRESH_BEHIND] > 0, " (up to %s row%s missing)",
+               COUNTED(result->worst_lag_rows, "", "s"));
         say(out, ", non-monotonic reads %s", UNITS_COUNT(counters[RECORDER_FRESH_BACKWARD]));
         put(out, "Freshness");
     }
@@ -820,7 +822,7 @@ static void put_syncs(struct screen *out, const struct figure_set *set, const st
         total_ms / 1e3, 100 * total_ms / run_ms, 100 * total_ms / calls_ms,
         is_commit ? "commits" : "appends");
     say(out,
-        "; of it %.0f %% at the device, %.0f %% queued for it, %.0f %% in the file system or "
+        "; %.0f %% of this time at the device, %.0f %% in its queue, %.0f %% in the file system or "
         "waiting for another thread's I/O",
         100 * layer_ms[TRACE_DEVICE] / total_ms, 100 * layer_ms[TRACE_QUEUE] / total_ms,
         100 * layer_ms[TRACE_VFS] / total_ms);
@@ -946,8 +948,9 @@ static void put_findings(struct screen *out, const struct findings *findings)
         put(out, "");
     }
     if (findings->count > FINDINGS_SHOWN) {
-        screen_add(out->stream, "%*s%zu more: see findings in the JSON file", (int)out->label, "",
-                   findings->count - FINDINGS_SHOWN);
+        const size_t more = findings->count - FINDINGS_SHOWN;
+        screen_add(out->stream, "%*s%zu more limit%s: see findings in the JSON file",
+                   (int)out->label, "", more, units_plural(more, "", "s"));
     }
 }
 
@@ -1200,7 +1203,7 @@ static const char *call_of(const struct level *level)
 void text_levels_progress(const struct level *level, char line[TEXT_LEVELS_BYTES])
 {
     struct screen out = {0};
-    say(&out, "%s sessions ", UNITS_COUNT(level->sessions));
+    say(&out, "%s session%s ", COUNTED(level->sessions, "", "s"));
     if (level->outcome == LEVEL_HELD) {
         say(&out, "held: %s %s, %s p99 %s", ROUNDED(level->rows_per_s), unit_of(level),
             call_of(level), UNITS_NS(level->append.p99_ns));
@@ -1247,15 +1250,17 @@ static void put_search_result(struct screen *out, const struct search *search,
     const bool has_ranks = result->rank_count > 0; /* with ranks, `where` begins with the machine */
     say_if(out, is_client, "by %s%s", has_ranks ? "" : "this machine's ", search->bound_limit.name);
     say_if(out, is_client && has_ranks, " (%s)", search->bound_limit.where);
-    say_if(out, is_client, ", which allows %s sessions, not by the server. %s",
-           UNITS_COUNT(search->bound), search->bound_limit.fix);
+    say_if(out, is_client, ", which allows %s session%s, not by the server",
+           COUNTED(search->bound, "", "s"));
+    say_if(out, is_client && search->bound_limit.fix[0] != '\0', "; to raise it: %s",
+           search->bound_limit.fix);
     say_if(out, is_bound && !is_client, "by %s %s, not by the server",
            is_user ? "--max-sessions" : "append's own limit,", UNITS_COUNT(search->bound));
     say_if(out, search->end == SEARCH_MEMORY, "by --max-memory, not by the server: %s",
            search->end_note);
     say_if(out, search->end == SEARCH_ROWS,
-           "by --max-%s, not by the server: %s rows were written; raise it, or give a smaller "
-           "--batch",
+           "by --max-%s, not by the server: %s rows were written; raise this option, or give a "
+           "smaller --batch",
            search->is_bound_by_bytes ? "bytes" : "rows", UNITS_COUNT(search->max_rows));
     say_if(out, search->end == SEARCH_TIME, "by --max-time, not by the server");
     say_if(out, search->end == SEARCH_INTERRUPTED, "by a signal, not by the server");
@@ -1294,8 +1299,8 @@ static void put_search_result(struct screen *out, const struct search *search,
         const struct level *below = within == NULL ? &none : within;
         say_if(out, over == NULL, "append's p99 stayed within %s at every level",
                UNITS_NS(search->p99_bound_ns));
-        say_if(out, over != NULL, "append's p99 passed %s with %s sessions (%s); ",
-               UNITS_NS(search->p99_bound_ns), UNITS_COUNT(above->sessions),
+        say_if(out, over != NULL, "append's p99 passed %s with %s session%s (%s); ",
+               UNITS_NS(search->p99_bound_ns), COUNTED(above->sessions, "", "s"),
                UNITS_NS(above->append.p99_ns));
         say_if(out, over != NULL && within != NULL, "it stayed within the bound with %s (%s)",
                UNITS_COUNT(below->sessions), UNITS_NS(below->append.p99_ns));

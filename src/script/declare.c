@@ -32,7 +32,7 @@ static const char *check_name(lua_State *lua, int index, const char *what)
     DEMAND(lua,
            name[0] != '\0' && strlen(name) < SCRIPT_NAME_BYTES &&
                strspn(name, allowed) == strlen(name),
-           "'%s' cannot name a %s: use letters, digits, _ and -, at most %d", name, what,
+           "'%s' cannot name a %s: use letters, digits, _ and -, at most %d bytes", name, what,
            SCRIPT_NAME_BYTES - 1);
     return name;
 }

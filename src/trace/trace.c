@@ -195,9 +195,10 @@ enum status trace_create(struct tracer **tracer, enum io_trace level, struct err
             "cap_bpf,cap_perfmon+ep on the program)");
     }
     if (is_own_pid_namespace()) {
-        return reject(error, 0,
-                      "append runs in a container with its own pid namespace: use the machine's "
-                      "(docker run --pid host --privileged)");
+        return reject(
+            error, 0,
+            "append runs in a container with its own pid namespace: use the machine's pid "
+            "namespace (docker run --pid host --privileged)");
     }
     if (access("/sys/kernel/btf/vmlinux", R_OK) != 0) {
         return reject(
@@ -571,7 +572,7 @@ enum status trace_begin(struct tracer *tracer, const struct server_selector *sel
     number = thread_start(&tracer->thread, 0, run_reader, tracer);
     if (number != 0) {
         error_set(error, ERROR_LIMIT, number, NULL,
-                  "--io-trace: cannot start the reading thread: %s", strerror(number));
+                  "--io-trace: cannot start the thread that reads the trace: %s", strerror(number));
         return STATUS_REJECTED;
     }
     tracer->has_thread = true;

@@ -330,7 +330,7 @@ class Sweeps(harness.Case):
         self.assertEqual(cells[20, 100]["elapsed_s"]["finding"], "not tested")
         ended = self.append("compare", a, b, "--fail-if", "throughput<0.9", code=5)
         self.assertIn("20 sessions, 100 records (4 and 4 runs)", ended.out)
-        self.assertIn("1 cells that only one", ended.out)
+        self.assertIn("1 cell that only one", ended.out)
         self.assertIn("Welch", ended.out)
         self.assertIn("throughput<0.9 with 20 sessions", ended.out)
 
@@ -346,8 +346,8 @@ class Sweeps(harness.Case):
         figures = {figure["figure"]: figure for figure in compared["cells"][0]["figures"]}
         self.assertEqual(figures["transactions_committed"]["a"], 250)
         ended = self.append("compare", "a", "b", "--fail-if", "throughput>0", code=5)
-        self.assertIn("\n1 sessions, 500 records, batch=2 (3 and 1 runs)\n", ended.out)
-        self.assertIn("throughput>0 with 1 sessions, 500 records, batch=2: B/A is", ended.out)
+        self.assertIn("\n1 session, 500 records, batch=2 (3 and 1 runs)\n", ended.out)
+        self.assertIn("throughput>0 with 1 session, 500 records, batch=2: B/A is", ended.out)
 
     def test_the_interval(self):
         """SciPy 1.17.1: stats.ttest_ind(log(b), log(a), equal_var=False)."""

@@ -58,9 +58,9 @@ class Disk(OutcomeCase):
         ended = self.end(process, 3)
         self.assertRegex(ended.out, r"(?s)(csv|json|hgrm).*No space left on device")
         # the space that the run reserved at its start is enough to record its end
-        self.assert_outcome(out, ended, 3, "all rows were acknowledged, but files are short: "
+        self.assert_outcome(out, ended, 3, "all rows were acknowledged, but files are incomplete: "
                          "samples.csv: No space left")
-        self.assertRegex(ended.out, r"(?m)^DEGRADED +files are short: samples.csv: No space left")
+        self.assertRegex(ended.out, r"(?m)^DEGRADED +files are incomplete: samples.csv: No space left")
         self.assertRegex(re.sub(r"\D", "", ended.out), "15000", "the rows are reported nevertheless")
         # The files are complete up to their last line.
         for name in ("intervals.csv", "samples.csv"):

@@ -98,7 +98,7 @@ class ExitReason(OutcomeCase):
         moved = self.folder / "moved"
         out.rename(moved)
         process.send_signal(signal.SIGINT)
-        self.assert_outcome(moved, self.end(process, 130), 130, "; also files are short: the folder was "
+        self.assert_outcome(moved, self.end(process, 130), 130, "; also files are incomplete: the folder was "
                          "removed or renamed")
 
     def test_the_folder_is_gone_and_all_rows_are_in(self):
@@ -111,8 +111,8 @@ class ExitReason(OutcomeCase):
         out.rename(moved)
         ended = self.end(process, 5)
         self.assert_outcome(moved, ended, 5, "expectations not met: verdict==VALID: DEGRADED; also files are "
-                         "short: the folder was removed or renamed")
-        self.assertRegex(ended.out, r"(?m)^DEGRADED +files are short: the folder was removed or renamed")
+                         "incomplete: the folder was removed or renamed")
+        self.assertRegex(ended.out, r"(?m)^DEGRADED +files are incomplete: the folder was removed or renamed")
 
     if harness.SLOW == 1:  # ThreadSanitizer delays signals while a call blocks
         def test_a_late_signal(self):

@@ -13,7 +13,7 @@ class Targets(harness.Case):
         for hosts, what in (("a,,b", "host 2 of the list has no name"),
                             ("a:0,b", "'a:0' in the list is not HOST, HOST:PORT"),
                             ("a,b:x", "'b:x' in the list is not HOST, HOST:PORT"),
-                            ("a:1,b#c", "nothing can follow a '#'"),
+                            ("a:1,b#c", "a '#' is not allowed"),
                             ("a:1,A:1", "the list of hosts has A twice, with port 1")):
             for scheme in ("postgresql", "mariadb"):
                 self.refused(1, 1, f"{scheme}://{hosts}/db", code=2, pattern=re.escape(what))
@@ -24,7 +24,7 @@ class Targets(harness.Case):
 
     def test_no_host_answers(self):
         self.refused(1, 1, "postgresql://127.0.0.1:1,127.0.0.1:2/db", code=4,
-                     pattern="none of 2 hosts accepts a session; last: .*127.0.0.1.*2")
+                     pattern="none of 2 hosts accepts a session; last error: .*127.0.0.1.*2")
 
     def test_policy(self):
         self.refused(1, 1, "postgresql://a,b/db", "--host-policy", "last", code=2,

@@ -26,7 +26,7 @@ class Embedded(io_trace.Traced):
         # the last rows: SQLite moves its log into the table as the sessions leave
         self.assertGreater(len(rows), len(self.worked(run, rows)))
         self.assertLess(self.worked(run, rows)[-1]["time_ns"], rows[-1]["time_ns"])
-        self.assertIn("its I/O was traced (full)", run.json["outcome"]["verdict_reason"])
+        self.assertIn("; I/O was traced (full)", run.json["outcome"]["verdict_reason"])
         self.assertRegex(ended.out, r"(?m)^  fsync, wal +mean +[\d,]+ .*\n +p99 ")
         self.assertRegex(ended.out, r"(?m)^Trace .* s CPU to read the records")
         summary = run.table("summary.csv")[0]
@@ -39,7 +39,7 @@ class Embedded(io_trace.Traced):
         syncs_ms = int(summary["trace_fsyncs"]) * float(summary["trace_fsync_mean_ms"])
         appends_ms = int(summary["appends"]) * float(summary["append_mean_ms"])
         found = re.search(r"Syncs fsync took ([\d.]+) s, (\d+) % of the run's time and (\d+) % of the time of all appends; "
-                         r"of it (\d+) % at the device, (\d+) % queued for it, (\d+) % in the file system or",
+                         r"(\d+) % of this time at the device, (\d+) % in its queue, (\d+) % in the file system or",
                          " ".join(ended.out.split()))
         took_s, of_run, of_appends, *layers = map(float, found.groups())
         self.assertAlmostEqual(took_s, syncs_ms / 1000, delta=0.006)

@@ -333,7 +333,7 @@ class Traces(io_trace.Traced, Machines):
                 self.assertEqual(entry["traced"], entry["counted"], entry)
         self.assertRegex(ended.out, rf"I/O by machine .*\n  {self.machine('s')} ")
         self.assertEqual(self.folders_of_ranks(out), [])
-        self.assertIn("its I/O was traced (full)", found.json["outcome"]["verdict_reason"])
+        self.assertIn("; I/O was traced (full)", found.json["outcome"]["verdict_reason"])
 
     def both(self):
         places = [server.url.split("@")[1].split("/")[0] for server in (self.server, self.other)]

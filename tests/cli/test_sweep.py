@@ -343,7 +343,7 @@ class Refusals(harness.Case, Sweeping):
                 (["--sessions", "1", "--records", "5k,x"], "--records: 'x' is not"),
                 (["--sessions", "1k,1000", "--records", "5k"], "--sessions lists 1,000 twice"),
                 (["--sessions", "2000000", "--records", "5M"], "1 to 1,000,000"),
-                (["--sessions", "1,10", "--records", "5,50"], "5 records are too few for 10"),
+                (["--sessions", "1,10", "--records", "5,50"], "RECORDS 5 is less than SESSIONS 10"),
                 (["--sessions", "1", "--records", "5", "--repeat", "0"], "--repeat"),
                 (["--sessions", "1", "--records", "5", "--batch", "0"], "--batch"),
                 (["--sessions", "1", "--records", "5", "--progress", "5"], "--progress"),

@@ -91,7 +91,7 @@ class WorkloadReports(harness.Case):
                          [6, 5, 0, 1])
         words = " ".join(ended.out.split())
         self.assertIn("Transactions 6 = 5 committed + 1 unfinished", words)
-        self.assertIn("VALID every transaction was committed; 1 was still running at the end", words)
+        self.assertIn("VALID every finished transaction was committed; 1 was still running at the end", words)
         self.assertEqual(table_of(out / "operations.csv")[1]["unfinished"], "1")
         self.assertEqual(table_of(out / "summary.csv")[0]["transactions_unfinished"], "1")
         self.assertIn(">unfinished</th>", (out / "report.html").read_text())

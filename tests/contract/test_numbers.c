@@ -122,8 +122,8 @@ static void test_numbers_refused(void **state)
         {"select id, word from numbers where id = 3", "not a whole number"},
         {"select id, word from numbers where id = 4", "not a whole number: 1.5"},
         {"select id, word from numbers where id = 5", "not a whole number: 9223372036854775808"},
-        {"select id from numbers", "1 columns instead of 2"},
-        {"select id, small, big from numbers", "3 columns instead of 2"},
+        {"select id from numbers", "columns: 1 instead of 2"},
+        {"select id, small, big from numbers", "columns: 3 instead of 2"},
     };
     struct contract *contract = *state;
     if (!make_numbers(contract)) {
@@ -192,7 +192,7 @@ static void test_numbers_of_rows(void **state)
         contract,
         read_two(contract, contract_translate(contract, "select id from keyed"), &nothing),
         STATUS_REJECTED);
-    assert_non_null(strstr(contract->error.text, "1 columns instead of 2"));
+    assert_non_null(strstr(contract->error.text, "columns: 1 instead of 2"));
     assert_int_equal(nothing.rows, 0);
     expect_usable(contract);
     if (contract->fixture->break_connections != NULL) {

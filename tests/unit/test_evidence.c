@@ -106,7 +106,7 @@ TEST_BETWEEN(test_threads, set_up, NULL)
     add_limit(LIMIT_USER_TASKS, LIMIT_SERVER, 10, 10);
     const struct finding *finding = name_one(LIMIT_THREADS_MAX, LIMIT_CLIENT, 30);
     check_says(finding, "pthread_create: Resource temporarily unavailable");
-    check_says(finding, "199 of 200 threads in use then");
+    check_says(finding, "199 of 200 threads in use at that time");
     assert_string_equal(finding->fix, "fix of threads_max");
 }
 
@@ -137,7 +137,7 @@ TEST_BETWEEN(test_a_cgroup_that_counted, set_up, NULL)
     snprintf(cgroup->where, sizeof cgroup->where, "/sys/fs/cgroup/x/pids.max");
     evidence.growth[EVIDENCE_CLIENT_FORKS] = 3;
     const struct finding *finding = name_one(LIMIT_CGROUP_TASKS, LIMIT_CLIENT, 0);
-    check_says(finding, "98 of 100 threads in use then (/sys/fs/cgroup/x/pids.max)");
+    check_says(finding, "98 of 100 threads in use at that time (/sys/fs/cgroup/x/pids.max)");
     check_says(finding, "pids.events counted 3 refusals");
 }
 
@@ -172,7 +172,8 @@ TEST_BETWEEN(test_threads_of_a_remote_server, set_up, NULL)
         add_cause(CAUSE_CONNECT, ERROR_LIMIT, 0, "could not fork new process for connection: x"),
         ERROR_LIMIT_TASKS);
     add_limit(LIMIT_PID_MAX, LIMIT_CLIENT, 100, 100);
-    check_says(name_one(LIMIT_IDS, LIMIT_SERVER, 40), "its limits cannot be seen from here");
+    check_says(name_one(LIMIT_IDS, LIMIT_SERVER, 40),
+               "the limits on threads cannot be seen from here");
 }
 
 /* Before TLS libpq hides the server's error, so only the readings can make it a finding. */
@@ -195,7 +196,8 @@ TEST_BETWEEN(test_errno_of_this_machine, set_up, NULL)
     evidence.shortage.count = 0;
     check_says(name_one(LIMIT_OPEN_FILES, LIMIT_CLIENT, 40), "; 64 threads allowed");
     evidence.shortage.count = 1;
-    check_says(name_one(LIMIT_OPEN_FILES, LIMIT_CLIENT, 40), "64 of 64 threads in use then");
+    check_says(name_one(LIMIT_OPEN_FILES, LIMIT_CLIENT, 40),
+               "64 of 64 threads in use at that time");
     result.causes.entries[0].error.native_code = ENFILE;
     assert_string_equal(name_one(LIMIT_OPEN_FILES, LIMIT_CLIENT, 40)->name, "fs.file-max");
     result.causes.entries[0].error.native_code = EADDRNOTAVAIL;

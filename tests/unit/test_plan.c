@@ -85,7 +85,7 @@ TEST(test_duration_has_no_quota)
 TEST(test_refusals)
 {
     struct plan plan = ask(8, 7);
-    expect_refused(&plan, "too few for 8 sessions");
+    expect_refused(&plan, "is less than SESSIONS 8");
     plan = ask(1, 1);
     plan.target_given = "oracle://h/d";
     expect_refused(&plan, "unknown adapter 'oracle'");
@@ -200,7 +200,7 @@ TEST(test_bad_urls)
     struct error error = {0};
     assert_int_equal(url_parse(&url, "db://u@h:1/d#x?a=b", false, &error), STATUS_REJECTED);
     assert_string_equal(error.text,
-                        "target 'db://u@h:1/d#x?a=b': nothing can follow a '#' (write %23 for # in "
+                        "target 'db://u@h:1/d#x?a=b': a '#' is not allowed (write %23 for # in "
                         "a name): write db://user@host:port/database");
 }
 
@@ -501,7 +501,7 @@ TEST(test_operands_of_a_workload)
         {"50 100000", 100000, NULL, NULL},
         {"50 5k --port 5432", 5000, NULL, NULL},
         {"100 3306", 0, NULL,
-         "3306 is a port or RECORDS: for the server on that port add --duration T"},
+         "3306 may be a port or RECORDS: for the server on this port add --duration T"},
         {"100 5k", 5000, NULL, NULL},
         {"100 3306 null: x --duration 1", 0, NULL, "too many operands"},
         {"--duration 1", 0, NULL,

@@ -298,7 +298,7 @@ TEST_BETWEEN(test_limits_are_named, set_up, NULL)
     check_contains(text, "\nLimit     first (server), 1,200 sessions: all were in use\n"
                          "          to raise it: sysctl -w first=9\n"
                          "Limit     second (server), 1 session: all were in use\n");
-    check_contains(text, "\n          1 more: see findings in the JSON file\n");
+    check_contains(text, "\n          1 more limit: see findings in the JSON file\n");
     assert_null(strstr(text, "third"));
     free(text);
     result.findings.entries[0].sessions = 0;

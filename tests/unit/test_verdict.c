@@ -193,7 +193,7 @@ TEST(test_failed_transactions)
     make_scripted(&run);
     take_from_committed(&run, 4, COUNT_UNFINISHED);
     expect(run.result, &scripted, VERDICT_VALID, EXIT_CODE_OK,
-           "every transaction was committed; 4 were still running at the end of the run");
+           "every finished transaction was committed; 4 were still running at the end of the run");
     end_scripted(&run);
     make_scripted(&run);
     take_from_committed(&run, 1, COUNT_IN_DOUBT);
@@ -305,7 +305,8 @@ TEST(test_sessions_without_an_answer)
     r->rows = (struct row_ledger){0};
     add_cause(r, CAUSE_APPEND, "no answer in 10 s");
     expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SHORT, "10 of 10 sessions had no answer");
-    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SHORT, "cut: 0 rows in doubt: no answer in 10 s");
+    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SHORT,
+           "cut: 0 rows are in doubt: no answer in 10 s");
     r->sessions_cut = 0;
     r->sessions.stopped = 0;
     r->sessions.finished = 10;
@@ -759,20 +760,22 @@ TEST(test_files_are_short)
     struct result *r = make_good();
     const struct judge_context context = {.is_local = true};
     expect(r, &context, VERDICT_VALID, EXIT_CODE_OK, "every row was acknowledged");
-    result_add_problem(r, PROBLEM_FILES, EXIT_CODE_CLIENT_LIMIT, "files are short: io.csv: full");
+    result_add_problem(r, PROBLEM_FILES, EXIT_CODE_CLIENT_LIMIT,
+                       "files are incomplete: io.csv: full");
     for (int i = 0; i < 2; i++) {
         result_set_exit(r);
         assert_int_equal(r->verdict, VERDICT_DEGRADED);
-        assert_string_equal(r->verdict_reason,
-                            "files are short: io.csv: full; every row was acknowledged, and the "
-                            "table grew by the same number");
+        assert_string_equal(
+            r->verdict_reason,
+            "files are incomplete: io.csv: full; every row was acknowledged, and the "
+            "table grew by the same number");
         assert_int_equal(r->exit_code, EXIT_CODE_CLIENT_LIMIT);
     }
     /* other problems are more serious */
     r->rows.acknowledged--;
     r->rows.rejected++;
     result_judge(r, &context);
-    result_add_problem(r, PROBLEM_FILES, EXIT_CODE_CLIENT_LIMIT, "files are short");
+    result_add_problem(r, PROBLEM_FILES, EXIT_CODE_CLIENT_LIMIT, "files are incomplete");
     result_set_exit(r);
     assert_string_equal(r->verdict_reason, "999 of 1,000 rows were acknowledged");
     free(r);
@@ -846,7 +849,7 @@ TEST(test_ends_with_a_bad_server)
     made->search.end = SEARCH_GONE;
     assert_judged(made, EXIT_CODE_SERVER, VERDICT_DEGRADED, "then the server was gone");
     made->search.end = SEARCH_STUCK;
-    assert_judged(made, EXIT_CODE_SHORT, VERDICT_DEGRADED, "then some sessions did not leave");
+    assert_judged(made, EXIT_CODE_SHORT, VERDICT_DEGRADED, "then some sessions did not disconnect");
     made->search.end = SEARCH_INTERRUPTED;
     assert_judged(made, EXIT_CODE_INTERRUPTED, VERDICT_DEGRADED, "at least 297 sessions");
 }
