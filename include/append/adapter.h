@@ -347,7 +347,7 @@ struct adapter {
     size_t stack_bytes; /* stack that a session's thread needs with this client library, in bytes */
     unsigned files_per_session; /* file descriptors that one connection keeps open */
 
-    /* Constants for shared operations; each may be NULL. */
+    /* Constants for code that several adapters share; each may be NULL. */
     const struct dialect *dialect; /* the adapter's dialect, if it has exactly one */
     const struct probe *probe;     /* how the adapter recognises its servers */
     const void *own;               /* private to the adapter */

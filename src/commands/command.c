@@ -15,6 +15,7 @@
 #include "base/mono.h"
 #include "base/process.h"
 #include "base/text.h"
+#include "plan/options_file.h"
 #include "report/report.h"
 #include "report/text.h"
 
@@ -460,6 +461,9 @@ bool command_is_done(const struct plan *plan, enum exit_code *code, const struct
     }
     if (plan->is_help) {
         *code = print_help(find_entry(plan->command));
+    } else if (plan->is_print_options) {
+        options_file_write(plan, stdout);
+        *code = command_finish_output();
     } else if (plan->is_version) {
         printf("append %s\n", APPEND_VERSION);
         for (const struct adapter *const *a = registry_adapters; *a != NULL; a++) {
@@ -471,7 +475,7 @@ bool command_is_done(const struct plan *plan, enum exit_code *code, const struct
         }
         *code = command_finish_output();
     }
-    return plan->is_help || plan->is_version;
+    return plan->is_help || plan->is_version || plan->is_print_options;
 }
 
 enum exit_code command_table_run(int argc, char **argv)

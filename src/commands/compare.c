@@ -47,7 +47,8 @@ enum {
     NAME_BYTES = 256,
     TEXT_BYTES = 1024,
     VALUE_BYTES = 48,
-    /* columns for the titles of figures: of sweeps, and of runs */
+    /* width in characters of the first column, which has the titles: when sweeps are compared, and
+     * when runs are */
     CELL_COLUMNS = 14,
     RUN_COLUMNS = 26,
     DIFFERENCES_SHOWN = 20,

@@ -193,7 +193,7 @@ static enum exit_code lead(struct job *job, int argc, char **argv)
     interrupt_install();
     code = job_make_plan(job, &error);
     if (code == EXIT_CODE_OK) {
-        code = rank_exchange_send_plan(job->ranks, job->plan, argc, argv, &error);
+        code = rank_exchange_send_plan(job->ranks, job->plan, &error);
     }
     code = code == EXIT_CODE_OK ? job_begin(job, &error) : code;
     return job_finish(job, code, &error);

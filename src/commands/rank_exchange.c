@@ -86,8 +86,8 @@ static void add_text(struct buffer *text, const char *word)
     buffer_add(text, word, strlen(word) + 1);
 }
 
-enum exit_code rank_exchange_send_plan(struct ranks *ranks, const struct plan *plan, int argc,
-                                       char *const *argv, struct error *error)
+enum exit_code rank_exchange_send_plan(struct ranks *ranks, const struct plan *plan,
+                                       struct error *error)
 {
     const enum exit_code code = rank_exchange_allow(ranks, plan, error);
     if (code != EXIT_CODE_OK || ranks == NULL) {
@@ -99,11 +99,12 @@ enum exit_code rank_exchange_send_plan(struct ranks *ranks, const struct plan *p
     snprintf(seed, sizeof seed, "%" PRIu64, plan->facts->seed);
     add_text(&text, plan->out_folder);
     add_text(&text, seed);
-    /* the adapter that the port showed */
+    /* without a URL: the adapter, so that the other ranks need not recognise the server at the port
+     * themselves */
     add_text(&text, plan->target.url == NULL ? plan->adapter->name : "");
     add_text(&text, has_file ? script_text(plan->script) : "");
-    for (int i = 0; i < argc; i++) {
-        add_text(&text, argv[i]);
+    for (int i = 0; i < plan->word_count; i++) {
+        add_text(&text, plan->words[i]);
     }
     const bool is_whole = !buffer_failed(&text) && ranks_give_text(ranks, &text);
     buffer_fini(&text);

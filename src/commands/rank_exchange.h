@@ -28,8 +28,8 @@ enum exit_code rank_exchange_allow(const struct ranks *ranks, const struct plan 
                                    struct error *error);
 
 /* Checks the plan with rank_exchange_allow and sends it to the other ranks, on rank 0. */
-enum exit_code rank_exchange_send_plan(struct ranks *ranks, const struct plan *plan, int argc,
-                                       char *const *argv, struct error *error);
+enum exit_code rank_exchange_send_plan(struct ranks *ranks, const struct plan *plan,
+                                       struct error *error);
 
 /* Receives rank 0's plan, for plan_follow. *lead borrows from *exchange. On any code except OK,
  * *error says why and must be passed to ranks_agree; its text is empty if rank 0 has ended. */

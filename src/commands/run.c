@@ -34,7 +34,7 @@ static enum exit_code lead(struct job *job, int argc, char **argv)
         return command_finish_output();
     }
     if (code == EXIT_CODE_OK) {
-        code = rank_exchange_send_plan(job->ranks, plan, argc, argv, &error);
+        code = rank_exchange_send_plan(job->ranks, plan, &error);
     }
     code = code == EXIT_CODE_OK ? job_begin(job, &error) : code;
     return job_finish(job, code, &error);

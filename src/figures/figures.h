@@ -594,7 +594,8 @@ bool operation_list_add(struct operation_list *list, const char *name, enum oper
  * "transaction.transfer". Returns `key`. */
 const char *operation_key(const struct operation *operation, char key[FIGURE_KEY_BYTES]);
 
-/* Returns the operation whose columns are at `place` among the columns of all operations. */
+/* Returns the index in list->entries of the operation whose columns come at position `place`, from
+ * 0. The columns of the operations are not in the order of the list: see OPERATION_TABLE. */
 size_t operation_at(const struct operation_list *list, size_t place);
 
 /* Returns false if a run of this plan never makes a call of the operation. */

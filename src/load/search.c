@@ -22,7 +22,8 @@
 /* Longest time by which a hold is extended so that it includes a sample. */
 #define SAMPLE_LIMIT_NS (5 * MONO_NS_PER_S)
 
-/* Time that sessions get to leave. After SESSION_GRACE_NS their connections are cut. */
+/* When sessions that were asked to leave are still there after this time, the search ends. Their
+ * connections are cut earlier, from SESSION_GRACE_NS on. */
 #define LEAVE_LIMIT_NS (3 * SESSION_GRACE_NS)
 
 /* Shortest hold, even if it writes more than its share of the rows that are left. */

@@ -475,8 +475,9 @@ static void judge_ledgers(struct judge *judge)
            "a ledger does not balance: this is a defect of append, please report it");
 }
 
-/* Gives the reasons of --min-sessions. If the gate never opened, the exit line says why sessions
- * did not start or connect, else why sessions were lost. */
+/* Gives the reasons when fewer sessions were up than --min-sessions requires. If the gate never
+ * opened, the exit line says why sessions did not start or connect, if such a cause was recorded.
+ * Otherwise it says why sessions were lost. */
 static void judge_too_few(struct judge *judge)
 {
     const struct result *result = judge->result;

@@ -13,6 +13,7 @@
 #include "base/mono.h"
 #include "base/text.h"
 #include "base/url.h"
+#include "plan/options_file.h"
 
 #define MS (UINT64_C(1000000))
 #define SECOND (1000 * MS)
@@ -585,8 +586,14 @@ const struct option_entry option_table[] = {
      TIME(wait_ns, 0, DAY_NS), .key = "target.wait_s", .shows_zero = true,
      .details = "append retries the connect during T. Without the option it does not wait."},
 
+    {ALL & ~(unsigned)(REPORT | COMPARE), "options", "FILE", "read options from a file",
+     TEXTS(options), OF(CALL), .group = "Work",
+     .details = "Lines are `NAME = VALUE`. What the command line has wins.",
+     .page = "options.md#files-of-options"},
+    {RUN_ALONE | SEARCH | SWEEP | PREPARE, "print-options", NULL,
+     "print a file with these options, and end", FLAG(is_print_options), OF(CALL)},
     {RUN_ALONE | CHECK | PREPARE, "sessions", "N", "sessions, in place of the operand",
-     SESSIONS(sessions), SHOWN("sessions", "Sessions"), .letter = 'c', .group = "Work"},
+     SESSIONS(sessions), SHOWN("sessions", "Sessions"), .letter = 'c'},
     {LOAD, "table", "NAME", "table to append to", TEXT(table_name),
      .default_text = PLAN_DEFAULT_TABLE, .key = "table", WITHOUT_SCRIPT},
     {LOAD, "schema-file", "FILE", "SQL that creates the table when it is missing",
@@ -962,8 +969,7 @@ static enum exit_code parse_count(const char *name, const char *text, uint64_t m
                         name, shown, UNITS_COUNT(max));
 }
 
-/* Returns whether a word can only be a target: a URL, "adapter:...", or HOST:PORT. */
-static bool is_target(const char *word)
+bool option_is_target(const char *word)
 {
     const char *const colon = strrchr(word, ':');
     uint16_t port;
@@ -1022,8 +1028,9 @@ static enum exit_code refuse_port(const struct plan *plan, const char *word, str
 }
 
 /* Reads the operands: SESSIONS, RECORDS and TARGET, or folders. RECORDS can be left out if an
- * option ends the run. A single number after SESSIONS is taken for RECORDS, except in a run with a
- * script that an option ends: there it is taken for the target. */
+ * option ends the run. In a run, a single number after SESSIONS is RECORDS. But if the run has a
+ * script and also an option that ends it (a duration or a number of transactions), the number is
+ * TARGET, a port. */
 static enum exit_code parse_operands(struct plan *plan, const struct command_form *form, int count,
                                      char *const *operands, struct error *error)
 {
@@ -1059,7 +1066,7 @@ static enum exit_code parse_operands(struct plan *plan, const struct command_for
     }
     const bool has_sessions =
         (is_run || form->command == COMMAND_CHECK || is_prepare) && plan->sessions == 0;
-    if (has_sessions && count > 0 && is_target(operands[0])) {
+    if (has_sessions && count > 0 && option_is_target(operands[0])) {
         return usage_refuse(error, "SESSIONS is missing before the target: %s", form->usage);
     }
     const int first = has_sessions ? 1 : 0;
@@ -1088,7 +1095,7 @@ static enum exit_code parse_operands(struct plan *plan, const struct command_for
     if (code == EXIT_CODE_OK && has_records && count < most && plan->target.port == 0) {
         code = refuse_port(plan, operands[first], error);
     }
-    if (code == EXIT_CODE_OK && has_records && is_target(operands[first])) {
+    if (code == EXIT_CODE_OK && has_records && option_is_target(operands[first])) {
         return usage_refuse(error, "RECORDS or --duration is missing: use %s, or %s", form->usage,
                             FORM_OF_DURATION);
     }
@@ -1099,19 +1106,19 @@ static enum exit_code parse_operands(struct plan *plan, const struct command_for
     return code;
 }
 
-static enum exit_code parse(struct plan *plan, const struct command_form *form, int argc,
-                            char **argv, struct error *error)
+enum exit_code options_read_words(struct plan *plan, const struct command_form *form, int argc,
+                                  char **argv, char ***operands, int *count, struct error *error)
 {
     struct option longs[COUNT_OF(option_table) + 1];
     /* with the ':' getopt returns ':' for a missing value */
     char letters[2 * COUNT_OF(option_table) + 2] = ":";
     char *letter = letters + 1;
-    size_t count = 0;
+    size_t used = 0;
     for (const struct option_entry *entry = option_table; entry->name != NULL; entry++) {
         if (option_is_of(entry, form->command)) {
             const int value_form =
                 option_may_stand_alone(entry) ? optional_argument : required_argument;
-            longs[count++] = (struct option){
+            longs[used++] = (struct option){
                 .name = entry->name,
                 .has_arg = entry->argument == NULL ? no_argument : value_form,
                 .val = FIRST_LONG + (int)(entry - option_table),
@@ -1126,10 +1133,12 @@ static enum exit_code parse(struct plan *plan, const struct command_form *form, 
     *letter = '\0';
     /* without this entry getopt reads --password as --password-file, and the password as a file's
      * name */
-    longs[count++] = (struct option){"password", optional_argument, NULL, PASSWORD_OPTION};
-    longs[count] = (struct option){0};
+    longs[used++] = (struct option){"password", optional_argument, NULL, PASSWORD_OPTION};
+    longs[used] = (struct option){0};
     opterr = 0;
     optind = 0; /* 0, unlike 1, makes getopt forget the words of an earlier call */
+    *operands = argv + argc;
+    *count = 0;
     int code;
     while ((code = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
         const struct option_entry *entry = option_table;
@@ -1151,14 +1160,30 @@ static enum exit_code parse(struct plan *plan, const struct command_form *form, 
             return EXIT_CODE_OK;
         }
     }
-    return parse_operands(plan, form, argc - optind, argv + optind, error);
+    *operands = argv + optind;
+    *count = argc - optind;
+    return EXIT_CODE_OK;
 }
 
 enum exit_code options_parse(struct plan *plan, const struct command_form *form, int argc,
                              char **argv, struct error *error)
 {
+    char **operands;
+    int count;
     options_init(plan, form->command);
-    const enum exit_code code = parse(plan, form, argc, argv, error);
+    plan->words = argv;
+    plan->word_count = argc;
+    enum exit_code code = EXIT_CODE_OK;
+    if (options_file_is_named(argc, argv)) {
+        code = options_file_expand(plan, form, argc, argv, error);
+    }
+    if (code == EXIT_CODE_OK) {
+        code =
+            options_read_words(plan, form, plan->word_count, plan->words, &operands, &count, error);
+    }
+    if (code == EXIT_CODE_OK && !plan->is_help && !plan->is_version) {
+        code = parse_operands(plan, form, count, operands, error);
+    }
     for (int i = 1; i < argc && code != EXIT_CODE_OK; i++) {
         /* --json counts even if it follows the wrong option */
         plan->is_json = plan->is_json || strcmp(argv[i], "--json") == 0;

@@ -120,6 +120,14 @@ struct command_form {
     size_t folders_most; /* most folders; 0: the command takes a target */
 };
 
+/* Returns whether a word can only be a target: a URL, "adapter:...", or HOST:PORT. */
+bool option_is_target(const char *word);
+
+/* Reads the options among a command's words into *plan, and moves the operands to the end, where
+ * *operands and *count give them. On EXIT_CODE_USAGE, *error says why. */
+enum exit_code options_read_words(struct plan *plan, const struct command_form *form, int argc,
+                                  char **argv, char ***operands, int *count, struct error *error);
+
 /* Reads a command's argv into *plan. argv[0] is skipped. On EXIT_CODE_USAGE, *error says why. */
 enum exit_code options_parse(struct plan *plan, const struct command_form *form, int argc,
                              char **argv, struct error *error);

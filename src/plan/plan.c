@@ -528,6 +528,12 @@ void plan_fini_in_use(struct plan *plan)
     free(plan->url_text);
     free(plan->owned_path);
     free(plan->ddl_text);
+    if (plan->owned_words != NULL) {
+        free(plan->owned_words);
+        free(plan->words);
+        plan->owned_words = NULL;
+        plan->words = NULL;
+    }
     plan->script = NULL;
     plan->url_text = NULL;
     plan->owned_path = NULL;

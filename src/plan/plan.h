@@ -172,6 +172,13 @@ struct plan {
     enum command command;
     struct given_option given[PLAN_GIVEN_MAX];
     size_t given_count;
+    char **words;              /* the command line, with the options of files; argv or owned */
+    int word_count;            /* its words, without a last NULL */
+    char *owned_words;         /* texts of `words` if it is owned; else NULL */
+    struct plan_texts options; /* files of options */
+    char
+        options_files[PLAN_PATH_BYTES]; /* "FILE HASH, ..." of those that were read, for run.json */
+    bool is_print_options;
     char *const *folders; /* operands of report and compare; point into argv */
     size_t folder_count;
 

@@ -404,8 +404,10 @@ bool ranks_give_text(struct ranks *ranks, struct buffer *text)
     return message != NULL && !buffer_failed(text);
 }
 
-/* Reads the outcome of another rank at rank 0. Returns the rank's exit code, or USAGE if its client
- * library differs. Fills *error if the code is not OK. */
+/* Rank 0 reads another rank's KIND_READY message. Returns the exit code in it, or EXIT_CODE_USAGE
+ * if that rank has another version of the client library. Fills *error unless the code is OK.
+ * Returns the rank's exit code, or USAGE if its client library differs. Fills *error if the code is
+ * not OK. */
 static enum exit_code receive_ready(struct ranks *ranks, const struct message *message,
                                     const char *version, struct error *error)
 {

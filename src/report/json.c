@@ -77,6 +77,7 @@ static void add_plan(struct tree root, const struct plan *plan)
     /* a connection string may hold the password too */
     tree_text(target, "path",
               (plan->adapter->flags & ADAPTER_STRING) != 0 ? NULL : plan->target.path);
+    tree_text(tree, "options_files", plan->options_files[0] == '\0' ? NULL : plan->options_files);
     tree_count_if(tree, "records", plan->records > 0, plan->records);
     for (const struct option_entry *entry = option_table; entry->name != NULL; entry++) {
         if (entry->key != NULL &&

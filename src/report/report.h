@@ -39,7 +39,8 @@ enum {
     CHART_TEXT_BYTES = 96,
     CHART_NOTE_BYTES = 240,
     CHART_SERIES_MAX = 8,
-    CHART_LEVELS_MAX = 600, /* over time; more intervals are merged */
+    CHART_LEVELS_MAX = 600, /* levels of a line over time or rows; if a run has more intervals, each
+                               level is for several */
     CHART_BARS_MAX = 48,
     CHART_MARKS_MAX = 40,
 };

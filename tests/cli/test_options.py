@@ -1,0 +1,88 @@
+"""--options FILE and --print-options."""
+
+import harness
+
+
+class Files(harness.Case):
+    def write(self, text, name="load.conf"):
+        path = self.folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+        return path
+
+    def test_a_whole_run(self):
+        file = self.write("# a load\n\n  include sub/more.conf\nrecords = 3k\ntarget = null:\nbatch=10\n"
+                          "expect = rows_acknowledged == 3000\nretry-failed\n")
+        self.write("sessions = 3\nbatch = 20\nquiet\nexpect = dropped==0\n", "sub/more.conf")
+        _, run = self.run_append("--options", file)
+        self.assertEqual((run.sessions["requested"], run.rows["acknowledged"]), (3, 3000))
+        plan = run.json["plan"]
+        self.assertEqual((plan["batch_rows"], plan["quiet"]), (10, True))
+        self.assertEqual(plan["expect"], ["dropped==0", "rows_acknowledged == 3000"])
+        files = plan["options_files"].split(", ")
+        self.assertEqual([entry.split(" ")[0] for entry in files],
+                         [str(self.folder / "sub/more.conf"), str(file)])
+        self.assertRegex(files[0], " [0-9a-f]{16}$")
+
+    def test_the_command_line_wins(self):
+        """Options that may be given several times are added, and a target alone replaces the target."""
+        file = self.write("sessions = 3\nrecords = 3000\ntarget = null:\nbatch = 10\nexpect = dropped==0\n"
+                          "skip-columns = n3\n")
+        for words, sessions, records, target in (
+                ((), 3, 3000, "null:"),
+                ((2, 1000, "null:"), 2, 1000, "null:"),
+                (("sqlite:" + str(self.folder / "own.db"),), 3, 3000, "sqlite:" + str(self.folder / "own.db"))):
+            with self.subTest(words):
+                _, run = self.run_append("--batch", 5, *words, "--options", file, "--expect", "refused==0",
+                                         "--skip-columns", "n2", code=None)
+                plan = run.json["plan"]
+                self.assertEqual((plan["sessions"], plan["records"], plan["target"]["display"]),
+                                 (sessions, records, target))
+                self.assertEqual((plan["batch_rows"], plan["skip_columns"]), (5, "n2"))
+                self.assertEqual(plan["expect"], ["dropped==0", "refused==0"])
+
+    def test_printed_and_read(self):
+        words = ("--batch", 7, "--out", "there", "--expect", "lost==0, dropped==0", "--read=none", "--seed", 5)
+        printed = self.append(3, "10k", "null:", *words, "--print-options").out
+        self.assertEqual(printed.splitlines(),
+                         ["batch = 7", "out = there", "expect = lost==0, dropped==0", "read = none", "seed = 5",
+                          "sessions = 3", "records = 10000", "target = null:"])
+        file = self.write(printed)
+        self.assertEqual(self.append("--options", file, "--print-options").out.splitlines()[0], "batch = 7")
+        self.assertEqual(self.append("--options", file, "--plan").out,
+                         self.append(3, "10k", "null:", *words, "--plan").out)
+
+    def test_no_password_is_printed(self):
+        ended = self.append(1, 10, f"postgresql://me:{harness.SECRET}@127.0.0.1/db", "--print-options")
+        self.assertNotIn(harness.SECRET, ended.out + ended.err)
+
+    def test_one_file_for_all_commands(self):
+        file = self.write(f"workload = select-insert\nset = rows=50\ntransactions = 20\nsessions = 2\n"
+                          f"target = sqlite:{self.folder / 'own.db'}\nmax-sessions = 3\n")
+        self.assertIn("50 rows loaded", self.append("prepare", "--options", file).out)
+        _, run = self.run_append("--options", file, code=None)
+        self.assertEqual(run.json["transactions"]["committed"], 20)
+        self.assertIn("dropped", self.append("cleanup", "--options", file).out)
+
+    def test_wrong(self):
+        self.write("durration = 5\n", "included.conf")
+        for text, pattern in (
+                ("\n\ndurration = 5\n", "load.conf: line 3: unknown option 'durration': did you mean 'duration'"),
+                ("include included.conf\n", "included.conf: line 1: unknown option 'durration'"),
+                ("include load.conf\n", "line 1: include load.conf: files include each other"),
+                ("include nothing.conf\n", "nothing.conf cannot be read: No such file"),
+                ("batch = x\n", "line 1: --batch 'x' is not a whole number from 1"),
+                ("batch 5\n", "line 1: 'batch 5' has no = after its name: write NAME = VALUE"),
+                ("batch\n", "line 1: 'batch' needs a value: write batch = VALUE"),
+                ("quiet = yes\n", "line 1: 'quiet' takes no value"),
+                ("target\n", "line 1: 'target' needs a value"),
+                ("options = other.conf\n", "line 1: 'options' is for the command line only: write include FILE"),
+                ("quiet\0\n", "line 1: the line has a NUL character")):
+            with self.subTest(text):
+                self.refused(1, 10, "null:", "--options", self.write(text), code=2, pattern=pattern)
+        self.refused(1, 10, "null:", "--options", self.folder, code=2, pattern="cannot be read: Is a directory")
+        self.refused(1, 10, "null:", "--options", code=2, pattern="--options needs a value")
+
+
+if __name__ == "__main__":
+    harness.main()
