@@ -31,7 +31,7 @@ def library():
 
 
 class Standin(Server):
-    """A stand-in for one test. Its faults: see Rules in tests/standin/machbase_standin.py."""
+    """A stand-in for one test. Its faults: see Server in tests/standin/machbase_standin.py."""
 
     def __init__(self, case, *rules, **options):
         super().__init__(*rules, **options)

@@ -127,17 +127,17 @@ class Appends(ArangodbCase):
 
     def test_a_large_append_is_sent_in_pieces(self):
         self.append(1, 1, self.url)
-        before = self.server.requests["POST /_db/bench/_api/import"]
+        before = self.server.rules.counts["POST import"]
         _, run = self.load("--batch", 80000, "--read", "none", sessions=1, rows=80000)
         self.assertEqual(run.rows["acknowledged"], 80000)
-        self.assertEqual(self.server.requests["POST /_db/bench/_api/import"] - before, 2)
+        self.assertEqual(self.server.rules.counts["POST import"] - before, 2)
 
     def test_a_large_append_that_is_lost_in_the_middle(self):
         """The piece without an answer is in doubt. Earlier pieces were answered, document by document;
         later ones are sent again."""
         self.refuse_some(lambda one: one["n3"] == 3, 400, 1221, "illegal document key")
         for number in (0, 1):
-            self.server.fail("_api/import", 0, 0, skip=number, after=True)
+            self.server.rules.add(f"lose=POST import@{number + 1}")
             _, run = self.load("--batch", 80000, "--read", "none", "--on-drop", "reconnect", "--verify",
                                "rows", "--seed", 5 + number, sessions=1, rows=80000, code=1)
             found, doubt = run.json["row_verification"], run.rows["in_doubt"]
@@ -191,9 +191,8 @@ class Servers(ArangodbCase):
 
     def test_busy_for_a_while(self):
         self.append(1, 1, self.url)
-        for pattern, status, number in (("_api/import", 503, 21003), ("_api/import", 503, 503),
-                                        ("_api/import", 409, 1200), ("_api/import", 503, 1496)):
-            self.server.fail(pattern, status, number, "try again", times=9, skip=5)
+        for status, number in ((503, 21003), (503, 503), (409, 1200), (503, 1496)):
+            self.server.rules.add(f"status=POST import@6-14:{status}:{number} try again")
             _, run = self.load()
             self.assertEqual(run.rows["acknowledged"], 2000)
             self.assertEqual(run.json["counters"]["busy_retries"], 9, number)
@@ -201,40 +200,39 @@ class Servers(ArangodbCase):
     def test_no_writes_for_a_while(self):
         self.append(1, 1, self.url)
         for status, number in ((403, 1004), (503, 1429)):
-            self.server.fail("_api/import", status, number, "write concern not fulfilled", times=3)
+            self.server.rules.add(f"status=POST import@1-3:{status}:{number} write concern not fulfilled")
             _, run = self.load(code=1)
             self.assertEqual(run.rows["rejected"], 300)
             self.assertEqual(self.cause(run, "read_only")["native_code"], number)
-            self.server.fail("_api/import", status, number, "write concern not fulfilled", times=3)
+            self.server.rules.add(f"status=POST import@1-3:{status}:{number} write concern not fulfilled")
             _, run = self.load("--on-drop", "reconnect")
             self.assertEqual(run.rows["acknowledged"], 2000)
             self.assertEqual(run.json["counters"]["refusals"], 3)
 
     def test_connections_that_end_in_the_middle(self):
-        for after in (False, True):
-            for method, api in (("import", "import"), ("document", "document/")):
+        for action in ("drop", "lose"):
+            for method in METHODS:
                 self.append(1, 1, self.url, "--recreate=syslog_table")
-                self.server.fail("POST .*_api/" + api, 0, 0, times=3, skip=4, after=after)
+                self.server.rules.add(f"{action}=POST {method}@5-7")
                 _, run = self.load("--method", method, "--on-drop", "reconnect", "--verify", "rows",
                                    code=None)
                 self.assertEqual(run.rows["in_doubt"], 300)
                 self.assertEqual(run.rows["acknowledged"], 1700)
                 self.assertEqual(run.json["row_verification"]["lost"], 0)
-                self.assertEqual(len(self.documents()) - 1, 2000 if after else 1700)
+                self.assertEqual(len(self.documents()) - 1, 2000 if action == "lose" else 1700)
 
     def test_rows_of_a_cluster_that_lost_a_server_are_in_doubt(self):
         self.append(1, 1, self.url)
-        self.server.fail("_api/import", 503, 1465, "connection lost", times=1, after=True)
+        self.server.rules.add("late=POST import@1:503:1465 connection lost")
         _, run = self.load("--on-drop", "reconnect", "--verify", "rows", code=None)
         self.assertEqual((run.rows["in_doubt"], run.rows["acknowledged"]), (100, 1900))
 
     def test_a_server_that_is_gone(self):
         self.append(1, 1, self.url)
-        self.server.fail("_api/import", 0, 0, times=1 << 30, skip=10)
-        imports = "POST /_db/bench/_api/import"
+        self.server.rules.add("drop=POST import@11+")
 
         def kill():
-            harness.wait_until(lambda: self.server.requests[imports] > 11, "an append to fail")
+            harness.wait_until(lambda: self.server.rules.counts["POST import"] > 11, "an append to fail")
             self.server.kill()
 
         end = threading.Thread(target=kill)
@@ -251,18 +249,18 @@ class Servers(ArangodbCase):
     def test_results_of_several_pages(self):
         """In the second run an early row is malformed: append gives up the remaining pages."""
         self.append(1, 1, self.url)
-        collection, pages = self.collection(), "POST /_db/bench/_api/cursor"
+        collection, pages = self.collection(), "POST cursor"
         insert = collection.insert
         for is_odd in (False, True):
-            before = self.server.requests[pages]
+            before = self.server.rules.counts[pages]
             _, run = self.load("--verify", "rows", "--read", "none", "--batch", 1000, "--seed",
                                5 + is_odd, sessions=2, rows=21000, code=1 if is_odd else 0)
             self.assertEqual(run.json["row_verification"]["state"], "failed" if is_odd else "done")
-            self.assertEqual(self.server.requests["DELETE /_db/bench/_api/cursor"], int(is_odd))
+            self.assertEqual(self.server.rules.counts["DELETE cursor"], int(is_odd))
             collection.insert = lambda one: insert(
                 {**one, "n2": "odd"} if one["n2"] == one["n3"] == 0 else one)
             self.assertEqual(self.server.cursors, {})
-            self.assertGreaterEqual(self.server.requests[pages] - before, 3)
+            self.assertGreaterEqual(self.server.rules.counts[pages] - before, 3)
 
 
 class Scripts(ArangodbCase):
@@ -292,8 +290,8 @@ class Scripts(ArangodbCase):
             "name": "usertable", "numberOfShards": 6, "replicationFactor": 3, "writeConcern": 2})
 
     def test_ycsb_by_both_apis(self):
-        for api, used, unused in (("aql", "cursor", "_api/document"), ("document", "_api/document", None)):
-            self.server.requests.clear()
+        for api, used, unused in (("aql", "cursor", "document"), ("document", "document", None)):
+            self.server.rules.counts.clear()
             ended = self.ycsb("read=1,update=1,insert=1,delete=1,rmw=1,scan=1,field_length=8",
                               "arangodb_api=" + api)
             rows = {name: (int(answered.replace(",", "")), int(count.replace(",", "")))
@@ -307,9 +305,9 @@ class Scripts(ArangodbCase):
             self.assertGreater(rows["SCAN"][1], rows["SCAN"][0])
             self.assertEqual(len(self.documents("usertable")),
                              1000 + rows["INSERT"][1] - rows["DELETE"][1])
-            calls = sum(count for name, count in self.server.requests.items() if used in name)
+            calls = sum(count for name, count in self.server.rules.counts.items() if used in name)
             self.assertGreater(calls, 800)
-            self.assertFalse(unused and any(unused in name for name in self.server.requests))
+            self.assertFalse(unused and any(unused in name for name in self.server.rules.counts))
             changed = [one for one in self.documents("usertable") if len(one["field0"]) != 8]
             self.assertEqual(changed, [])
             self.append("cleanup", self.url, "--workload", "ycsb", "--drop=usertable")

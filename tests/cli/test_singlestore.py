@@ -13,7 +13,7 @@ import time
 import harness
 
 sys.path.insert(0, str(harness.ROOT / "tests" / "standin"))
-from singlestore_standin import BODY_MAX, Rule, Server  # noqa: E402  pylint: disable=wrong-import-position
+from singlestore_standin import Server  # noqa: E402  pylint: disable=wrong-import-position
 
 
 class SinglestoreCase(harness.Case):
@@ -23,7 +23,7 @@ class SinglestoreCase(harness.Case):
 
     def stand_in(self, *rules, **options):
         self.standin = Server(*rules, **{"password": harness.SECRET, **options})
-        self.addCleanup(self.standin.stop)
+        self.addCleanup(self.standin.kill)
         self.url = f"singlestore+http://root@127.0.0.1:{self.standin.port}/db"
 
     def environment(self, **more):
@@ -35,9 +35,6 @@ class SinglestoreCase(harness.Case):
 
     def count(self, table="syslog_table"):
         return self.standin.rows(f"select count(*) from {table}")[0][0]
-
-    def rule(self, text):
-        self.standin.rules.append(Rule(text))
 
     def check_bounds(self, run, before=0):
         """No row is invented or lost: the table has at least the acknowledged rows, and at most the
@@ -109,7 +106,7 @@ class Runs(SinglestoreCase):
         self.assertLessEqual(self.standin.largest_body, 1000 * 1000)
         if harness.SLOW == 1:
             self.assertGreater(self.standin.largest_body, 980 * 1000)
-            self.assertGreaterEqual(self.standin.counts["exec"], 2 * 3)
+            self.assertGreaterEqual(self.standin.rules.counts["exec"], 2 * 3)
 
     def test_a_row_that_is_too_large(self):
         self.stand_in()
@@ -249,7 +246,7 @@ class Refusals(SinglestoreCase):
     def refuse(self, rule, *options, code=1, rows=4000):
         self.stand_in()
         self.load(1, 10)
-        self.rule(rule)
+        self.standin.rules.add(rule)
         _, run = self.load(4, rows, *options, code=code)
         self.check_bounds(run, 10)
         return run
@@ -291,7 +288,7 @@ class Refusals(SinglestoreCase):
             return
         self.stand_in()
         self.load(1, 10)
-        self.rule("inside=exec@3:1264:Out of range value")
+        self.standin.rules.add("inside=exec@3:1264:Out of range value")
         _, run = self.load(1, 20000, "--batch", 20000, code=1)
         self.assertEqual(run.rows["acknowledged"], self.count() - 10)
         self.assertGreater(run.rows["acknowledged"], 5000)
@@ -299,10 +296,10 @@ class Refusals(SinglestoreCase):
         # after a lost connection only the rows of its request are in doubt
         for seed, action in enumerate(("lose", "drop")):
             self.standin.rules.clear()
-            self.rule(action + "=exec@3")
+            self.standin.rules.add(action + "=exec@3")
             _, run = self.load(1, 20000, "--batch", 20000, code=1)
             self.assertGreater(run.rows["not_sent"], 5000)
-            self.rule(action + "=exec@3")
+            self.standin.rules.add(action + "=exec@3")
             _, run = self.load(1, 20000, "--batch", 20000, "--on-drop", "reconnect", "--verify", "rows",
                                "--seed", seed, code=1)
             self.assertGreater(run.rows["in_doubt"], 1000)
@@ -319,7 +316,7 @@ class Losses(SinglestoreCase):
                 with self.subTest(step=step, action=action):
                     self.stand_in()
                     self.load(1, 10)
-                    self.rule(f"{action}={step}@{number}")
+                    self.standin.rules.add(f"{action}={step}@{number}")
                     _, run = self.load(4, 4000, code=1)
                     self.check_bounds(run, 10)
                     self.assertEqual(run.sessions["dropped"], 1)
@@ -330,8 +327,8 @@ class Losses(SinglestoreCase):
         self.stand_in("wait=exec@%5:20")
         out = self.out()
         process = self.start(4, 1000000, self.url, "--out", out)
-        harness.wait_until(lambda: self.standin.counts.get("exec", 0) > 20, "20 appends")
-        self.standin.stop()
+        harness.wait_until(lambda: self.standin.rules.counts["exec"] > 20, "20 appends")
+        self.standin.kill()
         ended = self.end(process, 1)
         run = self.check_run(out, 1)
         self.assertEqual(run.sessions["dropped"], 4, ended)
@@ -344,8 +341,8 @@ class Losses(SinglestoreCase):
         out = self.out()
         process = self.start(4, 20000, self.url, "--rate", "10000", "--on-drop", "reconnect", "--verify", "rows",
                              "--out", out)
-        harness.wait_until(lambda: self.standin.counts.get("exec", 0) > 20, "20 appends")
-        self.standin.stop()
+        harness.wait_until(lambda: self.standin.rules.counts["exec"] > 20, "20 appends")
+        self.standin.kill()
         timer = threading.Timer(0.5, self.standin.restart)
         timer.start()
         self.addCleanup(timer.join)
@@ -359,7 +356,7 @@ class Losses(SinglestoreCase):
         self.stand_in("wait=exec@9+:60000")
         out = self.out()
         process = self.start(4, 1000000, self.url, "--out", out)
-        harness.wait_until(lambda: self.standin.counts.get("exec", 0) >= 10, "a request that is not answered")
+        harness.wait_until(lambda: self.standin.rules.counts["exec"] >= 10, "a request that is not answered")
         time.sleep(0.1)
         process.send_signal(harness.signal.SIGINT)
         self.end(process, 130)
