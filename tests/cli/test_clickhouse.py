@@ -4,10 +4,10 @@ import os
 import re
 import socketserver
 import threading
-import time
 import urllib.error
 import urllib.request
 
+import databases
 import harness
 from prepare import TRIGGERS, Others
 
@@ -20,7 +20,8 @@ def clickhouse(url, *statements):
         credentials["X-ClickHouse-Key"] = harness.SECRET
     answer = ""
     for statement in statements:
-        asked = urllib.request.Request(f"http://{place}/?database={database}", statement.encode(), credentials)
+        asked = urllib.request.Request(f"http://{place}/?database={database}", statement.encode(),
+                                       credentials)
         try:
             with urllib.request.urlopen(asked, timeout=harness.GUARD_S) as opened:
                 answer = opened.read().decode(errors="replace").removesuffix("\n")
@@ -42,7 +43,7 @@ class Greeter(socketserver.BaseRequestHandler):
             self.request.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nhi\n")
 
 
-class Clickhouse(harness.OnServer):
+class Clickhouse(databases.Loads, harness.OnServer):
     URL = os.environ.get("APPEND_TEST_CLICKHOUSE")
     PASSWORD_URL = os.environ.get("APPEND_TEST_CLICKHOUSE_PASSWORD_URL")
     VARIABLE = "APPEND_TEST_CLICKHOUSE"
@@ -51,8 +52,17 @@ class Clickhouse(harness.OnServer):
     def count(self, table="syslog_table", where="1"):
         return super().count(table, where)
 
+    def refused(self, *arguments, **more):
+        ended = super().refused(*arguments, **more)
+        self.assertNotIn("DB::Exception", ended.err)
+        return ended
 
-class Runs(Clickhouse):
+
+class Runs(databases.Users, Clickhouse):
+    USERS = (*((f"clickhouse://append_pw@{{place}}/{{database}}{query}", harness.SECRET, 0, "")
+               for query in ("", "?auth=basic", "?auth=header")),
+             ("clickhouse://append_pw@{place}/{database}", "wrong", 4, "Wrong password for user append_pw"))
+
     def test_methods_append_the_same_rows(self):
         """The server has the same rows for a seed with every method."""
         sums = set()
@@ -66,22 +76,10 @@ class Runs(Clickhouse):
         self.assertEqual(len(sums), 1, sums)
         self.assertIn("\t2024-01-01 00:00:00\t10.", sums.pop())
 
-    def test_port_alone_is_recognised(self):
-        port = re.search(r":(\d+)/", self.url).group(1)
-        ended, run = self.run_append(2, 200, port, "--database", self.database)
+    def test_recognised_by_its_port(self):
+        ended, _ = self.load_by_port("clickhouse", "--database", self.database)
         self.assertIn("clickhouse://", ended.out)
-        self.assertEqual(run.rows["acknowledged"], 200)
         self.assertEqual(self.count(), 200)
-
-    def test_password_and_ways_to_show_it(self):
-        url = self.in_database(self.PASSWORD_URL)
-        secret = {"APPEND_PASSWORD": harness.SECRET}
-        for query in ("", "?auth=basic", "?auth=header"):
-            self.run_append(1, 10, url + query, env=secret)
-        self.assertEqual(self.count(), 30)
-        ended = self.append(1, 10, url, env={"APPEND_PASSWORD": "wrong"}, code=4)
-        self.assertIn("Wrong password for user append_pw", ended.reason)
-        self.assertNotIn("DB::Exception", ended.err)
 
     def test_what_open_refuses(self):
         nowhere = re.sub(r"/\w*$", "/append_no_such_database", self.url)
@@ -125,7 +123,8 @@ class Runs(Clickhouse):
         for method in ("tsv", "json"):
             self.run_append(1, 100, self.url, *columns, "--method", method)
         self.assertEqual(self.count("mine", "e in ('x', 'y') and h = 6 and length(i) = 4 and k >= 0"), 200)
-        self.assertIn("cannot generate values", self.append(1, 10, self.url, "--table", "mine", code=None).reason)
+        ended = self.append(1, 10, self.url, "--table", "mine", code=None)
+        self.assertIn("cannot generate values", ended.reason)
 
 
 class Tables(Others, Clickhouse):
@@ -138,11 +137,15 @@ class Tables(Others, Clickhouse):
         return set(self.sql("select name from system.tables where database = currentDatabase()").split())
 
 
-class Statements(Clickhouse):
-    def test_append_then_count(self):
-        _, run = self.run_append(4, 2000, self.url, "--workload", "append-then-count")
-        self.assertEqual(self.count(), 2000)
-        self.assertEqual(run.json["transactions"]["committed"], 20)
+class Statements(databases.Workloads, Clickhouse):
+    LACKS = ((("ycsb",), r"ycsb:\d+: statement 'UPDATE': ClickHouse has no UPDATE before 25\.7"),
+             (("ycsb", "--prepared", "no"), r"ycsb:\d+: statement 'UPDATE': ClickHouse has no UPDATE"),
+             (("ycsb", "--set", "preset=messenger"), r"ycsb:\d+: statement 'DELETE': ClickHouse has no"),
+             (("oltp", "--set", "mode=point_select"),
+              r"oltp:\d+: dataset 'sbtest1': ClickHouse has no secondary indexes"),
+             (("mass-insert",),
+              r"mass-insert:\d+: dataset 'test': clickhouse has no type for column 'NO': it does not"),
+             (("own.lua",), r"own\.lua:1: statement 's': ClickHouse drops a temporary table"))
 
     def test_select_insert(self):
         """Rows that an INSERT ... VALUES adds are counted, although old servers do not report them."""
@@ -155,23 +158,12 @@ class Statements(Clickhouse):
                           " database = currentDatabase()")
         self.assertRegex(engine, r"MergeTree\(\) ORDER BY .*empno")
 
-    def test_what_it_does_not_have_is_refused_before_a_table_is_made(self):
-        """Statements that old servers do not support, prepared or not."""
-        path = self.folder / "own.lua"
-        path.write_text('local s = statement("s", "select 1; create  temporary table t (a Int8)", {}, '
-                        '{prepared = false})\ntransaction("t", function() s:run() end, {autocommit = true})')
-        for workload, pattern in (
-                (("ycsb",), r"ycsb:\d+: statement 'UPDATE': ClickHouse has no UPDATE before 25\.7"),
-                (("ycsb", "--prepared", "no"), r"ycsb:\d+: statement 'UPDATE': ClickHouse has no UPDATE"),
-                (("ycsb", "--set", "preset=messenger"), r"ycsb:\d+: statement 'DELETE': ClickHouse has no"),
-                (("oltp", "--set", "mode=point_select"), r"oltp:\d+: dataset 'sbtest1': ClickHouse has no secondary indexes"),
-                (("mass-insert",), r"mass-insert:\d+: dataset 'test': clickhouse has no type for column 'NO': it does not"),
-                ((path,), r"own\.lua:1: statement 's': ClickHouse drops a temporary table")):
-            with self.subTest(workload):
-                for command in (("prepare",), ()) if "--prepared" not in workload else ((),):
-                    ends = () if command else ("--transactions", 10)
-                    self.refused(*command, 2, self.url, "--workload", *workload, *ends, code=2, pattern=pattern)
-        self.assertEqual(self.sql("select count() from system.tables where database = currentDatabase()"), "0")
+    def test_what_it_does_not_have_is_refused(self):
+        """Statements that old servers do not support, prepared or not. No table is created."""
+        self.script('local s = statement("s", "select 1; create  temporary table t (a Int8)", {}, '
+                    '{prepared = false})\ntransaction("t", function() s:run() end, {autocommit = true})')
+        super().test_what_it_does_not_have_is_refused()
+        self.assertEqual(self.count("system.tables", "database = currentDatabase()"), 0)
 
     def test_workloads_that_append_and_read(self):
         for preset in ("c", "d", "e"):
@@ -181,8 +173,8 @@ class Statements(Clickhouse):
             self.append("cleanup", self.url, "--workload", "ycsb")
 
     def test_a_query_of_the_users(self):
-        ended, run = self.run_append(2, 400, self.url, "--read",
-                                     "select host, count(*) from syslog_table where msg <> 'a;b?' group by host")
+        ended, run = self.run_append(2, 400, self.url, "--read", "select host, count(*) from syslog_table"
+                                     " where msg <> 'a;b?' group by host")
         self.assertEqual(run.rows["acknowledged"], 400, ended)
         ended = self.append(2, 400, self.url, "--read", "select nonsense from syslog_table", code=None)
         self.assertIn("nonsense", ended.reason)
@@ -211,26 +203,17 @@ class Pushback(Clickhouse):
         self.assertEqual(self.count(), 10 + run.rows["acknowledged"])
 
 
-class Faults(harness.Case):
-    def test_a_server_that_ends(self):
-        """SIGKILL and a restart during the run: the load goes on, and acknowledged rows that the server
-        had written are not lost."""
-        server = PrivateClickhouse(self)
-        out = self.out()
-        process = self.start(8, server.url, "--duration", 30, "--batch", 50, "--read", "none", "--rate",
-                             2000, "--on-drop", "reconnect:1000", "--verify", "rows", "--out", out)
-        self.wait_for_rows(process, out)
-        server.kill()
-        server.restart()
-        before = time.monotonic()
-        self.wait_for_interval(process, out, lambda row: int(row.get("reconnects", 0) or 0) > 0,
-                               "sessions reconnect")
-        self.assertLess(time.monotonic() - before, harness.GUARD_S)
-        process.send_signal(2)
-        ended = self.end(process, None)
-        run = self.check_run(out, ended.code)
-        self.assertEqual(run.json["row_verification"]["lost"], 0, ended)
-        self.assertGreater(run.rows["acknowledged"], 0)
+class Faults(databases.Killed, harness.Case):
+    SESSIONS = 8
+    KILLED = ("--batch", 50, "--read", "none", "--rate", 2000, "--on-drop", "reconnect:1000")
+
+    def setUp(self):
+        super().setUp()
+        self.server = PrivateClickhouse(self)
+        self.url = self.server.url
+
+    def count(self, table="syslog_table"):
+        return int(clickhouse(self.url, f"select count(*) from {table}"))
 
 
 if __name__ == "__main__":

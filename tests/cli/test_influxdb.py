@@ -1,20 +1,15 @@
 """Whole runs against InfluxDB 1.x."""
 
-import contextlib
-import http.server
 import json
-import sqlite3
-import struct
-import threading
 import urllib.parse
 
+import databases
 import harness
 import influxdb
+from standin import HttpStandin
 
-COLUMNS = ("n1", "n2", "n3", "n5", "host", "msg", "ip4", "ip6", "n4")
 
-
-class InfluxdbCase(harness.Case):
+class InfluxdbCase(databases.Loads, harness.Case):
     SETTINGS = {}
 
     @classmethod
@@ -34,8 +29,8 @@ class InfluxdbCase(harness.Case):
         self.query(f'create database "{self.database}"')
         self.server.write(self.database, *lines)
 
-    def count(self, what, table="syslog_table"):
-        rows = self.query(f'select count({what}) from "{table}"')
+    def count(self, table="syslog_table", field="n3"):
+        rows = self.query(f'select count({field}) from "{table}"')
         return rows[0]["count"] if rows else 0
 
     def cause(self, run, text):
@@ -44,24 +39,11 @@ class InfluxdbCase(harness.Case):
         return found[0]
 
 
-class Appends(InfluxdbCase):
-    def test_every_row_is_there_and_right(self):
-        path = self.folder / "same.db"
-        self.append(3, 1001, f"sqlite:{path}", "--seed", 7)
-        with contextlib.closing(sqlite3.connect(path)) as database:
-            wanted = sorted(database.execute(
-                f"select {', '.join(COLUMNS)}, strftime('%s', tm), tm from syslog_table"))
-        _, run = self.run_append(3, 1001, self.url, "--seed", 7, "--batch", 7, "--verify", "rows")
-        self.assertEqual(run.rows["acknowledged"], 1001)
-        self.assertEqual(run.json["row_verification"]["lost"], 0)
-        found = sorted((int(row["n1"]), int(row["n2"]), *(row[name] for name in COLUMNS[2:]), row["time"])
-                       for row in self.query("select * from syslog_table"))
-        self.assertEqual([row[:8] for row in found], [row[:8] for row in wanted])
-        for mine, other in zip(found, wanted):
-            self.assertEqual(struct.pack("f", mine[8]), struct.pack("f", other[8]))
-            fraction = other[10].partition(".")[2].ljust(9, "0")
-            self.assertEqual(mine[9], int(other[9]) * 10**9 + int(fraction) + mine[2],
-                             "the time is tm and the row's number in nanoseconds")
+class Appends(databases.EveryRow, InfluxdbCase):
+    def stored(self):
+        """The time is tm and the row's number in nanoseconds."""
+        for row in self.query("select * from syslog_table"):
+            yield {**row, "n1": int(row["n1"]), "n2": int(row["n2"]), "tm": row["time"] - row["n3"]}
 
     def test_rows_do_not_overwrite_each_other(self):
         rows = harness.fewer(4000)
@@ -71,8 +53,8 @@ class Appends(InfluxdbCase):
             total += rows
             self.assertEqual(run.rows["acknowledged"], rows)
             self.assertEqual(run.json["row_verification"]["lost"], 0)
-            self.assertEqual(self.count("n3"), total)
-        self.assertEqual(self.count("n5"), total)
+            self.assertEqual(self.count(), total)
+        self.assertEqual(self.count(field="n5"), total)
 
     def test_the_run_is_known_by_its_tag(self):
         self.append(1, 10, self.url, "--verify", "rows", "--seed", 3)
@@ -80,14 +62,12 @@ class Appends(InfluxdbCase):
         self.refused(1, 10, self.url, "--verify", "rows", "--seed", 3, code=2,
                      pattern="has rows of --seed 3 already")
         self.append(1, 10, self.url, "--verify", "rows", "--seed", 3, "--recreate=syslog_table")
-        self.assertEqual(self.count("n3"), 10)
+        self.assertEqual(self.count(), 10)
 
     def test_recognised_by_its_port(self):
-        _, run = self.run_append(10, 1000, self.server.port, "--read", "none", "--recreate=syslog_table")
-        self.assertEqual(run.rows["acknowledged"], 1000)
-        self.assertEqual(self.server.query("append", "select count(n3) from syslog_table")[0]["count"],
-                         1000)
-        ended = self.append(1, 1, f"mariadb://127.0.0.1:{self.server.port}/x", code=2)
+        self.load_by_port("influxdb", "--read", "none", "--recreate=syslog_table")
+        self.assertEqual(self.server.query("append", "select count(n3) from syslog_table")[0]["count"], 200)
+        ended = self.append(1, 1, f"mariadb://{self.place}/x", code=2)
         self.assertIn("speaks the protocol of influxdb, not of mariadb", ended.reason)
 
     def test_check_makes_no_database(self):
@@ -133,33 +113,22 @@ class Measurements(InfluxdbCase):
         self.assertEqual((cause["kind"], cause["native_code"], cause["count"]), ("data", 400, 10))
 
 
-class Statements(InfluxdbCase):
-    def script(self, text):
-        path = self.folder / "own.lua"
-        path.write_text(text)
-        return path
-
-    def test_append_then_count(self):
-        _, run = self.run_append(4, 4000, self.url, "--workload", "append-then-count")
-        self.assertEqual(run.rows["acknowledged"], 4000)
-        self.assertEqual(self.count("n3"), 4000)
-
-    def test_what_it_does_not_have_is_refused(self):
-        for workload, pattern in (
-                ("mass-insert", r"mass-insert:\d+: dataset 'test': InfluxDB has no CREATE TABLE: a measurement"),
-                ("select-insert", r"select-insert:\d+: statement 'insert': InfluxQL has no INSERT"),
-                ("ycsb", r"ycsb:\d+: statement 'UPDATE': InfluxQL has no UPDATE")):
-            self.refused("prepare", 2, self.url, "--workload", workload, code=2, pattern=pattern)
+class Statements(databases.Workloads, InfluxdbCase):
+    LACKS = ((("mass-insert",),
+              r"mass-insert:\d+: dataset 'test': InfluxDB has no CREATE TABLE: a measurement"),
+             (("select-insert",), r"select-insert:\d+: statement 'insert': InfluxQL has no INSERT"),
+             (("ycsb",), r"ycsb:\d+: statement 'UPDATE': InfluxQL has no UPDATE"))
 
     def test_a_measurement_that_is_there(self):
         self.write("cpu,host=a usage=0.5,n3=0i 1")
         script = self.script("""
-            local cpu = dataset("cpu", 0, {{"time", "timestamp", 0}, {"host", "text", format("h%d", uniform(1, 3))},
+            local host = format("h%d", uniform(1, 3))
+            local cpu = dataset("cpu", 0, {{"time", "timestamp", 0}, {"host", "text", host},
                 {"usage", "float64", 0.25}, {"n3", "int64", row()}})
             transaction("x", function() cpu:append(10) end, {autocommit = true})""")
         _, run = self.run_append(1, 400, self.url, "--workload", script)
         self.assertEqual(run.rows["acknowledged"], 400)
-        self.assertEqual(self.count("usage", "cpu"), 401)
+        self.assertEqual(self.count("cpu", "usage"), 401)
 
     def test_parameters_are_literals(self):
         self.write('mine,k=x\\ y s="it\'s \\"a\\" \\\\ b",i=7i,f=0.5 1')
@@ -185,21 +154,24 @@ class Statements(InfluxdbCase):
         self.assertEqual(self.cause(run, "undefined function nope()")["kind"], "server")
 
 
-class Passwords(InfluxdbCase):
+class Passwords(databases.Users, InfluxdbCase):
     SETTINGS = {"http.auth-enabled": "true"}
+    USERS = (("influxdb://append_pw:{quoted}@{place}/append", "", 0, ""),
+             ("influxdb://append_pw@{place}/append", harness.SECRET, 0, ""),
+             ("influxdb://append_pw:wrong@{place}/append", "", 4,
+              "authorization failed: wrong user or password$"),
+             ("influxdb://{place}/append", "", 4, "wrong user or password$"),
+             ("influxdb://append_pw:{quoted}@{place}/other", "", 4,
+              "not authorized to execute statement 'CREATE DATABASE other'"))
 
-    def test_who_may_and_who_may_not(self):
-        place = f"127.0.0.1:{self.server.port}"
-        secret = harness.SECRET.replace(" ", "%20")
-        self.append(2, 100, f"influxdb://append_pw:{secret}@{place}/append")
-        self.append(2, 100, f"influxdb://append_pw@{place}/append", env={"APPEND_PASSWORD": harness.SECRET})
-        for url, words in ((f"influxdb://append_pw:wrong@{place}/append",
-                            "authorization failed: wrong user or password$"),
-                           (f"influxdb://{place}/append", "wrong user or password$"),
-                           (f"influxdb://append_pw:{secret}@{place}/other",
-                            "not authorized to execute statement 'CREATE DATABASE other'")):
-            self.refused(2, 100, url, code=4, pattern=words)
-        self.append("check", 2, f"influxdb://append_pw:{secret}@{place}/append")
+    def count(self, table="syslog_table", field="n3"):
+        user = urllib.parse.urlencode({"u": "append_pw", "p": harness.SECRET})
+        found = self.server.get("/query?" + user, db="append", q=f"select count({field}) from {table}")
+        return found["results"][0]["series"][0]["values"][0][1]
+
+    def test_check(self):
+        self.append("check", 2, f"influxdb://append_pw@{self.place}/append",
+                    env={"APPEND_PASSWORD": harness.SECRET})
 
 
 class Limits(InfluxdbCase):
@@ -212,7 +184,7 @@ class Limits(InfluxdbCase):
             self.write(f"mine,k={value} f=1 1")
         _, run = self.run_append(2, 1000, self.url, "--table", "mine", "--values", "k=a|b|c|d|e",
                                  code=1)
-        kept = self.count("f", "mine") - 3
+        kept = self.count("mine", "f") - 3
         self.assertTrue(0 < run.rows["rejected"] < 1000, run.rows)
         self.assertLessEqual(kept, run.rows["acknowledged"])
         self.assertEqual(run.verification["rows_after"], kept + 3)
@@ -243,86 +215,63 @@ class Busy(InfluxdbCase):
         self.assertEqual(run.rows["in_doubt"], 0, ended)
         self.assertEqual(run.json["row_verification"]["duplicates"], 0)
         self.assertEqual(run.json["row_verification"]["lost"], 0)
-        self.assertEqual(self.count("n3"), run.rows["acknowledged"])
+        self.assertEqual(self.count(), run.rows["acknowledged"])
         for cause in run.causes:
             self.assertEqual(cause["kind"], "busy", cause)
 
 
-class Faults(InfluxdbCase):
-    def test_a_killed_server(self):
-        out = self.out()
-        process = self.start(4, self.url, "--duration", "60s", "--verify", "rows", "--on-drop",
-                             "reconnect", "--out", out, "--sample-interval", "0.2s")
-        self.wait_for_interval(process, out, lambda row: int(row["rows"]) > 0, "acknowledged rows")
-        self.server.kill()
-        self.server.restart()
-        self.wait_for_interval(process, out, lambda row: int(row["reconnects"]) > 0, "a reconnect")
-        process.send_signal(harness.signal.SIGINT)
-        ended = self.end(process, 130)
-        run = self.check_run(out, 130)
-        self.assertEqual(run.json["row_verification"]["lost"], 0, ended)
-        self.assertGreaterEqual(run.json["counters"]["connections_lost"], 1)
-        kept = self.count("n3")
-        self.assertTrue(run.rows["acknowledged"] <= kept <=
-                        run.rows["acknowledged"] + run.rows["in_doubt"], (kept, run.rows))
+class Faults(databases.Killed, InfluxdbCase):
+    """Has its server for itself."""
 
 
-class StandIn(http.server.BaseHTTPRequestHandler):
-    """As much of InfluxDB as a run needs. The test decides the answer to each write."""
+class StandIn(HttpStandin):
+    """As much of InfluxDB as a run needs. judge(lines) returns the answer to a write: status, text, rows that
+    are kept, more headers."""
 
-    protocol_version = "HTTP/1.1"
+    def __init__(self, judge):
+        self.judge, self.kept = judge, 0
+        super().__init__()
 
-    def log_message(self, *_):
-        pass
+    def step(self, request):
+        return request.url
 
-    def answer(self, status, body, **headers):
-        self.send_response(status)
-        self.send_header("X-Influxdb-Version", "1.6.7")
-        for name, value in headers.items():
-            self.send_header(name.replace("_", "-"), value)
-        if status != 204:
-            self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body if status != 204 else b"")
-
-    def do_GET(self):
-        self.answer(204, b"")
-
-    def do_POST(self):
-        body = self.rfile.read(int(self.headers["Content-Length"])).decode()
-        if self.path.startswith("/write"):
-            status, text, kept, headers = self.server.judge(body.splitlines())
-            self.server.kept += kept
-            self.answer(status, json.dumps({"error": text}).encode(), **headers)
-            return
+    def answer(self, request):
+        if request.method == "GET":
+            return self.json(204, None, {})
+        body = request.body.decode()
+        if request.url.startswith("/write"):
+            status, text, kept, headers = self.judge(body.splitlines())
+            self.kept += kept
+            return self.json(status, {"error": text}, headers)
         query = urllib.parse.unquote_plus(body[2:])
-        columns, rows = ["time", "count"], [[0, self.server.kept]]
+        columns, rows = ["time", "count"], [[0, self.kept]]
         if query == "show databases":
             columns, rows = ["name"], [["append"]]
         elif query.startswith("show"):
             rows = []
         series = [{"name": "x", "columns": columns, "values": rows}] if rows else []
-        self.answer(200, json.dumps({"results": [{"statement_id": 0, "series": series}]}).encode()
-                    + b"\n")
+        return self.json(200, {"results": [{"statement_id": 0, "series": series}]}, {})
+
+    @staticmethod
+    def json(status, value, headers):
+        body = b"" if status == 204 else json.dumps(value).encode() + b"\n"
+        return status, body, {"X-Influxdb-Version": "1.6.7", **headers}
 
 
 class Judged(harness.Case):
     """Refusals of writes that a real server gives only rarely."""
 
     def load(self, judge, *options, code=1):
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), StandIn)
-        server.daemon_threads = True
-        server.kept, server.judge = 0, judge
-        self.addCleanup(server.server_close)
-        self.addCleanup(server.shutdown)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        _, run = self.run_append(2, 1000, f"influxdb://127.0.0.1:{server.server_port}", *options, code=code)
+        server = StandIn(judge)
+        self.addCleanup(server.kill)
+        _, run = self.run_append(2, 1000, f"influxdb://127.0.0.1:{server.port}", *options, code=code)
         return run
 
     def check_rows(self, run, acknowledged, rejected, in_doubt=0):
         self.assertEqual((run.rows["acknowledged"], run.rows["rejected"], run.rows["in_doubt"]),
                          (acknowledged, rejected, in_doubt), run.causes)
-        self.assertEqual((run.verification["rows_after"], run.verification["lost_at_most"]), (acknowledged, 0))
+        self.assertEqual((run.verification["rows_after"], run.verification["lost_at_most"]),
+                         (acknowledged, 0))
 
     def test_partial_writes_are_counted_one_by_one(self):
         """Each write of 100 rows has 7 refused rows."""
@@ -346,7 +295,7 @@ class Judged(harness.Case):
         self.assertEqual(run.causes[0]["kind"], "timeout")
 
     def test_busy_is_tried_again(self):
-        refusals = iter([(503, "request throttled, queue depth exceeded", 0, {"Retry_After": "1"}),
+        refusals = iter([(503, "request throttled, queue depth exceeded", 0, {"Retry-After": "1"}),
                          (500, "engine: cache-max-memory-size exceeded: (9/8)", 0, {}),
                          (429, "too many", 0, {})])
         run = self.load(lambda lines: next(refusals, (204, "", len(lines), {})), code=0)

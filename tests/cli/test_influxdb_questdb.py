@@ -1,17 +1,13 @@
 """Whole runs against QuestDB, which accepts InfluxDB's line protocol and speaks SQL."""
 
-import contextlib
-import sqlite3
-import struct
 import urllib.error
 
+import databases
 import harness
 import influxdb
 
-COLUMNS = ("n1", "n2", "n3", "n5", "host", "msg", "ip4", "ip6", "n4")
 
-
-class QuestdbCase(harness.Case):
+class QuestdbCase(databases.Loads, harness.Case):
     @classmethod
     def setUpClass(cls):
         influxdb.need_questdb()
@@ -30,29 +26,15 @@ class QuestdbCase(harness.Case):
         harness.wait_until(is_applied, "acknowledged rows to be visible")
         return self.server.query(f'select count(*) c from "{table}"')[0]["c"]
 
-    def script(self, text):
-        path = self.folder / "own.lua"
-        path.write_text(text)
-        return path
 
+class Appends(databases.EveryRow, databases.Killed, QuestdbCase):
+    NEAR = {"n5": 6, "n4": 3}
 
-class Appends(QuestdbCase):
-    def test_every_row_is_there_and_right(self):
-        path = self.folder / "same.db"
-        self.append(3, 1001, f"sqlite:{path}", "--seed", 7)
-        with contextlib.closing(sqlite3.connect(path)) as database:
-            wanted = sorted(database.execute(f"select {', '.join(COLUMNS)}, tm from syslog_table"))
-        _, run = self.run_append(3, 1001, self.url, "--seed", 7, "--batch", 7, "--verify", "rows")
-        self.assertEqual(run.rows["acknowledged"], 1001)
-        self.assertEqual(run.json["row_verification"]["lost"], 0)
-        found = sorted((*(row[name] for name in COLUMNS), row["tm"])
-                       for row in self.server.query("select * from syslog_table"))
-        self.assertEqual([row[:3] + row[4:8] for row in found], [row[:3] + row[4:8] for row in wanted])
-        for mine, other in zip(found, wanted):
-            self.assertAlmostEqual(mine[3], other[3], places=6)
-            self.assertAlmostEqual(mine[8], struct.unpack("f", struct.pack("f", other[8]))[0], places=3)
-            self.assertEqual(mine[9].replace("T", " ").rstrip("Z").ljust(26, "0"),
-                             other[9].ljust(26, "0")[:26])
+    def check_verification(self, run):
+        """After a restart the server shows acknowledged rows late: append may find them missing."""
+
+    def stored(self):
+        return self.server.query("select * from syslog_table")
 
     def test_counts_wait_until_the_log_is_applied(self):
         rows = harness.fewer(4000)
@@ -66,30 +48,13 @@ class Appends(QuestdbCase):
         self.assertEqual(run.verification["rows_before"], 0)
 
     def test_recognised_by_its_port(self):
-        ended, run = self.run_append(10, 1000, self.server.port)
-        self.assertEqual(run.rows["acknowledged"], 1000)
+        ended, _ = self.load_by_port("influxdb")
         self.assertIn("(QuestDB 7.", ended.out)
         self.assertIn("a read may miss the latest rows", " ".join(ended.out.split()))
 
     def test_more_sessions_than_connections(self):
         ended = self.append("check", 300, self.url, code=4)
         self.assertRegex(ended.out, r"http\.net\.connection\.limit +300 +256 +256")
-
-    def test_a_killed_server(self):
-        out = self.out()
-        process = self.start(4, self.url, "--duration", "60s", "--on-drop", "reconnect", "--out", out,
-                             "--sample-interval", "0.2s", "--verify", "rows")
-        self.wait_for_interval(process, out, lambda row: int(row["rows"]) > 0, "acknowledged rows")
-        self.server.kill()
-        self.server.restart()
-        self.wait_for_interval(process, out, lambda row: int(row["reconnects"]) > 0, "a reconnect")
-        process.send_signal(harness.signal.SIGINT)
-        self.end(process, 130)
-        run = self.check_run(out, 130)
-        self.assertGreaterEqual(run.json["counters"]["connections_lost"], 1)
-        kept = self.count()
-        self.assertTrue(run.rows["acknowledged"] <= kept <=
-                        run.rows["acknowledged"] + run.rows["in_doubt"], (kept, run.rows))
 
 
 class Tables(QuestdbCase):
@@ -128,11 +93,13 @@ class Tables(QuestdbCase):
         self.assertEqual(self.count("t"), 0)
 
 
-class Statements(QuestdbCase):
-    def test_append_then_count(self):
-        _, run = self.run_append(4, 4000, self.url, "--workload", "append-then-count")
-        self.assertEqual(run.rows["acknowledged"], 4000)
-        self.assertEqual(self.count(), 4000)
+class Statements(databases.Workloads, QuestdbCase):
+    LACKS = ((("mass-insert", "--set", "batch=1"),
+              r"mass-insert:\d+: dataset 'test': append cannot create this table in questdb: add create = "
+              r'\{questdb = "CREATE TABLE \.\.\."\}'),
+             (("oltp", "--set", "mode=point_select"),
+              r"oltp:\d+: dataset 'sbtest1': QuestDB has no CREATE INDEX"),
+             (("ycsb", "--set", "preset=messenger"), r"ycsb:\d+: statement 'DELETE': QuestDB has no DELETE"))
 
     def test_parameters_are_literals(self):
         self.server.query("create table mine (s varchar, i long, f double)")
@@ -154,13 +121,9 @@ class Statements(QuestdbCase):
         self.assertEqual(self.count("mine"), 6)
 
     def test_what_it_does_not_have_is_refused(self):
-        for workload, sets, pattern in (
-                ("mass-insert", "batch=1", r"mass-insert:\d+: dataset 'test': append cannot create this table in "
-                                           r'questdb: add create = \{questdb = "CREATE TABLE \.\.\."\}'),
-                ("oltp", "mode=point_select", r"oltp:\d+: dataset 'sbtest1': QuestDB has no CREATE INDEX"),
-                ("ycsb", "preset=messenger", r"ycsb:\d+: statement 'DELETE': QuestDB has no DELETE")):
-            self.refused("prepare", 2, self.url, "--workload", workload, "--set", sets, code=2, pattern=pattern)
-        for sql in ("delete from syslog_table", "create index i on syslog_table (n1)", "create temporary table t (a int)"):
+        super().test_what_it_does_not_have_is_refused()
+        for sql in ("delete from syslog_table", "create index i on syslog_table (n1)",
+                    "create temporary table t (a int)"):
             with self.assertRaises(urllib.error.HTTPError):
                 self.server.query(sql)
 

@@ -7,37 +7,30 @@ with it are not figures of ArangoDB.
 
     arangodb_standin.py [--port N] [--user U --password P]
 
-prints its port on 127.0.0.1 and ends when standard input ends. A line of standard input ends every
-connection; a line with a number N makes the server refuse the next N documents.
+prints its port on 127.0.0.1 and ends when standard input ends. A line of standard input is a command: see
+Standin.main, or a number N, which makes the server refuse the next N documents.
 """
 
-import argparse
 import base64
 import bisect
 import collections
 import itertools
 import json
 import operator
-import os
 import re
-import socket
-import sys
 import threading
 import time
 import urllib.parse
 
+from standin import HttpStandin
+
 VERSION = "3.12.4"
-TEXTS = {200: "OK", 201: "Created", 202: "Accepted"}
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,255}")
 KEY = re.compile(r"[A-Za-z0-9_\-:.@()+,=;$!*'%]{1,254}")
 
 
 class Refused(Exception):
     """An answer that is an error: status, errorNum, errorMessage."""
-
-
-class Disconnect(Exception):
-    """Ends the connection."""
 
 
 def order(value):
@@ -201,158 +194,77 @@ class Database:
         raise Refused(404, 1203, f"collection or view not found: {name}")
 
 
-class Rule:
-    """A fault: after the first `skip` requests whose method and path match, the next `times` of them fail
-    with status and number; status 0 ends the connection. With `after` the work is done before."""
+class Server(HttpStandin):
+    """The server. A rule's STEP is a row of API, its NUMBER the status, its TEXT an errorNum and words."""
 
-    def __init__(self, pattern, status, number, text="", times=1, skip=0, after=False):
-        self.pattern, self.error, self.after = re.compile(pattern), (status, number, text), after
-        self.times, self.skip = times, skip
+    API = {"GET version": "version", "POST database": "create_database", "GET database": "current_database",
+           "DELETE database": "drop_database", "POST collection": "create_collection",
+           "GET collection": "show_collection", "DELETE collection": "drop_collection",
+           "PUT collection": "truncate", "POST index": "create_index", "POST import": "load",
+           "POST document": "add", "GET document": "read", "PATCH document": "change",
+           "DELETE document": "remove", "POST cursor": "query", "PUT cursor": "query",
+           "DELETE cursor": "drop_cursor", "POST query": "parse"}
+    STEPS = tuple(API)
+    PATH = re.compile(r"(?:/_db/([^/]+))?(?:/_api/([^/]*)/?)?(.*)")
 
-    def applies(self, request):
-        if self.times == 0 or not self.pattern.search(request):
-            return False
-        self.skip -= 1
-        self.times -= self.skip < 0
-        return self.skip < 0
+    def __init__(self, *rules, **options):
+        self.databases, self.cursors, self.next_cursor = {"_system": Database()}, {}, itertools.count(1)
+        super().__init__(*rules, **options)
 
+    def command(self, name, words):
+        if name.isdigit():
+            Collection.refusals = int(name)
+        else:
+            super().command(name, words)
 
-class Server:
-    def __init__(self, port=0, user=None, password=""):
-        self.credentials = user and "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
-        self.databases, self.rules, self.lock = {"_system": Database()}, [], threading.Lock()
-        self.cursors, self.next_cursor = {}, itertools.count(1)
-        self.requests = collections.Counter()  # by method and /_db/NAME/_api/WHAT
-        self.sockets = set()
-        self.listener = self.listen(port)
-        self.port = self.listener.getsockname()[1]
-        threading.Thread(target=self.accept, daemon=True).start()
+    def step(self, request):
+        return f"{request.method} {self.PATH.fullmatch(request.url.partition('?')[0])[2]}"
 
     @staticmethod
-    def listen(port):
-        """Port 0: a free port below 32,768, where clients' own ports do not lie."""
-        for i in range(100):
-            try:
-                return socket.create_server(
-                    ("127.0.0.1", port or 20000 + (os.getpid() * 7 + time.time_ns() + i * 101) % 12000),
-                    backlog=1024)
-            except OSError:
-                if port:
-                    raise
-        raise OSError("no port is free")
+    def json(status, value, more):
+        return status, json.dumps(value, separators=(",", ":")).encode(), {
+            **more, "server": "ArangoDB", "content-type": "application/json; charset=utf-8",
+            "connection": "Keep-Alive", "x-arango-queue-time-seconds": "0.000000"}
 
-    def fail(self, *arguments, **more):
-        with self.lock:
-            self.rules.append(Rule(*arguments, **more))
+    def error(self, status, number, text, more):
+        return self.json(status, {"error": True, "code": status, "errorNum": number,
+                                  "errorMessage": text}, more)
 
-    def accept(self):
-        while True:
-            try:
-                sock, _ = self.listener.accept()
-            except OSError:
-                return
-            with self.lock:
-                self.sockets.add(sock)
-            threading.Thread(target=self.serve, args=(sock,), daemon=True).start()
+    def refusal(self, action, number, text):
+        error, _, words = text.partition(" ")
+        return self.error(number, int(error), words, {})
 
-    def kill(self):
-        """Ends everything, like a crash. May be called again."""
-        if self.listener.fileno() >= 0:
-            self.listener.shutdown(socket.SHUT_RDWR)
-            self.listener.close()
-        self.hang_up()
-
-    def hang_up(self):
-        """Ends every connection, as a server does with idle connections."""
-        with self.lock:
-            for sock in self.sockets:
-                try:
-                    sock.shutdown(socket.SHUT_RDWR)
-                except OSError:
-                    pass
-
-    def serve(self, sock):
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        with sock, sock.makefile("rb") as stream:
-            try:
-                while self.answer(sock, stream):
-                    pass
-            except (OSError, Disconnect, ValueError):
-                pass
-        with self.lock:
-            self.sockets.discard(sock)
-
-    def answer(self, sock, stream):
-        """Answers one request; false: the connection has ended."""
-        line = stream.readline(1 << 14).split()
-        if len(line) != 3:
-            return False
-        method, url = line[0].decode(), line[1].decode()
-        headers = {}
-        while (head := stream.readline(1 << 16).strip()):
-            name, _, value = head.partition(b":")
-            headers[name.decode().lower()] = value.strip().decode()
+    def answer(self, request):
+        user = base64.b64encode(f"{self.user}:{self.password}".encode()).decode()
         more = {}
         try:
-            if "transfer-encoding" in headers or (
-                    method in ("POST", "PUT", "PATCH") and "content-length" not in headers):
+            if "transfer-encoding" in request.headers or (
+                    request.method in ("POST", "PUT", "PATCH") and "content-length" not in request.headers):
                 raise Refused(411, 411, "length required")
-            body = stream.read(int(headers.get("content-length", 0)))
-            path, _, query = url.partition("?")
-            parameters = dict(urllib.parse.parse_qsl(query))
-            with self.lock:
-                self.requests[method + " " + "/".join(path.split("/")[:5])] += 1
-                rule = next((one for one in self.rules if one.applies(f"{method} {url}")), None)
-            if rule is not None and not rule.after:
-                self.fail_by(rule)
-            if self.credentials and headers.get("authorization") != self.credentials:
+            if self.user and request.headers.get("authorization") != f"Basic {user}":
                 more["www-authenticate"] = 'Basic, realm="ArangoDB"'
                 raise Refused(401, 11, "not authorized to execute this request")
-            status, answer = self.route(method, path, parameters, body, more)
-            if rule is not None:
-                self.fail_by(rule)
+            return self.json(*self.route(request, more), more)
         except Refused as why:
-            status, number, text = why.args
-            answer = {"error": True, "code": status, "errorNum": number, "errorMessage": text}
-        text = answer if isinstance(answer, bytes) else json.dumps(answer, separators=(",", ":")).encode()
-        more.update({"server": "ArangoDB", "content-type": "application/json; charset=utf-8",
-                     "connection": "Keep-Alive", "x-arango-queue-time-seconds": "0.000000",
-                     "content-length": str(len(text))})
-        head = f"HTTP/1.1 {status} {TEXTS.get(status, 'Refused')}\r\n" + "".join(
-            f"{name}: {value}\r\n" for name, value in more.items()) + "\r\n"
-        sock.sendall(head.encode() + text)
-        return headers.get("connection", "").lower() != "close"
+            return self.error(*why.args, more)
 
-    @staticmethod
-    def fail_by(rule):
-        if rule.error[0] == 0:
-            raise Disconnect
-        raise Refused(*rule.error)
-
-    def route(self, method, path, parameters, body, more):
-        """Returns status and answer; adds headers to `more`."""
-        name, path = re.fullmatch(r"(?:/_db/([^/]+))?(/.*)", path).groups(default="_system")
+    def route(self, request, more):
+        """Returns status and value; adds headers to `more`."""
+        path, _, query = request.url.partition("?")
+        name, api, rest = self.PATH.fullmatch(path).groups()
+        name = name or "_system"
         database = self.databases.get(urllib.parse.unquote(name))
         if database is None:
             raise Refused(404, 1228, f"database not found: {name}")
-        api, _, rest = path.removeprefix("/_api/").partition("/")
-        rest = [urllib.parse.unquote(part) for part in rest.split("/")] if rest else []
-        do = {"GET version": self.version, "POST database": self.create_database,
-              "GET database": self.current_database, "DELETE database": self.drop_database,
-              "POST collection": self.create_collection, "GET collection": self.show_collection,
-              "DELETE collection": self.drop_collection, "PUT collection": self.truncate,
-              "POST index": self.create_index, "POST import": self.load, "POST document": self.add,
-              "GET document": self.read, "PATCH document": self.change, "DELETE document": self.remove,
-              "POST cursor": self.query, "PUT cursor": self.query, "DELETE cursor": self.drop_cursor,
-              "POST query": self.parse}.get(f"{method} {api}")
-        if do is None or not path.startswith("/_api/"):
+        if self.step(request) not in self.API:
             raise Refused(404, 404, f"unknown path '{path}'")
-        is_lines = api == "import"
+        rest = [urllib.parse.unquote(part) for part in rest.split("/")] if rest else []
         try:
-            value = body if is_lines or not body else json.loads(body)
+            value = request.body if api == "import" or not request.body else json.loads(request.body)
         except ValueError:
             raise Refused(400, 600, "invalid JSON object") from None
-        return do(database, rest, value, {**parameters, "database": name, "more": more})
+        return getattr(self, self.API[self.step(request)])(
+            database, rest, value, {**dict(urllib.parse.parse_qsl(query)), "database": name, "more": more})
 
     @staticmethod
     def version(*_):
@@ -489,22 +401,5 @@ class Server:
         return 202, {"error": False, "code": 202, "id": rest[0]}
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", 1)[0])
-    parser.add_argument("--port", type=int, default=0, metavar="N")
-    parser.add_argument("--user", metavar="U")
-    parser.add_argument("--password", default="", metavar="P")
-    options = parser.parse_args()
-    server = Server(options.port, options.user, options.password)
-    print(server.port, flush=True)
-    for line in sys.stdin:
-        if line.strip().isdigit():
-            Collection.refusals = int(line)
-        else:
-            server.hang_up()
-        print("ok", flush=True)
-    server.kill()
-
-
 if __name__ == "__main__":
-    main()
+    Server.main(__doc__)

@@ -7,29 +7,23 @@ behaviour, error numbers or speed: figures measured with it are not figures of M
 
     machbase_standin.py [--port N] [--max-sessions N]
 
-prints its port on 127.0.0.1 and takes commands from standard input, a line each. The answer's last
-line is "ok" or "error: ...":
+prints its port on 127.0.0.1. A line of standard input is a command: see Standin.main, or
 
     dump TABLE FILE    writes the rows as CSV: a header, NULL as an empty field, text always in quotes
-    rule RULE          adds a fault: see Rules
-    norules            removes all faults
-    kick               ends every connection
 
 It ends when standard input ends. SQLite executes the SQL, which is not Machbase's.
 """
 
-import argparse
 import collections
-import os
 import re
-import resource
 import select
 import socket
 import sqlite3
 import struct
 import sys
 import threading
-import time
+
+from standin import Ended, Standin
 
 HELLO, READY = b"CMI_INET0", b"CMI_READY"  # the client's last byte is its byte order
 
@@ -66,10 +60,6 @@ TYPES = {"short": SHORT, "ushort": 104, "int": INT, "integer": INT, "uinteger": 
          "ulong": 112, "float": 16, "double": DOUBLE, "datetime": DATETIME, "varchar": VARCHAR,
          "text": 49, "clob": 53, "blob": 57, "json": JSON, "binary": 97, "ipv4": IP4, "ipv6": IP6}
 BINARY = {57, 97}
-
-
-class Ended(Exception):
-    """Ends the connection."""
 
 
 class Refused(Exception):
@@ -205,60 +195,6 @@ def take_row(columns, data):
     return values[1:]
 
 
-class Rules:
-    """Faults, and when they occur: ACTION=STEP[@WHEN][:NUMBER[:TEXT]].
-
-    ACTION  drop     disconnects instead of carrying the step out
-            reset    like drop, but the client sees a reset
-            partial  carries the step out, sends the first half of the reply and disconnects
-            garbage  carries the step out and sends as many other bytes instead of the reply
-            chop     carries the step out and sends the reply byte by byte
-            stall    stops answering on this connection
-            delay    carries the step out NUMBER milliseconds later
-            error    answers with error NUMBER and TEXT without carrying the step out
-            lie      reports NUMBER rows fewer than were kept at the end of an append
-    STEP    accept handshake login execute count fetch free open data row close disconnect
-            execute is any statement except count(*), data a packet of rows, row one row
-    WHEN    N: the N-th time, counted over all connections since the rule was added; N+: from the N-th
-            time on; %N: every N-th time; omitted: every time
-    """
-
-    FORM = re.compile(r"(drop|reset|partial|garbage|chop|stall|delay|error|lie)=(\w+)"
-                      r"(?:@(%?)(\d+)(\+?))?(?::(\d+)(?::(.*))?)?$")
-
-    def __init__(self):
-        self.lock, self.list, self.has_row, self.faults = threading.Lock(), [], False, 0
-
-    def add(self, rule):
-        match = self.FORM.match(rule)
-        if not match or match[2] not in {"accept", "handshake", "count", "row", *STEPS.values()}:
-            raise ValueError(f"unknown rule: {rule}")
-        with self.lock:
-            self.list.append({"match": match, "seen": 0})
-            self.has_row = self.has_row or match[2] == "row"
-
-    def clear(self):
-        with self.lock:
-            self.list, self.has_row = [], False
-
-    def meet(self, step):
-        """Counts a step; returns action, number and text of the first rule that applies."""
-        hit = (None, 0, "")
-        with self.lock:
-            for rule in self.list:
-                _, name, each, first, onwards, code, words = rule["match"].groups()
-                if name != step:
-                    continue
-                rule["seen"] += 1
-                seen, first = rule["seen"], int(first or 0)
-                applies = (first == 0 or (seen % first == 0 if each else seen == first)
-                           or (onwards and seen > first))
-                if applies and hit[0] is None:
-                    hit = (rule["match"][1], int(code or 0), words or "")
-            self.faults += hit[0] is not None
-        return hit
-
-
 class Database:
     """The tables. SQL is SQLite's except for CREATE and column types."""
 
@@ -349,21 +285,12 @@ class Database:
         return columns, rows
 
 
-class Session(threading.Thread):
+class Session:
     """A connection."""
 
     def __init__(self, server, sock):
-        super().__init__(daemon=True)
         self.server, self.sock, self.database = server, sock, server.database
-        self.is_logged_in, self.statements, self.hit = False, {}, (None, 0, "")
-
-    def run(self):
-        try:
-            self.serve()
-        except (Ended, OSError, struct.error):
-            pass
-        self.server.leave(self)
-        self.sock.close()
+        self.is_logged_in, self.statements, self.hit = False, {}, server.rules.NONE
 
     def wait_for_disconnect(self, seconds):
         poller = select.poll()
@@ -506,8 +433,7 @@ class Session(threading.Thread):
         for key, data in fields:
             if key != ROW or not isinstance(data, bytes):
                 continue
-            action, code, words = self.server.rules.meet("row") if self.server.rules.has_row else (
-                None, 0, "")
+            action, code, words = self.server.rules.meet("row")
             shown = ""
             try:
                 values = take_row(state["columns"], data)
@@ -536,53 +462,47 @@ class Session(threading.Thread):
                 + number(FAILURES, state["failures"]))
 
 
-class Server:
-    def __init__(self, *rules, port=0, user="SYS", password="MANAGER", max_sessions=0):
+class Server(Standin):
+    """The server.
+
+    ACTION  drop     disconnects instead of carrying the step out
+            reset    like drop, but the client sees a reset
+            partial  carries the step out, sends the first half of the reply and disconnects
+            garbage  carries the step out and sends as many other bytes instead of the reply
+            chop     carries the step out and sends the reply byte by byte
+            stall    stops answering on this connection
+            delay    carries the step out NUMBER milliseconds later
+            error    answers with error NUMBER and TEXT without carrying the step out
+            lie      reports NUMBER rows fewer than were kept at the end of an append
+    STEP    accept handshake login execute count fetch free open data row close disconnect
+            execute is any statement except count(*), data a packet of rows, row one row
+    """
+
+    ACTIONS = ("drop", "reset", "partial", "garbage", "chop", "stall", "delay", "error", "lie")
+    STEPS = ("accept", "handshake", "count", "row", *STEPS.values())
+    OPTIONS = {**Standin.OPTIONS, "max_sessions": 0}
+
+    def __init__(self, *rules, user="SYS", password="MANAGER", max_sessions=0, **options):
         self.user, self.password, self.max_sessions = user, password, max_sessions
-        self.database, self.rules, self.lock = Database(), Rules(), threading.Lock()
+        self.database, self.sessions = Database(), 0
         self.counters = {"rows_kept": 0, "rows_refused": 0, "rows_malformed": 0}
-        self.sessions, self.connections = 0, set()
-        for rule in rules:
-            self.rules.add(rule)
-        self.listener = self.listen(port)
-        self.port = self.listener.getsockname()[1]
-        threading.Thread(target=self.accept, daemon=True).start()
+        super().__init__(*rules, **options)
 
-    @staticmethod
-    def listen(port):
-        """Port 0: a free port below 32,768, where clients' own ports do not lie."""
-        for i in range(100):
-            try:
-                return socket.create_server(
-                    ("127.0.0.1", port or 20000 + (os.getpid() * 7 + time.time_ns() + i * 101) % 12000),
-                    backlog=4096)
-            except OSError:
-                if port:
-                    raise
-        raise OSError("no port is free")
-
-    def accept(self):
-        while True:
-            try:
-                sock, _ = self.listener.accept()
-            except OSError:
-                return
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            session = Session(self, sock)
+    def serve(self, sock):
+        session = Session(self, sock)
+        try:
+            session.serve()
+        except struct.error:
+            pass
+        finally:
             with self.lock:
-                self.connections.add(session)
-            session.start()
+                self.sessions -= session.is_logged_in
 
     def take_place(self):
         with self.lock:
             has_room = self.max_sessions == 0 or self.sessions < self.max_sessions
             self.sessions += has_room
             return has_room
-
-    def leave(self, session):
-        with self.lock:
-            self.connections.discard(session)
-            self.sessions -= session.is_logged_in
 
     def note(self, name, more):
         with self.lock:
@@ -591,56 +511,22 @@ class Server:
     def status(self):
         return {**self.counters, "faults": self.rules.faults}
 
-    def kick(self):
-        """Disconnects every client."""
-        with self.lock:
-            for session in self.connections:
-                try:
-                    session.sock.shutdown(socket.SHUT_RDWR)
-                except OSError:
-                    pass
-
-    def kill(self):
-        """Ends everything, like a crash. May be called again."""
-        if self.listener.fileno() >= 0:
-            self.listener.shutdown(socket.SHUT_RDWR)
-            self.listener.close()
-        self.kick()
+    def command(self, name, words):
+        if name == "dump":
+            self.dump(*words.split(" ", 1))
+        else:
+            super().command(name, words)
 
     def dump(self, table, path):
-        name, columns = self.database.columns(table)
+        try:
+            name, columns = self.database.columns(table)
+        except Refused as refused:
+            raise ValueError(refused.args[1]) from refused
         with open(path, "wb") as file:
             file.write(",".join(c.name for c in columns[1:]).encode() + b"\n")
             for row in self.database.select(f'select * from "{name}"')[1]:
                 file.write(b",".join(c.as_csv(v) for c, v in zip(columns[1:], row)) + b"\n")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", 1)[0])
-    parser.add_argument("--port", type=int, default=0, metavar="N")
-    parser.add_argument("--max-sessions", type=int, default=0, metavar="N")
-    options = parser.parse_args()
-    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    server = Server(port=options.port, max_sessions=options.max_sessions)
-    print(server.port, flush=True)
-    for line in sys.stdin:
-        command, *words = line.rstrip("\n").split(" ", 1)
-        try:
-            if command == "dump":
-                server.dump(*words[0].split(" ", 1))
-            elif command == "rule":
-                server.rules.add(words[0])
-            elif command == "norules":
-                server.rules.clear()
-            elif command == "kick":
-                server.kick()
-            else:
-                raise ValueError(f"unknown command {command}")
-            print("ok", flush=True)
-        except (ValueError, OSError, Refused) as error:
-            print(f"error: {error}", flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    Server.main(__doc__)

@@ -9,26 +9,22 @@ not figures of SingleStore.
                            [--close-every N]
 
 prints its port on 127.0.0.1, has a database "db" without tables, and ends when standard input ends. A
-line of standard input ends every connection.
+line of standard input is a command: see Standin.main.
 
 Numbers in a request's args lose the digits that a double cannot hold, as in a server that reads JSON
 with Go's defaults; strings do not.
 """
 
-import argparse
 import base64
-import contextlib
-import http.server
 import json
 import math
 import re
-import socket
 import sqlite3
-import sys
 import threading
 import time
 
-IDLE_S = 0.02
+from standin import HttpStandin
+
 BODY_MAX = 1000 * 1000  # "1 MB"; the documentation does not say which of its two meanings applies
 
 CATALOGUE = """
@@ -72,35 +68,6 @@ class Refused(Exception):
         self.body = f"Error {number}: {text}" if number else text
 
 
-class Rule:
-    """A fault, "action=step@when:code:text". Steps: ping, exec, query. `when` is 3 for the third
-    request of that step, %3 for every third request, and 3+ for all requests from the third on.
-
-    status  answers with the status `code` and the text, without carrying the request out
-    late    carries the request out, then answers like status
-    inside  answers 200 with the error in the body
-    drop    ends the connection without carrying the request out
-    lose    carries the request out and ends the connection instead of answering
-    cut     carries the request out and ends the connection in the middle of the answer
-    wrong   carries the request out and answers 200 with a text that is not JSON
-    wait    carries the request out and answers `code` milliseconds later
-    """
-
-    def __init__(self, text):
-        match = re.fullmatch(r"(\w+)=(ping|exec|query)@(%?)(\d+)(\+?)(?::(\d+))?(?::(.*))?", text, re.S)
-        if not match:
-            raise ValueError(f"unknown rule: {text}")
-        self.action, self.step, every, number, onwards, code, self.text = match.groups()
-        self.text, self.code = self.text or "", int(code or 0)
-        self.fits = ((lambda n: n % int(number) == 0) if every
-                     else (lambda n: n >= int(number)) if onwards else (lambda n: n == int(number)))
-        self.count = 0
-
-    def applies(self, step):
-        self.count += step == self.step
-        return step == self.step and self.fits(self.count)
-
-
 class Database:
     """A database of the server: its tables, and the catalogue that MySQL's clients query."""
 
@@ -115,7 +82,8 @@ class Database:
                 ("regexp", 2, lambda what, text: text is not None and bool(re.search(what, str(text)))),
                 ("is_time", 2, lambda kind, text: bool(re.fullmatch(TIMES[kind], str(text)))),
                 ("now6", 0, lambda: time.strftime("%F %T.", time.gmtime()) + f"{time.time() % 1:.6f}"[2:]),
-                ("from_base64", 1, lambda text: None if text is None else base64.b64decode(text, validate=True)),
+                ("from_base64", 1,
+                 lambda text: None if text is None else base64.b64decode(text, validate=True)),
                 ("greatest", -1, max), ("concat", -1, lambda *parts: "".join(map(str, parts)))):
             self.sqlite.create_function(function, arguments, work)
 
@@ -144,7 +112,8 @@ class Database:
                 result = self.execute(self.translate(sql), arguments, wants_rows)
                 drop = re.match(r"\s*drop\s+table\s+(?:if\s+exists\s+)?`?(\w+)`?", sql, re.I)
                 for view in ("tables", "columns", "statistics") if drop else ():
-                    self.sqlite.execute(f"delete from information_schema.{view} where table_name = ?", drop.groups())
+                    self.sqlite.execute(f"delete from information_schema.{view} where table_name = ?",
+                                        drop.groups())
                 return result
             except sqlite3.Error as error:
                 raise self.refusal(error) from error
@@ -200,7 +169,8 @@ class Database:
         for one in (part.strip() for part in split(text)):
             key = KEY.fullmatch(re.sub(r"\s+using\s+\w+$", "", one, flags=re.I))
             if key:
-                keys.append((key.group(1).lower(), [c.strip(" `").split()[0] for c in key.group(2).split(",")]))
+                names = [c.strip(" `").split()[0] for c in key.group(2).split(",")]
+                keys.append((key.group(1).lower(), names))
             else:
                 columns.append(Column(one))
         for column in columns:
@@ -214,16 +184,19 @@ class Database:
         if there and if_not_exists:
             return
         self.sqlite.execute(f"create table main.`{table}` ({', '.join(lines)})")
-        self.sqlite.execute("insert into information_schema.tables values (?, ?, 'BASE TABLE', 'Columnstore')",
-                            [self.name, table])
+        self.sqlite.execute(
+            "insert into information_schema.tables values (?, ?, 'BASE TABLE', 'Columnstore')",
+            [self.name, table])
         for place, column in enumerate(columns, 1):
             row = column.catalogue(self.name, table, place)
-            self.sqlite.execute(f"insert into information_schema.columns values ({','.join('?' * len(row))})", row)
+            marks = ",".join("?" * len(row))
+            self.sqlite.execute(f"insert into information_schema.columns values ({marks})", row)
         for kind, names in keys:
             for name in names:
                 index = "PRIMARY" if kind == "primary" else "_".join([kind, *names])
-                self.sqlite.execute("insert into information_schema.statistics values (?, ?, ?, ?, ?, null)",
-                                    [self.name, table, index, int(kind not in ("primary", "unique")), name])
+                self.sqlite.execute(
+                    "insert into information_schema.statistics values (?, ?, ?, ?, ?, null)",
+                    [self.name, table, index, int(kind not in ("primary", "unique")), name])
 
 
 def split(text):
@@ -292,7 +265,8 @@ class Column:
         return " ".join(filter(None, (
             name, kind, self.is_required and not self.is_numbered and "not null",
             self.expression and f"generated always as ({self.expression}) stored",
-            self.default and f"default ({re.sub('^current_timestamp.*', 'now6()', self.default, flags=re.I)})",
+            self.default and "default (%s)" % re.sub(
+                "^current_timestamp.*", "now6()", self.default, flags=re.I),
             check and f"constraint c{number}_{self.name} check ({name} is null or ({check}))")))
 
     def catalogue(self, schema, table, place):
@@ -303,70 +277,73 @@ class Column:
             declared += f"({self.size or 10},{self.scale})"
         return [schema, table, self.name, place, declared + (" unsigned" if self.is_unsigned else ""),
                 "NO" if self.is_required else "YES", self.default,
-                "auto_increment" if self.is_numbered else "computed" if self.expression else "", self.type, self.length, precision,
+                "auto_increment" if self.is_numbered else "computed" if self.expression else "",
+                self.type, self.length, precision,
                 self.scale if self.type == "decimal" else None,
                 (self.size or 0) if self.type in TIMES else None, self.comment]
 
 
-class Handler(http.server.BaseHTTPRequestHandler):
-    """A client's connection."""
+class Server(HttpStandin):
+    """The server. Its rules have another action:
 
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-    wbufsize = -1  # one write per answer
-    timeout = 600
+    inside  answers 200 with the error in the body, without carrying the request out
+    """
 
-    def handle(self):
-        self.requests = 0
-        with self.server.lock:
-            self.server.standin.accepted += 1
-            self.server.clients.add(self.connection)
-        with contextlib.suppress(OSError, ValueError):
-            super().handle()
-        with self.server.lock:
-            self.server.clients.discard(self.connection)
+    ACTIONS = (*HttpStandin.ACTIONS, "inside")
+    INSTEAD = ("status", "inside")
+    STEPS = ("ping", "exec", "query")
+    OPTIONS = {**HttpStandin.OPTIONS, "user": "root"}
+    PATHS = {"GET /ping": "ping", "POST /api/v2/exec": "exec", "POST /api/v2/query/tuples": "query",
+             "POST /api/v2/query/rows": "query"}
 
-    def finish(self):
-        with contextlib.suppress(OSError):
-            super().finish()
+    def __init__(self, *rules, user="root", **options):
+        self.variables = {"memsql_version": "8.5.4", "max_connection_threads": 192}
+        self.databases = {"db": Database("db", self.variables)}
+        self.nowhere = Database(None, self.variables)
+        self.largest_body = 0
+        super().__init__(*rules, user=user, **options)
 
-    def log_message(self, format, *args):  # pylint: disable=redefined-builtin
-        pass
+    def step(self, request):
+        return self.PATHS.get(f"{request.method} {request.url}")
 
-    def do_GET(self):
-        if self.path != "/ping":
-            return self.answer(404, "404 page not found")
-        return self.serve("ping", lambda: "pong")
+    @staticmethod
+    def text(status, text, headers=None):
+        kind = "application/json" if text[:1] == "{" else "text/plain; charset=utf-8"
+        return status, text.encode(), {"Content-Type": kind, **(headers or {})}
 
-    def do_POST(self):
-        standin = self.server.standin
-        length = int(self.headers.get("Content-Length", 0))
-        body = self.rfile.read(length)
-        step = {"/api/v2/exec": "exec", "/api/v2/query/tuples": "query",
-                "/api/v2/query/rows": "query"}.get(self.path)
-        with standin.lock:
-            standin.largest_body = max(standin.largest_body, length)
-            standin.counts[step] = standin.counts.get(step, 0) + 1
-        if length > BODY_MAX:
-            return self.answer(413, "http: request body too large")
+    def refusal(self, action, number, text):
+        if action == "inside":
+            return self.text(200, json.dumps({"error": {"code": number, "message": text}}))
+        return self.text(number, text)
+
+    def answer(self, request):
+        with self.lock:
+            self.largest_body = max(self.largest_body, len(request.body))
+        step = self.step(request)
+        if len(request.body) > BODY_MAX:
+            return self.text(413, "http: request body too large")
         if step is None:
-            return self.answer(404, "404 page not found")
-        if not self.is_known():
-            return self.answer(401, "Unauthorized", {"WWW-Authenticate": "Basic"})
-        return self.serve(step, lambda: self.work(step, body))
+            return self.text(404, "404 page not found")
+        if step == "ping":
+            return self.text(200, "pong")
+        if not self.is_known(request):
+            return self.text(401, "Unauthorized", {"WWW-Authenticate": "Basic"})
+        try:
+            return self.text(200, self.work(step, request))
+        except Refused as refused:
+            return self.text(refused.status, refused.body)
 
-    def is_known(self):
-        standin = self.server.standin
-        basic = base64.b64encode(f"{standin.user}:{standin.password}".encode()).decode()
-        return self.headers.get("Authorization") in (f"Basic {basic}", f"Bearer {standin.password}")
+    def is_known(self, request):
+        basic = base64.b64encode(f"{self.user}:{self.password}".encode()).decode()
+        return request.headers.get("authorization") in (f"Basic {basic}", f"Bearer {self.password}")
 
-    def work(self, step, body):
+    def work(self, step, request):
         """Carries a request out and returns the answer's JSON text."""
-        if self.headers.get("Content-Type", "").split(";")[0] != "application/json":
+        if request.headers.get("content-type", "").split(";")[0] != "application/json":
             raise Refused(0, "Content-Type is not application/json", 400)
         try:
             # the server reads every JSON number as a double
-            asked = json.loads(body, parse_int=float)
+            asked = json.loads(request.body, parse_int=float)
         except ValueError as error:
             raise Refused(0, f"invalid JSON: {error}", 400) from error
         if not isinstance(asked, dict) or not isinstance(asked.get("sql"), str) or (
@@ -378,11 +355,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 raise Refused(0, "sql: converting argument: unsupported type", 400)
             is_whole = isinstance(one, float) and math.isfinite(one) and one == int(one)
             arguments.append(int(one) if is_whole and abs(one) < 1 << 63 else one)
-        database = self.server.standin.databases.get(asked.get("database"))
+        database = self.databases.get(asked.get("database"))
         if database is None and asked.get("database"):
             raise Refused(1049, f"Unknown database '{asked['database']}'")
         if database is None:
-            database = self.server.standin.nowhere
+            database = self.nowhere
             if step == "exec":
                 raise Refused(1046, "No database selected")
         first, second = database.run(asked["sql"], arguments, step == "query")
@@ -390,106 +367,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return json.dumps({"lastInsertId": first, "rowsAffected": second})
         rows = [[base64.b64encode(value).decode() if isinstance(value, bytes) else value for value in row]
                 for row in second]
-        if self.path.endswith("/rows"):
+        if request.url.endswith("/rows"):
             return json.dumps({"results": [{"rows": [dict(zip(first, row)) for row in rows]}]})
         names = {int: "BIGINT", float: "DOUBLE"}
         columns = [{"name": name, "dataType": names.get(type(rows[0][i]) if rows else str, "VARCHAR"),
                     "nullable": True} for i, name in enumerate(first or [])]
         return json.dumps({"results": [{"columns": columns, "rows": rows}]})
-
-    def serve(self, step, work):
-        standin = self.server.standin
-        with standin.lock:
-            rule = next((rule for rule in list(standin.rules) if rule.applies(step)), None)
-        action = rule.action if rule else ""
-        if action == "drop":
-            self.close_connection = True
-            return None
-        if action == "status":
-            return self.answer(rule.code, rule.text)
-        if action == "inside":
-            return self.answer(200, json.dumps({"error": {"code": rule.code, "message": rule.text}}))
-        try:
-            status, text = 200, work()
-        except Refused as refused:
-            status, text = refused.status, refused.body
-        if action == "lose":
-            self.close_connection = True
-            return None
-        if action == "wait":
-            time.sleep(rule.code / 1000)
-        if action == "late":
-            return self.answer(rule.code, rule.text)
-        return self.answer(status, "pong? no" if action == "wrong" else text, is_cut=action == "cut")
-
-    def answer(self, status, text, headers=None, is_cut=False):
-        standin = self.server.standin
-        body = text.encode()
-        kind = "application/json" if body[:1] == b"{" else "text/plain; charset=utf-8"
-        self.requests += 1
-        self.send_response(status)
-        for name, value in {"Content-Type": kind, **(headers or {})}.items():
-            self.send_header(name, value)
-        if standin.chunk:
-            self.send_header("Transfer-Encoding", "chunked")
-            size = standin.chunk
-            body = b"".join(b"%x\r\n%s\r\n" % (len(body[at:at + size]), body[at:at + size])
-                            for at in range(0, len(body), size)) + b"0\r\n\r\n"
-        else:
-            self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body[:len(body) // 2] if is_cut else body)
-        self.wfile.flush()
-        if is_cut:
-            self.close_connection = True
-        elif standin.close_every and self.requests >= standin.close_every:
-            self.connection.settimeout(IDLE_S)  # afterwards the connection ends silently
-
-
-class Listener(http.server.ThreadingHTTPServer):
-    """Accepts connections, with a thread for each."""
-
-    daemon_threads = True
-    block_on_close = False
-    request_queue_size = 1024
-
-    def __init__(self, standin, port):
-        self.standin, self.clients, self.lock = standin, set(), threading.Lock()
-        super().__init__(("127.0.0.1", port), Handler)
-
-
-class Server:
-    """A stand-in. stop() ends it; restart() starts it again on the same port, with its rows."""
-
-    def __init__(self, *rules, user="root", password="", databases=("db",), port=0, chunk=0, close_every=0):
-        self.user, self.password, self.chunk, self.close_every = user, password, chunk, close_every
-        self.rules = [Rule(rule) for rule in rules]
-        self.variables = {"memsql_version": "8.5.4", "max_connection_threads": 192}
-        self.databases = {name: Database(name, self.variables) for name in databases}
-        self.nowhere = Database(None, self.variables)
-        self.counts, self.largest_body, self.accepted, self.lock = {}, 0, 0, threading.Lock()
-        self.listener = None
-        self.port = port
-        self.restart()
-
-    def restart(self):
-        self.listener = Listener(self, self.port)
-        self.port = self.listener.server_address[1]
-        threading.Thread(target=self.listener.serve_forever, args=(0.05,), daemon=True).start()
-
-    def stop(self):
-        if self.listener is not None:
-            self.listener.shutdown()
-            self.listener.server_close()
-            self.kick()
-            self.listener = None
-
-    def kick(self):
-        """Ends every connection."""
-        with self.listener.lock:
-            for client in self.listener.clients:
-                with contextlib.suppress(OSError):
-                    client.shutdown(socket.SHUT_RDWR)
 
     def rows(self, sql, database="db"):
         """Runs a SQLite query and returns its rows."""
@@ -498,17 +381,5 @@ class Server:
             return one.sqlite.execute(sql).fetchall()
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    for name, kind, default in (("port", int, 0), ("user", str, "root"), ("password", str, ""),
-                                ("chunk", int, 0), ("close-every", int, 0)):
-        parser.add_argument(f"--{name}", type=kind, default=default)
-    server = Server(**vars(parser.parse_args()))
-    print(server.port, flush=True)
-    for _ in sys.stdin:
-        server.kick()
-        print("ok", flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    Server.main(__doc__)
