@@ -9,7 +9,7 @@
 # which scripts/questdb.sh downloads.
 #
 # Environment: BUILD (build folder, default build/test), CMAKE_ARGS (arguments for configuring), TARGETS
-# (targets to build, default all), JOBS (parallel tests; default 4 for each CPU, because most tests
+# (targets to build, default all), JOBS (parallel tests; default 3 for each CPU, because most tests
 # wait), SERVER=0 (without servers: leaves out the tests that need one; if you give arguments, add
 # -LE 'valgrind|postgresql|mariadb|clickhouse|influxdb').
 # Fails when a test fails, when a test is skipped, and when no test runs. Tests may be skipped only as
@@ -100,7 +100,7 @@ fi
 [ $# -gt 0 ] || set -- -LE "$without"
 status=0
 rm -f "$build/failures.txt"
-ctest --test-dir "$build" --output-on-failure --no-tests=error -j "${JOBS:-$(($(nproc) * 4))}" "$@" \
+ctest --test-dir "$build" --output-on-failure --no-tests=error -j "${JOBS:-$(($(nproc) * 3))}" "$@" \
     </dev/null 2>&1 | tee "$temp/ctest.log" || status=$?
 
 skips=$(grep -E '\*\*\*Skipped|\*\*\*Not Run' "$temp/ctest.log" || true)

@@ -13,8 +13,6 @@ import sys
 import threading
 import time
 
-IDLE_S = 0.02
-
 
 class Ended(Exception):
     """Ends the connection."""
@@ -205,8 +203,8 @@ class HttpStandin(Standin):
             wrong    carries the request out and answers with a text that is not JSON
             wait     carries the request out and answers NUMBER milliseconds later
 
-    `chunk`: bytes of each chunk of an answer; 0: answers have a length. `close_every`: ends an idle
-    connection silently after so many answers; 0: never.
+    `chunk`: bytes of each chunk of an answer; 0: answers have a length. `close_every`: ends a
+    connection after so many answers, without a header that says so; 0: never.
     """
 
     ACTIONS = ("status", "late", "drop", "lose", "cut", "wrong", "wait")
@@ -221,12 +219,15 @@ class HttpStandin(Standin):
         answers = 0
         with sock.makefile("rb") as stream:
             while (request := read_request(stream)) is not None:
-                self.respond(sock, request)
                 answers += 1
-                if request.headers.get("connection", "").lower() == "close":
+                is_last = answers == self.close_every
+                # the end of the connection then comes with the answer, before the next request
+                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, is_last)
+                self.respond(sock, request)
+                if is_last:
+                    sock.shutdown(socket.SHUT_WR)
+                if is_last or request.headers.get("connection", "").lower() == "close":
                     break
-                if 0 < self.close_every <= answers:
-                    sock.settimeout(IDLE_S)
 
     def respond(self, sock, request):
         action, number, text = self.rules.meet(self.step(request))
