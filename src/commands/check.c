@@ -3,6 +3,7 @@
 #include "base/process.h"
 #include "commands/command.h"
 #include "commands/job.h"
+#include "plan/command_line.h"
 #include "plan/facts.h"
 #include "report/text.h"
 
@@ -111,7 +112,7 @@ enum exit_code command_check(int argc, char **argv)
     struct container container;
     struct facts facts;
     struct error error = {.kind = ERROR_NONE};
-    enum exit_code code = options_parse(&plan, command_form(COMMAND_CHECK), argc, argv, &error);
+    enum exit_code code = command_line_read(&plan, command_form(COMMAND_CHECK), argc, argv, &error);
     if (command_is_done(&plan, &code, &error)) {
         return code;
     }

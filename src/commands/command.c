@@ -15,7 +15,7 @@
 #include "base/mono.h"
 #include "base/process.h"
 #include "base/text.h"
-#include "plan/options_file.h"
+#include "plan/command_line.h"
 #include "report/report.h"
 #include "report/text.h"
 
@@ -462,7 +462,7 @@ bool command_is_done(const struct plan *plan, enum exit_code *code, const struct
     if (plan->is_help) {
         *code = print_help(find_entry(plan->command));
     } else if (plan->is_print_options) {
-        options_file_write(plan, stdout);
+        command_line_print(plan, stdout);
         *code = command_finish_output();
     } else if (plan->is_version) {
         printf("append %s\n", APPEND_VERSION);

@@ -22,6 +22,7 @@
 #include "figures/figures.h"
 #include "figures/saved.h"
 #include "figures/statistics.h"
+#include "plan/command_line.h"
 #include "plan/options.h"
 #include "report/report.h"
 #include "report/screen.h"
@@ -932,7 +933,8 @@ enum exit_code command_compare(int argc, char **argv)
 {
     struct plan plan;
     struct error error = {0};
-    enum exit_code code = options_parse(&plan, command_form(COMMAND_COMPARE), argc, argv, &error);
+    enum exit_code code =
+        command_line_read(&plan, command_form(COMMAND_COMPARE), argc, argv, &error);
     if (command_is_done(&plan, &code, &error)) {
         return code;
     }

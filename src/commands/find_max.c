@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "commands/command.h"
 #include "commands/job.h"
+#include "plan/command_line.h"
 #include "report/files.h"
 
 /* Default of --max-bytes: enough rows for a search with a dozen levels, and little space on a disk.
@@ -186,7 +187,7 @@ static enum exit_code lead(struct job *job, int argc, char **argv)
 {
     struct error error = {.kind = ERROR_NONE};
     enum exit_code code =
-        options_parse(&job->given, command_form(COMMAND_FIND_MAX), argc, argv, &error);
+        command_line_read(&job->given, command_form(COMMAND_FIND_MAX), argc, argv, &error);
     if (command_is_done(job->plan, &code, &error)) {
         return code;
     }

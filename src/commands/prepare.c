@@ -4,6 +4,7 @@
 #include "base/process.h"
 #include "commands/command.h"
 #include "commands/job.h"
+#include "plan/command_line.h"
 #include "plan/facts.h"
 
 enum {
@@ -36,7 +37,7 @@ static enum exit_code work_on(enum command command, int argc, char **argv,
     struct container container;
     struct facts facts;
     struct error error = {.kind = ERROR_NONE};
-    enum exit_code code = options_parse(&plan, command_form(command), argc, argv, &error);
+    enum exit_code code = command_line_read(&plan, command_form(command), argc, argv, &error);
     if (command_is_done(&plan, &code, &error)) {
         return code;
     }

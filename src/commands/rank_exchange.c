@@ -103,8 +103,8 @@ enum exit_code rank_exchange_send_plan(struct ranks *ranks, const struct plan *p
      * themselves */
     add_text(&text, plan->target.url == NULL ? plan->adapter->name : "");
     add_text(&text, has_file ? script_text(plan->script) : "");
-    for (int i = 0; i < plan->word_count; i++) {
-        add_text(&text, plan->words[i]);
+    for (int i = 0; i < plan->words.count; i++) {
+        add_text(&text, plan->words.at[i]);
     }
     const bool is_whole = !buffer_failed(&text) && ranks_give_text(ranks, &text);
     buffer_fini(&text);

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "commands/command.h"
+#include "plan/command_line.h"
 #include "report/report.h"
 #include "report/tree.h"
 
@@ -150,7 +151,8 @@ enum exit_code command_report(int argc, char **argv)
 {
     struct plan plan;
     struct error error = {0};
-    enum exit_code code = options_parse(&plan, command_form(COMMAND_REPORT), argc, argv, &error);
+    enum exit_code code =
+        command_line_read(&plan, command_form(COMMAND_REPORT), argc, argv, &error);
     if (command_is_done(&plan, &code, &error)) {
         return code;
     }

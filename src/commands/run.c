@@ -3,6 +3,7 @@
 #include "base/process.h"
 #include "commands/command.h"
 #include "commands/job.h"
+#include "plan/command_line.h"
 #include "report/conditions.h"
 #include "report/expectations.h"
 
@@ -11,7 +12,8 @@ static enum exit_code lead(struct job *job, int argc, char **argv)
 {
     const struct plan *plan = job->plan;
     struct error error = {.kind = ERROR_NONE};
-    enum exit_code code = options_parse(&job->given, command_form(COMMAND_RUN), argc, argv, &error);
+    enum exit_code code =
+        command_line_read(&job->given, command_form(COMMAND_RUN), argc, argv, &error);
     if (command_is_done(plan, &code, &error)) {
         return code;
     }

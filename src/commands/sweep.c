@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "commands/command.h"
 #include "load/setup.h"
+#include "plan/command_line.h"
 #include "report/files.h"
 
 #define TICK_NS MONO_NS_PER_S
@@ -619,7 +620,7 @@ enum exit_code command_sweep(int argc, char **argv)
         sweep->given.is_quiet = true;
         follow(sweep);
     } else {
-        code = options_parse(&sweep->given, command_form(COMMAND_SWEEP), argc, argv, &error);
+        code = command_line_read(&sweep->given, command_form(COMMAND_SWEEP), argc, argv, &error);
         if (!command_is_done(&sweep->given, &code, &error)) {
             interrupt_install();
             notice_init(&sweep->notice, STDERR_FILENO);

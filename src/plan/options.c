@@ -13,7 +13,6 @@
 #include "base/mono.h"
 #include "base/text.h"
 #include "base/url.h"
-#include "plan/options_file.h"
 
 #define MS (UINT64_C(1000000))
 #define SECOND (1000 * MS)
@@ -1031,9 +1030,11 @@ static enum exit_code refuse_port(const struct plan *plan, const char *word, str
  * option ends the run. In a run, a single number after SESSIONS is RECORDS. But if the run has a
  * script and also an option that ends it (a duration or a number of transactions), the number is
  * TARGET, a port. */
-static enum exit_code parse_operands(struct plan *plan, const struct command_form *form, int count,
-                                     char *const *operands, struct error *error)
+enum exit_code options_read_operands(struct plan *plan, const struct command_form *form,
+                                     const struct words *given, struct error *error)
 {
+    const int count = given->count;
+    char *const *const operands = given->at;
     const size_t folders = form->folders_most > 0 ? (size_t)count : 0;
     if (folders < form->folders_least) {
         return usage_refuse(error, "too few operands: use %s, see append --help", form->usage);
@@ -1106,8 +1107,8 @@ static enum exit_code parse_operands(struct plan *plan, const struct command_for
     return code;
 }
 
-enum exit_code options_read_words(struct plan *plan, const struct command_form *form, int argc,
-                                  char **argv, char ***operands, int *count, struct error *error)
+enum exit_code options_read(struct plan *plan, const struct command_form *form,
+                            const struct words *words, struct words *operands, struct error *error)
 {
     struct option longs[COUNT_OF(option_table) + 1];
     /* with the ':' getopt returns ':' for a missing value */
@@ -1137,10 +1138,9 @@ enum exit_code options_read_words(struct plan *plan, const struct command_form *
     longs[used] = (struct option){0};
     opterr = 0;
     optind = 0; /* 0, unlike 1, makes getopt forget the words of an earlier call */
-    *operands = argv + argc;
-    *count = 0;
+    *operands = (struct words){.count = 0};
     int code;
-    while ((code = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
+    while ((code = getopt_long(words->count, words->at, letters, longs, NULL)) != -1) {
         const struct option_entry *entry = option_table;
         while (code < FIRST_LONG && entry->name != NULL &&
                (entry->letter != code || !option_is_of(entry, form->command))) {
@@ -1152,7 +1152,7 @@ enum exit_code options_read_words(struct plan *plan, const struct command_form *
         if ((code == '?' || code == ':') && (optopt == 'h' || optopt == '?')) {
             plan->is_help = true;
         } else if (entry->name == NULL) {
-            return refuse_option(form, code, argv[optind > 0 ? optind - 1 : 0], error);
+            return refuse_option(form, code, words->at[optind > 0 ? optind - 1 : 0], error);
         } else if (option_take(plan, entry, optarg, error) != EXIT_CODE_OK) {
             return EXIT_CODE_USAGE;
         }
@@ -1160,33 +1160,6 @@ enum exit_code options_read_words(struct plan *plan, const struct command_form *
             return EXIT_CODE_OK;
         }
     }
-    *operands = argv + optind;
-    *count = argc - optind;
+    *operands = (struct words){.count = words->count - optind, .at = words->at + optind};
     return EXIT_CODE_OK;
-}
-
-enum exit_code options_parse(struct plan *plan, const struct command_form *form, int argc,
-                             char **argv, struct error *error)
-{
-    char **operands;
-    int count;
-    options_init(plan, form->command);
-    plan->words = argv;
-    plan->word_count = argc;
-    enum exit_code code = EXIT_CODE_OK;
-    if (options_file_is_named(argc, argv)) {
-        code = options_file_expand(plan, form, argc, argv, error);
-    }
-    if (code == EXIT_CODE_OK) {
-        code =
-            options_read_words(plan, form, plan->word_count, plan->words, &operands, &count, error);
-    }
-    if (code == EXIT_CODE_OK && !plan->is_help && !plan->is_version) {
-        code = parse_operands(plan, form, count, operands, error);
-    }
-    for (int i = 1; i < argc && code != EXIT_CODE_OK; i++) {
-        /* --json counts even if it follows the wrong option */
-        plan->is_json = plan->is_json || strcmp(argv[i], "--json") == 0;
-    }
-    return code;
 }

@@ -123,13 +123,15 @@ struct command_form {
 /* Returns whether a word can only be a target: a URL, "adapter:...", or HOST:PORT. */
 bool option_is_target(const char *word);
 
-/* Reads the options among a command's words into *plan, and moves the operands to the end, where
- * *operands and *count give them. On EXIT_CODE_USAGE, *error says why. */
-enum exit_code options_read_words(struct plan *plan, const struct command_form *form, int argc,
-                                  char **argv, char ***operands, int *count, struct error *error);
+/* Reads the options among a command's words into *plan, after words->at[0], which is skipped. Moves
+ * the operands to the end of the words, where *operands gives them. On EXIT_CODE_USAGE, *error says
+ * why. */
+enum exit_code options_read(struct plan *plan, const struct command_form *form,
+                            const struct words *words, struct words *operands, struct error *error);
 
-/* Reads a command's argv into *plan. argv[0] is skipped. On EXIT_CODE_USAGE, *error says why. */
-enum exit_code options_parse(struct plan *plan, const struct command_form *form, int argc,
-                             char **argv, struct error *error);
+/* Reads the operands: SESSIONS, RECORDS and TARGET, or folders. On EXIT_CODE_USAGE, *error says
+ * why. */
+enum exit_code options_read_operands(struct plan *plan, const struct command_form *form,
+                                     const struct words *given, struct error *error);
 
 #endif

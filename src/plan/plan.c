@@ -14,6 +14,7 @@
 #include "base/mono.h"
 #include "base/random.h"
 #include "base/text.h"
+#include "plan/command_line.h"
 #include "plan/facts.h"
 #include "plan/options.h"
 
@@ -498,7 +499,7 @@ enum exit_code plan_follow(struct plan *plan, struct facts *facts, enum command 
                            const struct plan_lead *lead, struct error *error)
 {
     const struct command_form form = {.command = command, .usage = "append"};
-    const enum exit_code code = options_parse(plan, &form, lead->count, lead->words, error);
+    const enum exit_code code = command_line_read(plan, &form, lead->count, lead->words, error);
     if (code != EXIT_CODE_OK) {
         return code;
     }
@@ -530,9 +531,9 @@ void plan_fini_in_use(struct plan *plan)
     free(plan->ddl_text);
     if (plan->owned_words != NULL) {
         free(plan->owned_words);
-        free(plan->words);
+        free(plan->words.at);
         plan->owned_words = NULL;
-        plan->words = NULL;
+        plan->words = (struct words){.count = 0};
     }
     plan->script = NULL;
     plan->url_text = NULL;

@@ -1,7 +1,7 @@
 /*
  * The plan of a call: what the command line asks for, resolved and checked as a whole.
  *
- * options_parse stores the given options, and plan_make completes and checks the plan. After that
+ * command_line_read stores the given options, and plan_make completes and checks the plan. After that
  * the plan is const and shared by all threads; values that become known later are its facts
  * (plan/facts.h). Strings that the plan does not own point into argv.
  */
@@ -101,6 +101,12 @@ struct mark {
     const char *text;
 };
 
+/* Words of a command line. */
+struct words {
+    int count;
+    char **at;
+};
+
 /* The values of an option that can be given several times. */
 struct plan_texts {
     const char *texts[PLAN_TEXTS_MAX];
@@ -172,8 +178,7 @@ struct plan {
     enum command command;
     struct given_option given[PLAN_GIVEN_MAX];
     size_t given_count;
-    char **words;              /* the command line, with the options of files; argv or owned */
-    int word_count;            /* its words, without a last NULL */
+    struct words words;        /* the command line with the options of files; argv, or owned */
     char *owned_words;         /* texts of `words` if it is owned; else NULL */
     struct plan_texts options; /* files of options */
     char
@@ -287,7 +292,7 @@ struct plan {
     char *url_text, *owned_path, *ddl_text;
 };
 
-/* Completes and checks a plan that options_parse has filled, and initialises *facts, to which the
+/* Completes and checks a plan that command_line_read has filled, and initialises *facts, to which the
  * plan then points. If the target is only a port, asks the server that listens on the port which
  * database it is; with --wait repeats this until the server answers. On any code but EXIT_CODE_OK
  * *error has the line to print and the plan owns nothing. The plan must not be moved: it points

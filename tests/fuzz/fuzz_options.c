@@ -6,6 +6,7 @@
 
 #include "base/mono.h"
 #include "commands/command.h"
+#include "plan/command_line.h"
 #include "plan/options.h"
 #include "report/expectations.h"
 
@@ -173,7 +174,7 @@ static enum status parse(struct plan *plan, enum command command, int count, cha
     while (entry->form.command != command) {
         entry++;
     }
-    if (options_parse(plan, &entry->form, count, words, error) != EXIT_CODE_OK) {
+    if (command_line_read(plan, &entry->form, count, words, error) != EXIT_CODE_OK) {
         return STATUS_REJECTED;
     }
     return expectations_parse(&expectations, plan, error);

@@ -252,15 +252,16 @@ TEST(test_interval_row)
     csv_write(memory.stream, CSV_INTERVALS, &operations, &interval);
     memory_expect(&memory,
                   "start_s,end_s,sessions_alive,rows,rows_per_s,appends,reads,errors,"
-                  "error_percent,rows_rejected,rows_in_doubt,sessions_connected,sessions_dropped,busy_retries,"
+                  "error_percent,rows_rejected,rows_in_doubt,sessions_connected,"
+                  "sessions_dropped,busy_retries,"
                   "append_p50_ms,append_p99_ms,append_max_ms,read_p50_ms,read_p99_ms,"
                   "read_max_ms,transaction_p50_ms,transaction_p99_ms,transaction_max_ms,"
                   "connections_lost,reconnects,reconnects_failed,churns,"
                   "refusals,sessions_without_progress,sessions_reading,transactions,"
                   "transactions_per_s,transactions_failed,transactions_in_doubt,retries,writes,"
                   "others,rows_held\r\n"
-                  "1.000,1.500,9,500,1000.0,6,0,17,73.91,0,0,0,0,0,1.000000,2.500000,2.500001,,,,,,,5,3,"
-                  "10,8,0,21,22,,,,,,,,23\r\n");
+                  "1.000,1.500,9,500,1000.0,6,0,17,73.91,0,0,0,0,0,1.000000,2.500000,2.500001,"
+                  ",,,,,,5,3,10,8,0,21,22,,,,,,,,23\r\n");
     interval.counters[RECORDER_TRANSACTIONS_COMMITTED] = 31;
     interval.counters[RECORDER_TRANSACTIONS_FAILED] = 32;
     interval.counters[RECORDER_TRANSACTIONS_IN_DOUBT] = 33;
@@ -274,8 +275,9 @@ TEST(test_interval_row)
     operation_list_add(&with_script, "insert", OPERATION_IS_WRITE);
     memory_open(&memory);
     csv_write(memory.stream, CSV_INTERVALS, &with_script, &interval);
-    memory_expect(&memory, "1.000,1.500,9,500,1000.0,6,0,82,68.91,0,0,0,0,0,1.000000,2.500000,2.500001,"
-                           ",,,,,,5,3,10,8,0,21,22,31,62.0,32,33,111,34,35,23\r\n");
+    memory_expect(&memory,
+                  "1.000,1.500,9,500,1000.0,6,0,82,68.91,0,0,0,0,0,1.000000,2.500000,2.500001,"
+                  ",,,,,,5,3,10,8,0,21,22,31,62.0,32,33,111,34,35,23\r\n");
 }
 
 /* Parses a line of CSV by the rules of RFC 4180. Returns the number of cells and moves *text after

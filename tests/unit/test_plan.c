@@ -6,6 +6,7 @@
 #include "base/mono.h"
 #include "base/text.h"
 #include "base/url.h"
+#include "plan/command_line.h"
 #include "plan/facts.h"
 #include "plan/options.h"
 #include "script/script.h"
@@ -517,7 +518,7 @@ TEST(test_operands_of_a_workload)
         }
         struct plan plan;
         struct error error = {.kind = ERROR_NONE};
-        const enum exit_code code = options_parse(&plan, &form, argc, argv, &error);
+        const enum exit_code code = command_line_read(&plan, &form, argc, argv, &error);
         if (code != (cases[i].wrong == NULL ? EXIT_CODE_OK : EXIT_CODE_USAGE)) {
             fail_msg("%d, %s", (int)code, error.text);
         }

@@ -1,4 +1,4 @@
-#include "plan/options_file.h"
+#include "plan/command_line.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -198,36 +198,38 @@ static enum exit_code read_file(struct expansion *all, const char *path, int dep
     return code;
 }
 
-bool options_file_is_named(int argc, char *const *argv)
+/* Returns whether the words of a command line name a file of options. */
+static bool names_file(const struct words *words)
 {
     static const char option[] = "--options";
-    for (int i = 1; i < argc; i++) {
-        if (strncmp(argv[i], option, strlen(option)) == 0 &&
-            (argv[i][strlen(option)] == '\0' || argv[i][strlen(option)] == '=')) {
+    for (int i = 1; i < words->count; i++) {
+        const char *word = words->at[i];
+        if (strncmp(word, option, strlen(option)) == 0 &&
+            (word[strlen(option)] == '\0' || word[strlen(option)] == '=')) {
             return true;
         }
     }
     return false;
 }
 
-enum exit_code options_file_expand(struct plan *plan, const struct command_form *form, int argc,
-                                   char **argv, struct error *error)
+/* Reads the named files into plan->words, which then have the options of the files in place of the
+ * files' names. Also notes the names of the files, with hashes, in the plan. */
+static enum exit_code expand(struct plan *plan, const struct command_form *form,
+                             struct error *error)
 {
     static struct expansion all;
     all = (struct expansion){.plan = plan, .form = form};
     options_init(&all.trial, form->command);
     struct plan line; /* the command line alone */
     options_init(&line, form->command);
-    char **operands;
-    int operand_count;
-    enum exit_code code =
-        options_read_words(&line, form, argc, argv, &operands, &operand_count, error);
+    struct words operands;
+    enum exit_code code = options_read(&line, form, &plan->words, &operands, error);
     for (size_t i = 0; i < line.given_count; i++) {
         all.given[all.given_count++] = line.given[i].entry;
     }
-    const bool is_target_only = operand_count == 1 && option_is_target(operands[0]);
-    all.has_sessions = operand_count > 0 && !is_target_only;
-    add_word(&all, "", argv[0], NULL);
+    const bool is_target_only = operands.count == 1 && option_is_target(operands.at[0]);
+    all.has_sessions = operands.count > 0 && !is_target_only;
+    add_word(&all, "", plan->words.at[0], NULL);
     for (size_t i = 0; i < line.options.count && code == EXIT_CODE_OK; i++) {
         code = read_file(&all, line.options.texts[i], 0, error);
     }
@@ -248,24 +250,47 @@ enum exit_code options_file_expand(struct plan *plan, const struct command_form 
             all.starts[all.count++] = of_file[i] - 1;
         }
     }
-    for (int i = 0; i < operand_count && all.count < WORDS_MAX; i++) {
-        add_word(&all, "", operands[i], NULL);
+    for (int i = 0; i < operands.count && all.count < WORDS_MAX; i++) {
+        add_word(&all, "", operands.at[i], NULL);
     }
-    plan->words = calloc(all.count + 1, sizeof *plan->words);
-    if (plan->words == NULL || buffer_failed(&all.text)) {
+    plan->words.at = calloc(all.count + 1, sizeof *plan->words.at);
+    if (plan->words.at == NULL || buffer_failed(&all.text)) {
         buffer_fini(&all.text);
         error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the options");
         return EXIT_CODE_CLIENT_LIMIT;
     }
     for (size_t i = 0; i < all.count; i++) {
-        plan->words[i] = all.text.bytes + all.starts[i];
+        plan->words.at[i] = all.text.bytes + all.starts[i];
     }
-    plan->word_count = (int)all.count;
+    plan->words.count = (int)all.count;
     plan->owned_words = all.text.bytes;
     return EXIT_CODE_OK;
 }
 
-void options_file_write(const struct plan *plan, FILE *stream)
+enum exit_code command_line_read(struct plan *plan, const struct command_form *form, int argc,
+                                 char **argv, struct error *error)
+{
+    struct words operands;
+    enum exit_code code = EXIT_CODE_OK;
+    options_init(plan, form->command);
+    plan->words = (struct words){.count = argc, .at = argv};
+    if (names_file(&plan->words)) {
+        code = expand(plan, form, error);
+    }
+    if (code == EXIT_CODE_OK) {
+        code = options_read(plan, form, &plan->words, &operands, error);
+    }
+    if (code == EXIT_CODE_OK && !plan->is_help && !plan->is_version) {
+        code = options_read_operands(plan, form, &operands, error);
+    }
+    for (int i = 1; i < argc && code != EXIT_CODE_OK; i++) {
+        /* --json counts even if it follows the wrong option */
+        plan->is_json = plan->is_json || strcmp(argv[i], "--json") == 0;
+    }
+    return code;
+}
+
+void command_line_print(const struct plan *plan, FILE *stream)
 {
     for (size_t i = 0; i < plan->given_count; i++) {
         const struct given_option *given = &plan->given[i];
