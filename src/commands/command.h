@@ -39,8 +39,8 @@ enum exit_code command_sweep(int argc, char **argv);
 
 const struct command_form *command_form(enum command command);
 
-/* Handles the result of command_line_read, given in *code: reports an error, or prints the help or the
- * versions that the options ask for. Returns true if the command has ended with the exit code
+/* Handles the result of command_line_read, given in *code: reports an error, or prints the help or
+ * the versions that the options ask for. Returns true if the command has ended with the exit code
  * *code. */
 bool command_is_done(const struct plan *plan, enum exit_code *code, const struct error *error);
 

@@ -1,8 +1,8 @@
 /*
  * The plan of a call: what the command line asks for, resolved and checked as a whole.
  *
- * command_line_read stores the given options, and plan_make completes and checks the plan. After that
- * the plan is const and shared by all threads; values that become known later are its facts
+ * command_line_read stores the given options, and plan_make completes and checks the plan. After
+ * that the plan is const and shared by all threads; values that become known later are its facts
  * (plan/facts.h). Strings that the plan does not own point into argv.
  */
 #ifndef PLAN_PLAN_H
@@ -292,11 +292,11 @@ struct plan {
     char *url_text, *owned_path, *ddl_text;
 };
 
-/* Completes and checks a plan that command_line_read has filled, and initialises *facts, to which the
- * plan then points. If the target is only a port, asks the server that listens on the port which
- * database it is; with --wait repeats this until the server answers. On any code but EXIT_CODE_OK
- * *error has the line to print and the plan owns nothing. The plan must not be moved: it points
- * into itself. */
+/* Completes and checks a plan that command_line_read has filled, and initialises *facts, to which
+ * the plan then points. If the target is only a port, asks the server that listens on the port
+ * which database it is; with --wait repeats this until the server answers. On any code but
+ * EXIT_CODE_OK *error has the line to print and the plan owns nothing. The plan must not be moved:
+ * it points into itself. */
 enum exit_code plan_make(struct plan *plan, struct facts *facts, struct error *error);
 
 /* Make the plan as plan_make does, but in steps, for a caller that has other work while it waits.

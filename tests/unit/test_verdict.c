@@ -564,6 +564,36 @@ TEST(test_rates)
     free(r);
 }
 
+/* 1,000 random arrivals in 10 s have a standard deviation of 3.2 %; three of them are allowed. */
+TEST(test_random_arrivals)
+{
+    struct result *r = make_good();
+    struct judge_context rated = {.is_local = true, .rate_rows_per_s = 115, .arrivals_per_s = 100};
+    expect(r, &rated, VERDICT_VALID, EXIT_CODE_OK, "every row"); /* 87 % of the rate */
+    rated.rate_rows_per_s = 125;
+    expect(r, &rated, VERDICT_DEGRADED, EXIT_CODE_OK, "only 80 % of the requested rate");
+    rated = (struct judge_context){.is_local = true, .rate_rows_per_s = 115};
+    expect(r, &rated, VERDICT_DEGRADED, EXIT_CODE_OK, "only 87 % of the requested rate");
+    free(r);
+}
+
+/* Lost rows weigh more than a condition, and sessions that it stopped weigh less. */
+TEST(test_stopped_by_a_condition)
+{
+    struct result *r = make_good();
+    r->stop_reason = STOP_CONDITION;
+    snprintf(r->stop_condition, sizeof r->stop_condition, "errors>5: 7");
+    r->sessions.finished -= 1;
+    r->sessions.stopped = 1;
+    r->rows.acknowledged -= 100;
+    r->rows.not_sent = 100;
+    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_EXPECTATION,
+           "stopped by --stop-when: errors>5: 7");
+    r->verification = (struct verification){.state = VERIFICATION_DONE, .lost_at_most = 3};
+    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SHORT, "lost");
+    free(r);
+}
+
 TEST(test_a_setting_that_was_changed)
 {
     struct result *r = make_good();
