@@ -314,9 +314,11 @@ static enum status append_rows(struct adapter_conn *conn, const struct batch *ba
     if (unfit == NULL) {
         dialect_memory_error(error);
     } else {
-        error_set(error, ERROR_DATA, 0, NULL,
-                  "column '%.80s' of type %.60s cannot hold a generated value", unfit->name,
-                  unfit->type_name);
+        error_set(
+            error, ERROR_DATA, 0, NULL,
+            "column '%.80s' of type %.60s cannot hold one of its values, which is out of range, "
+            "too long or NULL: change --values or the script",
+            unfit->name, unfit->type_name);
     }
     buffer_fini(&conn->body);
     return unfit == NULL ? STATUS_FATAL : STATUS_REJECTED;

@@ -912,9 +912,10 @@ static void write_text(const struct comparison *comparison)
         snprintf(
             text, sizeof text,
             "Welch's t-test on the logarithms of throughput and %s latency of a cell's runs. It "
-            "assumes independent runs and the same machine for A and B. A and B are medians. "
-            "A difference counts when its whole interval is beyond %g %%. Other figures are "
-            "not tested.",
+            "assumes independent runs, and the same machine for both sweeps. The columns A and B "
+            "show "
+            "medians of the runs. A difference counts only if the whole interval of B/A is more "
+            "than %g %% below or above 1. Other figures are not tested.",
             comparison->tested == tested[1] ? "transaction" : "append",
             100 * comparison->threshold);
         write_wrapped("Test", text);

@@ -564,8 +564,9 @@ static enum exit_code sweep_all(struct sweep *sweep)
         code = sweep_write_files(sweep, false, &error);
     }
     if (code != EXIT_CODE_OK) {
-        return command_say(code, "%s; after that resume with: append sweep --resume %s", error.text,
-                           results->folder);
+        return command_say(code,
+                           "%s; when the cause is removed, resume with: append sweep --resume %s",
+                           error.text, results->folder);
     }
     /* the report; the most serious run decides the exit code */
     error_clear(&error);

@@ -535,6 +535,7 @@ static bool read_ports(struct survey *survey, struct draft *draft)
         return false;
     }
     const uint64_t reserved = count_in(&taken, &range);
+    const bool is_reserved = procfs_ports_hold(&taken, question->port);
 
     /* tcp_tw_reuse: mode 1 reuses the ports of connections in TIME_WAIT, mode 2 (the default) only
      * those of connections within the machine */
@@ -574,11 +575,12 @@ static bool read_ports(struct survey *survey, struct draft *draft)
                  "%" PRIu64 " of the ports in use %s in TIME_WAIT, and %s free %s", waiting,
                  waiting == 1 ? "is" : "are", waiting == 1 ? "becomes" : "become",
                  destination.is_wait_reused ? "within a second" : "within a minute");
-    } else if (question->port >= range.low && question->port <= range.high &&
+    } else if (question->port >= range.low && question->port <= range.high && !is_reserved &&
                limits_has_server_here(question)) {
         snprintf(limit->note, sizeof limit->note,
-                 "the server's port %u is in the range: another connection may take the port while "
-                 "the server restarts",
+                 "the server's port %u is in this range: while the server restarts, another "
+                 "connection may take it; to prevent that, add it to "
+                 "net.ipv4.ip_local_reserved_ports",
                  question->port);
     }
     const uint64_t left = limit->allowed - limit->used;

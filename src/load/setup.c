@@ -709,7 +709,7 @@ void setup_describe_removal(const struct setup *setup, const struct plan *plan, 
         const bool is_unsure = setup_had_rows(setup) && plan->verify_mode != VERIFY_ROWS;
         snprintf(text, size, "delete from %.200s where n1 = %d%s", buffer_text(&table),
                  plan->facts->run_tag,
-                 is_unsure ? " /* if no row had this n1 before the run */" : "");
+                 is_unsure ? " /* also deletes rows that had this n1 before the run */" : "");
     } else {
         snprintf(text, size, "not possible: no column of %.200s identifies the rows of this run",
                  plan->table_name);

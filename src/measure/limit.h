@@ -62,7 +62,7 @@ struct limit {
     uint64_t sessions;             /* the most sessions that fit; LIMIT_NONE: any number */
     bool is_estimate;              /* `needed` is an estimate, so the limit may not be hit */
     bool is_unknown;               /* `allowed` is unknown */
-    char note[160];                /* may be empty */
+    char note[200];                /* may be empty */
     char fix[LIMIT_FIX_BYTES];     /* command or line of a file to raise the limit; "" for PASS */
 };
 

@@ -187,9 +187,11 @@ bool server_find(int proc, uint16_t port, const char *path, struct procfs_proces
     } else {
         if (others > 0) {
             snprintf(note, note_bytes,
-                     "%zu other processes listen on %s and are not measured, because they are not "
-                     "children of process %d: to measure all, give --server-cgroup",
-                     others, place, (int)best->pid);
+                     "%zu other %s on %s and %s not measured, because %s of process %d: to measure "
+                     "all, give --server-cgroup",
+                     others, others == 1 ? "process listens" : "processes listen", place,
+                     others == 1 ? "is" : "are",
+                     others == 1 ? "it is not a child" : "they are not children", (int)best->pid);
         }
         *found = *best;
         return true;

@@ -1007,7 +1007,7 @@ static enum exit_code refuse_port(const struct plan *plan, const char *word, str
         return usage_refuse(
             error,
             "%s may be a port or RECORDS: for the server on this port add --duration T "
-            "or --transactions N; for that many rows add a target",
+            "or --transactions N; for that many rows, if the script appends, add a target",
             word);
     }
     for (const struct adapter *const *a = registry_adapters; *a != NULL; a++) {

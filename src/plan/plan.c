@@ -210,16 +210,20 @@ static enum exit_code resolve_counts(struct plan *plan, struct error *error)
     const bool is_run = (plan->command & (COMMAND_RUN | COMMAND_SWEEP)) != 0;
     const bool needs_rows = is_run && plan->duration_ns == 0 && plan->transactions == 0;
     if (needs_rows && plan->script != NULL && plan->records == 0) {
+        const char *rows = plan->command == COMMAND_SWEEP ? ", or --records N,N,..."
+                                                          : ", or RECORDS before the target";
         return usage_refuse(error,
-                            "--workload %.60s would run forever: add --duration T, "
-                            "--transactions N, or RECORDS and then a target",
-                            plan->script->name);
+                            "--workload %.60s would run forever: add --duration T or "
+                            "--transactions N%s",
+                            plan->script->name, plan->script->names_append ? rows : "");
     }
     if (needs_rows && plan->script != NULL && !plan->script->names_append) {
         return usage_refuse(error,
                             "--workload %.60s appends no rows (:append) and would run forever: "
-                            "replace RECORDS (%" PRIu64 ") by --transactions N or --duration T",
-                            plan->script->name, plan->records);
+                            "replace %s (%" PRIu64 ") by --transactions N or --duration T",
+                            plan->script->name,
+                            plan->command == COMMAND_SWEEP ? "--records" : "RECORDS",
+                            plan->records);
     }
     if (plan->late_ns > 0 && plan->rate_rows_per_s == 0) {
         return usage_refuse(error, "--late needs --rate: without a rate no transaction is due");

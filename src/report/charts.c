@@ -76,7 +76,7 @@ static const struct kind {
     {"latency-by-percentile", "Latency by percentile", FIGURE_UNIT_MS, OF_RUN | PERCENTILES,
      "latency by percentile: nothing was measured", NULL},
     {"sessions", "Sessions alive", FIGURE_UNIT_COUNT, OF_RUN | OF_SEARCH | FILLED | ABOVE_0,
-     "sessions over time: no session was alive at the end of an interval",
+     "sessions over time: at the end of every second of the run no session was alive",
      LINES("~sessions_alive", "alive", "sessions_without_progress", "without progress",
            "sessions_reading", "in one read throughout")},
     {"cpu", "CPU", FIGURE_UNIT_PERCENT, OF_RUN | OF_SEARCH | OF_SAMPLES | WITH_SERVER,

@@ -223,7 +223,7 @@ class Others:
                 2, 100, self.url, *options, "--out", self.out(), code=None).out).group(1).split())
 
         self.assertEqual(undo(), "drop table syslog_table /* made by this run */")
-        self.assertRegex(undo(), r"^delete from syslog_table where n1 = \d+ /\* if no row had this n1 before the run \*/$")
+        self.assertRegex(undo(), r"^delete from syslog_table where n1 = \d+ /\* also deletes rows that had this n1 before the run \*/$")
         self.assertRegex(undo("--verify", "rows"), r"^delete from syslog_table where n1 = \d+$")
         self.assertEqual(undo("--recreate"), "drop table syslog_table /* made by this run */")
         self.assertEqual(self.counts("syslog_table"), [100])

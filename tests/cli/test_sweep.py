@@ -470,7 +470,7 @@ class Disk(harness.Case, Sweeping):
         finally:
             is_over.set()
             filler.join()
-        self.assertRegex(ended.reason, r"No space left on device; after that resume with: append sweep "
+        self.assertRegex(ended.reason, r"No space left on device; when the cause is removed, resume with: append sweep "
                                        r"--resume ")
         Sweep(out)  # the files keep their earlier content, and are whole
         (place / "fill").unlink()
