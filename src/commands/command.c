@@ -462,8 +462,10 @@ bool command_is_done(const struct plan *plan, enum exit_code *code, const struct
     if (plan->is_help) {
         *code = print_help(find_entry(plan->command));
     } else if (plan->is_print_options) {
-        command_line_print(plan, stdout);
-        *code = command_finish_output();
+        struct error why = {0};
+        *code = command_line_print(plan, stdout, &why);
+        *code = *code == EXIT_CODE_OK ? command_finish_output()
+                                      : command_refuse(plan->is_json, *code, &why);
     } else if (plan->is_version) {
         printf("append %s\n", APPEND_VERSION);
         for (const struct adapter *const *a = registry_adapters; *a != NULL; a++) {

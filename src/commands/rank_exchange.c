@@ -86,6 +86,34 @@ static void add_text(struct buffer *text, const char *word)
     buffer_add(text, word, strlen(word) + 1);
 }
 
+/* Adds the words of a command line that makes the same plan, without files of options. */
+static void add_command_line(struct buffer *text, const struct plan *plan)
+{
+    char number[UNITS_TEXT_BYTES];
+    bool has_sessions = plan->command != COMMAND_RUN;
+    add_text(text, "append");
+    for (size_t i = 0; i < plan->given_count; i++) {
+        const struct given_option *given = &plan->given[i];
+        has_sessions = has_sessions || strcmp(given->entry->name, "sessions") == 0;
+        if (strcmp(given->entry->name, "options") != 0) {
+            buffer_add_format(text, "--%s%s", given->entry->name, given->value == NULL ? "" : "=");
+            add_text(text, given->value == NULL ? "" : given->value);
+        }
+    }
+    if (!has_sessions) {
+        buffer_add_format(text, "--sessions=%u", plan->sessions);
+        add_text(text, "");
+    }
+    add_text(text, "--");
+    if (plan->records > 0) {
+        snprintf(number, sizeof number, "%" PRIu64, plan->records);
+        add_text(text, number);
+    }
+    if (plan->target_given != NULL) {
+        add_text(text, plan->target_given);
+    }
+}
+
 enum exit_code rank_exchange_send_plan(struct ranks *ranks, const struct plan *plan,
                                        struct error *error)
 {
@@ -103,9 +131,7 @@ enum exit_code rank_exchange_send_plan(struct ranks *ranks, const struct plan *p
      * themselves */
     add_text(&text, plan->target.url == NULL ? plan->adapter->name : "");
     add_text(&text, has_file ? script_text(plan->script) : "");
-    for (int i = 0; i < plan->words.count; i++) {
-        add_text(&text, plan->words.at[i]);
-    }
+    add_command_line(&text, plan);
     const bool is_whole = !buffer_failed(&text) && ranks_give_text(ranks, &text);
     buffer_fini(&text);
     if (!is_whole) {

@@ -97,6 +97,9 @@ bool bound_percentile(const struct bound *bound, struct figure_point *point)
     }
     /* the key of 99.9 is p999 */
     const bool is_key = digits > 2 && memchr(at, '.', digits) == NULL;
+    if (is_key && at[digits - 1] == '0') {
+        return false; /* p100 is not p10.0 */
+    }
     snprintf(number, sizeof number, "%.*s%s%.*s", is_key ? 2 : (int)digits, at, is_key ? "." : "",
              is_key ? (int)digits - 2 : 0, at + 2);
     return figure_point_parse(number, point) > 0;

@@ -10,6 +10,11 @@
 #include "measure/procfs.h"
 #include "plan/facts.h"
 
+enum {
+    RANDOM_UNSENT_MAX = 100000 /* random arrivals of a session that are drawn at most for work that
+                                  was never begun */
+};
+
 /* Closes the connection, if one is open. */
 static void close_connection(struct session *session)
 {
@@ -158,9 +163,15 @@ uint64_t session_count_unsent(struct session *session, int64_t from_ns, int64_t 
     const uint64_t share = share_of(session), batch = most_at_once(plan);
     const double step_ns = session_step_ns(plan);
     struct arrivals arrivals = session->arrivals; /* the session may still need its own */
-    uint64_t unsent = 0;
+    bool is_random = plan->arrival_mode == ARRIVALS_POISSON;
+    const bool is_fixed = !is_random;
+    uint64_t unsent = 0, pivot = 0; /* pivot: the first work whose random arrival is not drawn */
+    int64_t pivot_ns = 0;
     for (uint64_t begun = begun_by(session); begun < share;) {
-        const int64_t due_ns = intended_start_ns(session, &arrivals, begun);
+        const int64_t due_ns =
+            is_fixed || is_random
+                ? intended_start_ns(session, &arrivals, begun)
+                : pivot_ns + (int64_t)((double)(begun - pivot) / (double)batch * step_ns);
         if (due_ns >= end_ns) {
             break;
         }
@@ -177,8 +188,13 @@ uint64_t session_count_unsent(struct session *session, int64_t from_ns, int64_t 
                                       : HISTOGRAM_LIMIT_NS;
         const int64_t left_ns = end_ns - due_ns;
         const int64_t room_ns = waited_ns - lowest_ns < left_ns ? waited_ns - lowest_ns : left_ns;
-        const double alike =
-            plan->arrival_mode == ARRIVALS_POISSON ? 0 : (double)room_ns / step_ns - 1;
+        if (is_random && arrivals.count - session->arrivals.count >= RANDOM_UNSENT_MAX) {
+            /* after so many arrivals the rest may as well come at the mean gap */
+            is_random = false;
+            pivot = begun;
+            pivot_ns = due_ns;
+        }
+        const double alike = is_random ? 0 : (double)room_ns / step_ns - 1;
         const uint64_t full = (share - begun) / batch;
         uint64_t count = 1;
         if (alike >= 1 && full >= 1) {

@@ -107,7 +107,7 @@ void storage_find(struct storage *storage, const struct plan *plan,
         plan->adapter->run(conn, &statement, NULL, &answer, &(struct error){.kind = ERROR_NONE});
     }
     storage->statements = calloc(tables, sizeof *storage->statements);
-    if (storage->statements == NULL) {
+    if (storage->statements == NULL && tables > 0) {
         snprintf(storage->note, sizeof storage->note,
                  "out of memory for the queries of the tables' size");
         return;

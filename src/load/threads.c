@@ -26,7 +26,8 @@ void fleet_reset_session(struct fleet *fleet, unsigned place)
     sum->index = session->index;
     session->quota = session->is_idle ? 0 : plan_quota(plan, session->index);
     if (plan->arrival_mode == ARRIVALS_POISSON) {
-        session->arrivals = arrivals_begin(plan->facts->seed, session->index, session_step_ns(plan));
+        session->arrivals =
+            arrivals_begin(plan->facts->seed, session->index, session_step_ns(plan));
     }
     session->turn_quota = session->is_idle ? 0 : plan_transaction_quota(plan, session->index);
     session->last_count = 0;

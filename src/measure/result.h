@@ -140,6 +140,8 @@ struct host_result {
                                          /* append_ns */ \
     X(uint64_t, sessions_cut, SUM)       /* sessions whose connection append cut, because */ \
                                          /* they did not end in time after a stop */ \
+    X(int64_t, last_due_ns, MAX)         /* with random arrivals: gate opened -> the latest work */ \
+                                         /* that was due; else 0 */ \
     X(uint64_t, worst_lag_rows, MAX)     /* most of a session's rows missing in its count(*) */ \
     X(enum stop_reason, stop_reason, REASON)
 /* clang-format on */

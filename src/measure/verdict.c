@@ -56,9 +56,9 @@ enum weight {
     WEIGHT_DEFECT,      /* a defect of append */
     WEIGHT_SCRIPT,      /* the script has an error */
     WEIGHT_LOST,        /* acknowledged rows are lost */
-    WEIGHT_CONDITION,   /* --stop-when ended the run */
     WEIGHT_TOO_FEW,     /* fewer sessions than --min-sessions requires */
     WEIGHT_LIMIT,       /* a limit kept sessions from starting */
+    WEIGHT_CONDITION,   /* --stop-when ended the run */
     WEIGHT_INCOMPLETE,  /* transactions failed or are in doubt, or connections were cut */
     WEIGHT_SHORT,       /* sessions, transactions or rows are missing */
     WEIGHT_UNVERIFIED,  /* the contents of the table are unknown */
@@ -521,8 +521,6 @@ static void judge_end(struct judge *judge, const char *loss)
     judge_ledgers(judge);
     judge_too_few(judge);
     end_if(judge, loss[0] != '\0', WEIGHT_LOST, EXIT_CODE_SHORT, "", "%s", loss);
-    end_if(judge, result->stop_reason == STOP_CONDITION, WEIGHT_CONDITION, EXIT_CODE_EXPECTATION,
-           "", "stopped by --stop-when: %s", result->stop_condition);
     DEGRADED_IF(judge, result->stop_reason == STOP_RANK, "a rank was lost");
     DEGRADED_IF(judge, context->untraced > 0,
                 "the server counted %s writes and syncs, but none was traced: --server-pid, "
@@ -757,8 +755,10 @@ static void judge_measurement(struct judge *judge, const struct client_machine *
            main_cause(&result->causes, CAUSE_READ), "%s %s failed",
            UNITS_COUNT(counters[RECORDER_READS_FAILED]),
            units_plural(counters[RECORDER_READS_FAILED], "read", "reads"));
-    /* the number of random arrivals has a standard deviation of its square root */
-    const double arrivals = judge->context->arrivals_per_s * (double)result->append_ns / 1e9;
+    /* the number of random arrivals in a time has a standard deviation of its square root */
+    const double arrivals = result->stop_reason == STOP_COMPLETED
+                                ? 0
+                                : judge->context->arrivals_per_s * (double)result->append_ns / 1e9;
     const double chance = arrivals > 0 ? 3 * 100 / sqrt(arrivals) : 0;
     DEGRADED_IF(judge,
                 result->rate_achieved_percent >= 0 &&
@@ -774,6 +774,19 @@ static void judge_measurement(struct judge *judge, const struct client_machine *
                 has_ranks ? result->ranks[result->resource_rank].machine : "",
                 has_server ? "server " : "", has_server ? PERCENT(mean->server) : "",
                 has_server ? " %, " : "", cpu_others(mean, machine->has_server), mean->client);
+}
+
+/* Gives the reason when --stop-when ended the run. A figure that crossed its bound because append
+ * itself was slow says nothing about the server. */
+static void judge_condition(struct judge *judge)
+{
+    const struct result *result = judge->result;
+    const bool is_stopped = result->stop_reason == STOP_CONDITION;
+    exit_if(judge, is_stopped && result->verdict == VERDICT_INVALID, WEIGHT_CONDITION,
+            EXIT_CODE_INVALID, "INVALID: %.200s; stopped by --stop-when: %s",
+            result->verdict_reason, result->stop_condition);
+    end_if(judge, is_stopped, WEIGHT_CONDITION, EXIT_CODE_EXPECTATION, "",
+           "stopped by --stop-when: %s", result->stop_condition);
 }
 
 /* Gives the reason of a run without a defect. */
@@ -814,6 +827,7 @@ static void judge_run(struct judge *judge)
     const char *why = loss_reason(result, limit);
     judge_end(judge, describe_loss(result, loss));
     judge_client(judge, &machine);
+    judge_condition(judge);
     judge_sessions(judge, why);
     if (judge->context->has_script) {
         judge_transactions(judge, why);
@@ -838,6 +852,13 @@ void result_judge(struct result *result, const struct judge_context *context)
         result->rate_achieved_percent = 100 * (double)result->rows.acknowledged /
                                         ((double)result->append_ns / 1e9) /
                                         context->rate_rows_per_s;
+    }
+    if (context->arrivals_per_s > 0 && result->stop_reason == STOP_COMPLETED &&
+        result->append_ns >= SHORTEST_NS) {
+        /* random arrivals of a number of batches: were they sent in the time in which they were
+         * due? */
+        const double due = (double)result->last_due_ns / (double)result->append_ns;
+        result->rate_achieved_percent = 100 * MIN(due, 1);
     }
     judge_run(&judge);
     result_set_exit(result);

@@ -9,90 +9,93 @@
 #include "plan/plan.h"
 
 enum {
-    DEPTH_MAX = 8,
-    WORDS_MAX = 2 * PLAN_GIVEN_MAX + 8
+    DEPTH_MAX = 8
 };
 
-/* The words of the command line, and those that are made of files. */
-struct expansion {
+/* Files of options that are being read, for a command line that was read before. */
+struct reading {
     struct plan *plan;
     const struct command_form *form;
-    struct plan trial;  /* takes each option of a file, to find wrong values */
-    struct buffer text; /* all texts of the new words, each with its end */
-    size_t starts[WORDS_MAX];
-    size_t count;
-    const struct option_entry *given[PLAN_GIVEN_MAX]; /* options of the command line */
-    size_t given_count;
-    size_t records, target; /* operands of files: where they start in `text`, plus 1; 0: none */
-    bool is_placed;         /* the error names a file and a line */
-    bool has_sessions;      /* the command line has operands, so those of files do not count */
+    const struct given_list *line; /* options of the command line */
+    bool has_operands;             /* the command line's operands replace all of the files */
+    bool is_placed;                /* the error names a file and a line */
 };
 
-static bool add_word(struct expansion *all, const char *prefix, const char *name, const char *value)
+/* Returns a copy of a text that is kept until the program ends. NULL: out of memory. */
+static const char *keep(const char *text)
 {
-    if (all->count == WORDS_MAX) {
-        return false;
+    struct kept {
+        struct kept *next;
+        char text[];
+    };
+    static struct kept *all;
+    const size_t bytes = strlen(text) + 1;
+    struct kept *made = malloc(sizeof *made + bytes);
+    if (made == NULL) {
+        return NULL;
     }
-    all->starts[all->count++] = all->text.length;
-    buffer_add_format(&all->text, "%s%s%s%s", prefix, name, value == NULL ? "" : "=",
-                      value == NULL ? "" : value);
-    buffer_add(&all->text, "", 1);
-    return true;
+    memcpy(made->text, text, bytes);
+    made->next = all;
+    all = made;
+    return made->text;
 }
 
-/* Returns whether each value of an option is added to those before it. */
-static bool adds_up(const struct option_entry *entry)
+static enum exit_code out_of_memory(struct error *error)
 {
-    return entry->type == OPTION_TEXTS;
+    error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the options of a file");
+    return EXIT_CODE_CLIENT_LIMIT;
 }
 
-static bool is_given(const struct expansion *all, const struct option_entry *entry)
+static bool is_given(const struct reading *reading, const struct option_entry *entry)
 {
-    for (size_t i = 0; i < all->given_count; i++) {
-        if (all->given[i] == entry) {
+    for (size_t i = 0; i < reading->line->count; i++) {
+        if (reading->line->entries[i].entry == entry) {
             return true;
         }
     }
     return false;
 }
 
-/* Stores an operand of a file; a later one replaces it. */
-static void set_operand(struct expansion *all, size_t *operand, const char *value)
+/* Takes a line whose name is not an option of this command. */
+static enum exit_code take_other(struct reading *reading, const char *name, const char *value,
+                                 struct error *error)
 {
-    *operand = all->text.length + 1;
-    buffer_add(&all->text, value, strlen(value) + 1);
+    const bool is_target = strcmp(name, "target") == 0;
+    if (is_target || strcmp(name, "records") == 0) {
+        if (value == NULL || value[0] == '\0') {
+            return usage_refuse(error, "'%s' needs a value: write %s = VALUE", name, name);
+        }
+        if (reading->has_operands || (!is_target && reading->form->command != COMMAND_RUN)) {
+            return EXIT_CODE_OK;
+        }
+        if (!is_target) {
+            return options_read_records(reading->plan, value, error);
+        }
+        reading->plan->target_given = keep(value);
+        return reading->plan->target_given == NULL ? out_of_memory(error) : EXIT_CODE_OK;
+    }
+    struct nearest nearest = {.word = name};
+    for (const struct option_entry *entry = option_table; entry->name != NULL; entry++) {
+        if (strcmp(entry->name, name) == 0) {
+            return EXIT_CODE_OK; /* of another command */
+        }
+        nearest_offer(&nearest, entry->name);
+    }
+    return usage_refuse(error, "unknown option '%s'%s%s%s", name,
+                        nearest.name == NULL ? ": see append --help" : ": did you mean '",
+                        nearest.name == NULL ? "" : nearest.name, nearest.name == NULL ? "" : "'?");
 }
 
 /* Takes an option or an operand of a file. `value` is NULL if the line has none. */
-static enum exit_code take(struct expansion *all, const char *name, const char *value,
+static enum exit_code take(struct reading *reading, const char *name, const char *value,
                            struct error *error)
 {
-    const struct option_entry *entry = option_find(name, all->form->command);
-    const bool is_target = strcmp(name, "target") == 0;
-    if (entry == NULL && (is_target || strcmp(name, "records") == 0)) {
-        if (value == NULL) {
-            return usage_refuse(error, "'%s' needs a value: write %s = VALUE", name, name);
-        }
-        if (!is_target && all->form->command != COMMAND_RUN) {
-            return EXIT_CODE_OK; /* of another command */
-        }
-        set_operand(all, is_target ? &all->target : &all->records, value);
-        return EXIT_CODE_OK;
-    }
+    const struct option_entry *entry = option_find(name, reading->form->command);
     if (entry == NULL) {
-        struct nearest nearest = {.word = name};
-        for (entry = option_table; entry->name != NULL; entry++) {
-            if (strcmp(entry->name, name) == 0) {
-                return EXIT_CODE_OK; /* of another command */
-            }
-            nearest_offer(&nearest, entry->name);
-        }
-        return usage_refuse(error, "unknown option '%s'%s%s%s", name,
-                            nearest.name == NULL ? ": see append --help" : ": did you mean '",
-                            nearest.name == NULL ? "" : nearest.name,
-                            nearest.name == NULL ? "" : "'?");
+        return take_other(reading, name, value, error);
     }
-    if (strcmp(name, "options") == 0 || strcmp(name, "help") == 0 || strcmp(name, "version") == 0) {
+    if (strcmp(name, "options") == 0 || strcmp(name, "help") == 0 || strcmp(name, "version") == 0 ||
+        strcmp(name, "print-options") == 0) {
         return usage_refuse(error, "'%s' is for the command line only%s", name,
                             name[0] == 'o' ? ": write include FILE" : "");
     }
@@ -102,59 +105,92 @@ static enum exit_code take(struct expansion *all, const char *name, const char *
     if (value == NULL && !option_may_stand_alone(entry)) {
         return usage_refuse(error, "'%s' needs a value: write %s = VALUE", name, name);
     }
-    const bool is_operand = strcmp(name, "sessions") == 0 && all->form->command != COMMAND_SWEEP;
-    if ((is_given(all, entry) && !adds_up(entry)) || (is_operand && all->has_sessions)) {
+    const bool adds_up = entry->type == OPTION_TEXTS;
+    const bool is_operand =
+        strcmp(name, "sessions") == 0 && reading->form->command != COMMAND_SWEEP;
+    if ((is_given(reading, entry) && !adds_up) || (is_operand && reading->has_operands)) {
         return EXIT_CODE_OK;
     }
-    const enum exit_code code = option_take(&all->trial, entry, value, error);
-    return code == EXIT_CODE_OK && !add_word(all, "--", name, value)
-               ? usage_refuse(error, "more than %d options are given", PLAN_GIVEN_MAX)
-               : code;
+    const char *kept = value == NULL ? NULL : keep(value);
+    return value != NULL && kept == NULL ? out_of_memory(error)
+                                         : option_take(reading->plan, entry, kept, error);
 }
 
-static enum exit_code read_file(struct expansion *all, const char *path, int depth,
+static enum exit_code read_file(struct reading *reading, const char *path, int depth,
                                 struct error *error);
 
-/* Takes a line without the blanks around it. */
-static enum exit_code take_line(struct expansion *all, char *line, const char *path, int depth,
+/* Reads the file of a line "include FILE" of the file at `path`. */
+static enum exit_code include(struct reading *reading, const char *name, const char *path,
+                              int depth, struct error *error)
+{
+    char included[PLAN_PATH_BYTES];
+    const char *slash = strrchr(path, '/');
+    const size_t folder = slash == NULL || name[0] == '/' ? 0 : (size_t)(slash - path) + 1;
+    if (name[0] == '\0') {
+        return usage_refuse(error, "'include' needs the path of a file: write include FILE");
+    }
+    if (depth == DEPTH_MAX) {
+        return usage_refuse(error,
+                            "include %.60s: files include each other, or are nested more than %d "
+                            "deep",
+                            name, DEPTH_MAX);
+    }
+    if (folder + strlen(name) >= sizeof included) {
+        return usage_refuse(error, "include %.60s: the path is too long", name);
+    }
+    snprintf(included, sizeof included, "%.*s%s", (int)folder, path, name);
+    return read_file(reading, included, depth + 1, error);
+}
+
+/* Takes a line without the blanks around it. The messages do not show the line, which may have a
+ * password. */
+static enum exit_code take_line(struct reading *reading, char *line, const char *path, int depth,
                                 struct error *error)
 {
     static const char blanks[] = " \t";
-    const size_t length = strcspn(line, " \t=");
+    const size_t length = strspn(line, "abcdefghijklmnopqrstuvwxyz0123456789-");
     char *value = line + length + strspn(line + length, blanks);
+    const bool has_end = line[length] == '\0' || strchr(" \t=", line[length]) != NULL;
+    if (length == 0 || !has_end) {
+        return usage_refuse(error, "the line does not begin with the name of an option: write "
+                                   "NAME = VALUE");
+    }
     if (length == strlen("include") && strncmp(line, "include", length) == 0 && *value != '=') {
-        char included[PLAN_PATH_BYTES];
-        const char *slash = strrchr(path, '/');
-        const size_t folder = slash == NULL || value[0] == '/' ? 0 : (size_t)(slash - path) + 1;
-        if (folder + strlen(value) >= sizeof included || depth == DEPTH_MAX) {
-            return usage_refuse(error, "include %.60s: %s", value,
-                                depth == DEPTH_MAX ? "files include each other, or are nested more "
-                                                     "than 8 deep"
-                                                   : "the path is too long");
-        }
-        snprintf(included, sizeof included, "%.*s%s", (int)folder, path, value);
-        return read_file(all, included, depth + 1, error);
+        return include(reading, value, path, depth, error);
     }
-    if (*value == '=') {
-        value += 1 + strspn(value + 1, blanks);
-    } else if (*value != '\0') {
-        return usage_refuse(error, "'%.60s' has no = after its name: write NAME = VALUE", line);
-    } else {
-        value = NULL;
+    if (*value != '\0' && *value != '=') {
+        return usage_refuse(error, "'%.*s' has no = after it: write NAME = VALUE", (int)length,
+                            line);
     }
+    const bool has_value = *value == '=';
+    value += has_value ? 1 + strspn(value + 1, blanks) : 0;
     line[length] = '\0';
-    return take(all, line, value, error);
+    return take(reading, line, has_value ? value : NULL, error);
 }
 
-static enum exit_code read_file(struct expansion *all, const char *path, int depth,
+/* Adds "PATH HASH" to the names of the files that were read. */
+static void note_file(struct plan *plan, const char *path, uint64_t hash)
+{
+    char *const names = plan->options_files;
+    const size_t used = strlen(names), room = sizeof plan->options_files - used;
+    const int length =
+        snprintf(names + used, room, "%s%s %016" PRIx64, used == 0 ? "" : ", ", path, hash);
+    if (length < 0 || (size_t)length >= room) { /* no half names */
+        snprintf(names + used, room, "%s", room > strlen(", ...") ? ", ..." : "");
+    }
+}
+
+static enum exit_code read_file(struct reading *reading, const char *path, int depth,
                                 struct error *error)
 {
+    static const char byte_order_mark[] = "\xEF\xBB\xBF";
     enum exit_code code = EXIT_CODE_OK;
     FILE *file = fopen(path, "re");
     char *line = NULL;
     size_t room = 0, number = 0;
     ssize_t length = -1;
     uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a, 64 bits */
+    errno = file == NULL ? errno : 0;
     while (file != NULL && code == EXIT_CODE_OK && (length = getline(&line, &room, file)) >= 0) {
         struct error why = {0};
         for (ssize_t i = 0; i < length; i++) {
@@ -167,120 +203,68 @@ static enum exit_code read_file(struct expansion *all, const char *path, int dep
         while (length > 0 && strchr(" \t\r\n", line[length - 1]) != NULL) {
             line[--length] = '\0';
         }
-        char *begin = line + strspn(line, " \t");
+        char *begin = line;
+        if (number == 1 && strncmp(line, byte_order_mark, strlen(byte_order_mark)) == 0) {
+            begin += strlen(byte_order_mark);
+        }
+        begin += strspn(begin, " \t");
         if (code == EXIT_CODE_OK && *begin != '\0' && *begin != '#') {
-            code = take_line(all, begin, path, depth, &why);
+            code = take_line(reading, begin, path, depth, &why);
         }
-        if (code != EXIT_CODE_OK) {
-            if (all->is_placed) { /* in an included file */
-                *error = why;
-            } else {
-                error_set(error, ERROR_USAGE, 0, NULL, "%.200s: line %zu: %s", path, number,
-                          why.text);
-                all->is_placed = true;
-            }
+        if (code != EXIT_CODE_OK && reading->is_placed) { /* in an included file */
+            *error = why;
+        } else if (code != EXIT_CODE_OK) {
+            error_set(error, why.kind, 0, NULL, "%.200s: line %zu: %s", path, number, why.text);
+            reading->is_placed = true;
         }
+        errno = 0;
     }
-    const int failure = file == NULL || ferror(file) ? errno : 0;
+    const int failure = file == NULL || (code == EXIT_CODE_OK && !feof(file)) ? errno : 0;
     if (code == EXIT_CODE_OK && failure != 0) {
+        code = EXIT_CODE_USAGE;
         error_set(error, ERROR_USAGE, failure, NULL,
                   "the file of options %.200s cannot be read: %s", path, strerror(failure));
-        code = EXIT_CODE_USAGE;
     }
     if (file != NULL) {
         fclose(file);
     }
     free(line);
-    struct plan *plan = all->plan;
-    const size_t used = strlen(plan->options_files);
-    snprintf(plan->options_files + used, sizeof plan->options_files - used, "%s%s %016" PRIx64,
-             used == 0 ? "" : ", ", path, hash);
+    note_file(reading->plan, path, hash);
     return code;
 }
 
-/* Returns whether the words of a command line name a file of options. */
-static bool names_file(const struct words *words)
+/* Reads the files of options that the command line names. */
+static enum exit_code read_files(struct plan *plan, const struct command_form *form,
+                                 const struct given_list *line, int operands, struct error *error)
 {
-    static const char option[] = "--options";
-    for (int i = 1; i < words->count; i++) {
-        const char *word = words->at[i];
-        if (strncmp(word, option, strlen(option)) == 0 &&
-            (word[strlen(option)] == '\0' || word[strlen(option)] == '=')) {
-            return true;
+    struct reading reading = {
+        .plan = plan, .form = form, .line = line, .has_operands = operands > 1};
+    enum exit_code code = EXIT_CODE_OK;
+    for (size_t i = 0; i < line->count && code == EXIT_CODE_OK; i++) {
+        if (strcmp(line->entries[i].entry->name, "options") == 0) {
+            code = read_file(&reading, line->entries[i].value, 0, error);
         }
     }
-    return false;
-}
-
-/* Reads the named files into plan->words, which then have the options of the files in place of the
- * files' names. Also notes the names of the files, with hashes, in the plan. */
-static enum exit_code expand(struct plan *plan, const struct command_form *form,
-                             struct error *error)
-{
-    static struct expansion all;
-    all = (struct expansion){.plan = plan, .form = form};
-    options_init(&all.trial, form->command);
-    struct plan line; /* the command line alone */
-    options_init(&line, form->command);
-    struct words operands;
-    enum exit_code code = options_read(&line, form, &plan->words, &operands, error);
-    for (size_t i = 0; i < line.given_count; i++) {
-        all.given[all.given_count++] = line.given[i].entry;
-    }
-    const bool is_target_only = operands.count == 1 && option_is_target(operands.at[0]);
-    all.has_sessions = operands.count > 0 && !is_target_only;
-    add_word(&all, "", plan->words.at[0], NULL);
-    for (size_t i = 0; i < line.options.count && code == EXIT_CODE_OK; i++) {
-        code = read_file(&all, line.options.texts[i], 0, error);
-    }
-    for (size_t i = 0; i < line.given_count && code == EXIT_CODE_OK; i++) {
-        const struct given_option *given = &line.given[i];
-        if (strcmp(given->entry->name, "options") != 0 &&
-            !add_word(&all, "--", given->entry->name, given->value)) {
-            code = usage_refuse(error, "more than %d options are given", PLAN_GIVEN_MAX);
-        }
-    }
-    if (code != EXIT_CODE_OK) {
-        buffer_fini(&all.text);
-        return code;
-    }
-    const size_t of_file[] = {all.records, all.target};
-    for (size_t i = 0; i < COUNT_OF(of_file) && !all.has_sessions; i++) {
-        if (of_file[i] > 0 && !(i == 1 && is_target_only)) {
-            all.starts[all.count++] = of_file[i] - 1;
-        }
-    }
-    for (int i = 0; i < operands.count && all.count < WORDS_MAX; i++) {
-        add_word(&all, "", operands.at[i], NULL);
-    }
-    plan->words.at = calloc(all.count + 1, sizeof *plan->words.at);
-    if (plan->words.at == NULL || buffer_failed(&all.text)) {
-        buffer_fini(&all.text);
-        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the options");
-        return EXIT_CODE_CLIENT_LIMIT;
-    }
-    for (size_t i = 0; i < all.count; i++) {
-        plan->words.at[i] = all.text.bytes + all.starts[i];
-    }
-    plan->words.count = (int)all.count;
-    plan->owned_words = all.text.bytes;
-    return EXIT_CODE_OK;
+    return code;
 }
 
 enum exit_code command_line_read(struct plan *plan, const struct command_form *form, int argc,
                                  char **argv, struct error *error)
 {
+    struct given_list line;
     struct words operands;
-    enum exit_code code = EXIT_CODE_OK;
     options_init(plan, form->command);
-    plan->words = (struct words){.count = argc, .at = argv};
-    if (names_file(&plan->words)) {
-        code = expand(plan, form, error);
+    enum exit_code code = options_read(form, argc, argv, &line, &operands, error);
+    const bool wants_run = !line.is_help && !line.is_version;
+    plan->is_help = line.is_help;
+    plan->is_version = line.is_version;
+    if (code == EXIT_CODE_OK && wants_run) {
+        code = read_files(plan, form, &line, operands.count, error);
     }
-    if (code == EXIT_CODE_OK) {
-        code = options_read(plan, form, &plan->words, &operands, error);
+    for (size_t i = 0; i < line.count && code == EXIT_CODE_OK; i++) {
+        code = option_take(plan, line.entries[i].entry, line.entries[i].value, error);
     }
-    if (code == EXIT_CODE_OK && !plan->is_help && !plan->is_version) {
+    if (code == EXIT_CODE_OK && wants_run) {
         code = options_read_operands(plan, form, &operands, error);
     }
     for (int i = 1; i < argc && code != EXIT_CODE_OK; i++) {
@@ -290,29 +274,69 @@ enum exit_code command_line_read(struct plan *plan, const struct command_form *f
     return code;
 }
 
-void command_line_print(const struct plan *plan, FILE *stream)
+/* Returns whether a value, or a target, has a password in it. */
+static bool has_password(const char *value)
 {
+    if (strpbrk(value, "@;?") == NULL && strcasestr(value, "password") == NULL) {
+        return false; /* without these a text is neither a URL with a password nor a connection
+                         string */
+    }
+    const size_t bytes = strlen(value) + 1;
+    char *shown = malloc(bytes);
+    bool has = true; /* out of memory: better too careful */
+    if (shown != NULL) {
+        target_redact(value, shown, bytes);
+        has = strcmp(shown, value) != 0;
+    }
+    free(shown);
+    return has;
+}
+
+static void print_value(FILE *stream, const char *name, const char *value)
+{
+    if (value != NULL && has_password(value)) {
+        fprintf(stream, "# %s has a password, and is left out: give it on the command line\n",
+                name);
+    } else {
+        fprintf(stream, value == NULL ? "%s\n" : "%s = %s\n", name, value);
+    }
+}
+
+enum exit_code command_line_print(const struct plan *plan, FILE *stream, struct error *error)
+{
+    static const char *const not_of_files[] = {"print-options", "options"};
     for (size_t i = 0; i < plan->given_count; i++) {
-        const struct given_option *given = &plan->given[i];
-        if (strcmp(given->entry->name, "print-options") == 0) {
-            continue;
+        const char *value = plan->given[i].value;
+        const size_t length = value == NULL ? 0 : strlen(value);
+        if (length > 0 && (strpbrk(value, "\r\n") != NULL || strchr(" \t", value[0]) != NULL ||
+                           strchr(" \t", value[length - 1]) != NULL)) {
+            return usage_refuse(error,
+                                "--%s has a line break, or a blank at an end, which a file of "
+                                "options cannot hold",
+                                plan->given[i].entry->name);
         }
-        fprintf(stream, given->value == NULL ? "%s\n" : "%s = %s\n", given->entry->name,
-                given->value);
     }
-    bool has_sessions = plan->command == COMMAND_SWEEP || plan->sessions == 0;
+    bool has_sessions = false;
     for (size_t i = 0; i < plan->given_count; i++) {
-        has_sessions = has_sessions || strcmp(plan->given[i].entry->name, "sessions") == 0;
+        const char *name = plan->given[i].entry->name;
+        bool is_shown = true;
+        for (size_t k = 0; k < COUNT_OF(not_of_files); k++) {
+            is_shown = is_shown && strcmp(not_of_files[k], name) != 0;
+        }
+        has_sessions = has_sessions || strcmp(name, "sessions") == 0;
+        if (is_shown) {
+            print_value(stream, name, plan->given[i].value);
+        }
     }
-    if (!has_sessions) {
+    /* prepare chooses its sessions for the machine unless they are given */
+    if (!has_sessions && (plan->command == COMMAND_RUN || plan->command == COMMAND_CHECK)) {
         fprintf(stream, "sessions = %u\n", plan->sessions);
     }
     if (plan->records > 0) {
         fprintf(stream, "records = %" PRIu64 "\n", plan->records);
     }
     if (plan->target_given != NULL) {
-        char shown[PLAN_PATH_BYTES]; /* without a password */
-        target_redact(plan->target_given, shown, sizeof shown);
-        fprintf(stream, "target = %s\n", shown);
+        print_value(stream, "target", plan->target_given);
     }
+    return EXIT_CODE_OK;
 }

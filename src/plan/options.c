@@ -750,7 +750,7 @@ const struct option_entry option_table[] = {
     {COMPARE, "threshold", "N%", "ignore smaller differences", OTHER(compare.threshold),
      .store = store_threshold, .default_text = DIGITS(THRESHOLD_PERCENT) "%"},
 
-    {LOAD, "percentiles", "N,N,...", "latency percentiles to show: 50,90,99.99", TEXT(percentiles),
+    {LOAD, "percentiles", "N,N,...", "latency percentiles to show", TEXT(percentiles),
      .store = store_percentiles, .default_text = "50,95,99,99.9",
      SHOWN("percentiles", "Percentiles"), .group = "Measuring and reporting",
      .details = "The report shows these percentiles in place of p50, p95, p99 and p99.9. Files and "
@@ -968,7 +968,8 @@ static enum exit_code parse_count(const char *name, const char *text, uint64_t m
                         name, shown, UNITS_COUNT(max));
 }
 
-bool option_is_target(const char *word)
+/* Returns whether a word can only be a target: a URL, "adapter:...", or HOST:PORT. */
+static bool is_target(const char *word)
 {
     const char *const colon = strrchr(word, ':');
     uint16_t port;
@@ -1026,6 +1027,11 @@ static enum exit_code refuse_port(const struct plan *plan, const char *word, str
                : EXIT_CODE_OK;
 }
 
+enum exit_code options_read_records(struct plan *plan, const char *value, struct error *error)
+{
+    return parse_count("RECORDS", value, PLAN_RECORDS_MAX, &plan->records, error);
+}
+
 /* Reads the operands: SESSIONS, RECORDS and TARGET, or folders. RECORDS can be left out if an
  * option ends the run. In a run, a single number after SESSIONS is RECORDS. But if the run has a
  * script and also an option that ends it (a duration or a number of transactions), the number is
@@ -1067,19 +1073,23 @@ enum exit_code options_read_operands(struct plan *plan, const struct command_for
     }
     const bool has_sessions =
         (is_run || form->command == COMMAND_CHECK || is_prepare) && plan->sessions == 0;
-    if (has_sessions && count > 0 && option_is_target(operands[0])) {
+    if (has_sessions && count > 0 && is_target(operands[0])) {
         return usage_refuse(error, "SESSIONS is missing before the target: %s", form->usage);
     }
     const int first = has_sessions ? 1 : 0;
     const bool is_bounded = plan->duration_ns != 0 || plan->transactions != 0;
-    const bool can_lack_records = !is_run || is_bounded || plan->workload != NULL;
+    /* a file of options may have RECORDS */
+    const bool has_own_records = plan->records > 0;
+    const bool can_lack_records =
+        !is_run || is_bounded || plan->workload != NULL || has_own_records;
     uint64_t number;
     /* a run with a script that an option ends needs no RECORDS, so a single operand is the target
      */
-    const bool may_be_records = count == first + 1 &&
+    const bool may_be_records = count == first + 1 && !has_own_records &&
                                 units_parse_count(operands[first], UINT64_MAX, &number) &&
                                 (plan->workload == NULL || !is_bounded);
-    const bool has_records = is_run && (!can_lack_records || count > first + 1 || may_be_records);
+    const bool has_records =
+        is_run && !has_own_records && (!can_lack_records || count > first + 1 || may_be_records);
     const int least = first + (can_lack_records ? 0 : 1);
     const int most = first + (has_records ? 1 : 0) + 1;
     if (count < least || count > most) {
@@ -1096,19 +1106,19 @@ enum exit_code options_read_operands(struct plan *plan, const struct command_for
     if (code == EXIT_CODE_OK && has_records && count < most && plan->target.port == 0) {
         code = refuse_port(plan, operands[first], error);
     }
-    if (code == EXIT_CODE_OK && has_records && option_is_target(operands[first])) {
+    if (code == EXIT_CODE_OK && has_records && is_target(operands[first])) {
         return usage_refuse(error, "RECORDS or --duration is missing: use %s, or %s", form->usage,
                             FORM_OF_DURATION);
     }
     if (code == EXIT_CODE_OK && has_records) {
-        code = parse_count("RECORDS", operands[first], PLAN_RECORDS_MAX, &plan->records, error);
+        code = options_read_records(plan, operands[first], error);
     }
-    plan->target_given = count > most - 1 ? operands[most - 1] : NULL;
+    plan->target_given = count > most - 1 ? operands[most - 1] : plan->target_given;
     return code;
 }
 
-enum exit_code options_read(struct plan *plan, const struct command_form *form,
-                            const struct words *words, struct words *operands, struct error *error)
+enum exit_code options_read(const struct command_form *form, int argc, char **argv,
+                            struct given_list *given, struct words *operands, struct error *error)
 {
     struct option longs[COUNT_OF(option_table) + 1];
     /* with the ':' getopt returns ':' for a missing value */
@@ -1139,8 +1149,10 @@ enum exit_code options_read(struct plan *plan, const struct command_form *form,
     opterr = 0;
     optind = 0; /* 0, unlike 1, makes getopt forget the words of an earlier call */
     *operands = (struct words){.count = 0};
+    given->count = 0;
+    given->is_help = given->is_version = false;
     int code;
-    while ((code = getopt_long(words->count, words->at, letters, longs, NULL)) != -1) {
+    while ((code = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
         const struct option_entry *entry = option_table;
         while (code < FIRST_LONG && entry->name != NULL &&
                (entry->letter != code || !option_is_of(entry, form->command))) {
@@ -1150,16 +1162,20 @@ enum exit_code options_read(struct plan *plan, const struct command_form *form,
         /* -h HOST names the host, as in psql. -h without a host, -h for a command that has no host,
          * and -? ask for help. */
         if ((code == '?' || code == ':') && (optopt == 'h' || optopt == '?')) {
-            plan->is_help = true;
+            given->is_help = true;
         } else if (entry->name == NULL) {
-            return refuse_option(form, code, words->at[optind > 0 ? optind - 1 : 0], error);
-        } else if (option_take(plan, entry, optarg, error) != EXIT_CODE_OK) {
-            return EXIT_CODE_USAGE;
+            return refuse_option(form, code, argv[optind > 0 ? optind - 1 : 0], error);
+        } else if (given->count == PLAN_GIVEN_MAX) {
+            return usage_refuse(error, "more than %d options are given", PLAN_GIVEN_MAX);
+        } else {
+            given->entries[given->count++] = (struct given_option){entry, optarg};
+            given->is_help = strcmp(entry->name, "help") == 0;
+            given->is_version = strcmp(entry->name, "version") == 0;
         }
-        if (plan->is_help || plan->is_version) {
+        if (given->is_help || given->is_version) {
             return EXIT_CODE_OK;
         }
     }
-    *operands = (struct words){.count = words->count - optind, .at = words->at + optind};
+    *operands = (struct words){.count = argc - optind, .at = argv + optind};
     return EXIT_CODE_OK;
 }

@@ -120,18 +120,31 @@ struct command_form {
     size_t folders_most; /* most folders; 0: the command takes a target */
 };
 
-/* Returns whether a word can only be a target: a URL, "adapter:...", or HOST:PORT. */
-bool option_is_target(const char *word);
+/* Words of a command line. */
+struct words {
+    int count;
+    char **at;
+};
 
-/* Reads the options among a command's words into *plan, after words->at[0], which is skipped. Moves
- * the operands to the end of the words, where *operands gives them. On EXIT_CODE_USAGE, *error says
- * why. */
-enum exit_code options_read(struct plan *plan, const struct command_form *form,
-                            const struct words *words, struct words *operands, struct error *error);
+/* Options as given, in their order. */
+struct given_list {
+    size_t count;
+    struct given_option entries[PLAN_GIVEN_MAX];
+    bool is_help, is_version; /* one of these was given; the options after it were not read */
+};
 
-/* Reads the operands: SESSIONS, RECORDS and TARGET, or folders. On EXIT_CODE_USAGE, *error says
- * why. */
+/* Reads the options among a command's words into *given, without storing them. argv[0] is skipped.
+ * Moves the operands to the end of argv, where *operands gives them. On EXIT_CODE_USAGE, *error
+ * says why. */
+enum exit_code options_read(const struct command_form *form, int argc, char **argv,
+                            struct given_list *given, struct words *operands, struct error *error);
+
+/* Reads the operands into *plan, which has all options: SESSIONS, RECORDS and TARGET, or folders.
+ * RECORDS and TARGET may be in the plan already. On EXIT_CODE_USAGE, *error says why. */
 enum exit_code options_read_operands(struct plan *plan, const struct command_form *form,
                                      const struct words *given, struct error *error);
+
+/* Reads RECORDS into *plan. On EXIT_CODE_USAGE, *error says what would be right. */
+enum exit_code options_read_records(struct plan *plan, const char *value, struct error *error);
 
 #endif

@@ -533,12 +533,6 @@ void plan_fini_in_use(struct plan *plan)
     free(plan->url_text);
     free(plan->owned_path);
     free(plan->ddl_text);
-    if (plan->owned_words != NULL) {
-        free(plan->owned_words);
-        free(plan->words.at);
-        plan->owned_words = NULL;
-        plan->words = (struct words){.count = 0};
-    }
     plan->script = NULL;
     plan->url_text = NULL;
     plan->owned_path = NULL;

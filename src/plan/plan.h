@@ -101,12 +101,6 @@ struct mark {
     const char *text;
 };
 
-/* Words of a command line. */
-struct words {
-    int count;
-    char **at;
-};
-
 /* The values of an option that can be given several times. */
 struct plan_texts {
     const char *texts[PLAN_TEXTS_MAX];
@@ -178,8 +172,6 @@ struct plan {
     enum command command;
     struct given_option given[PLAN_GIVEN_MAX];
     size_t given_count;
-    struct words words;        /* the command line with the options of files; argv, or owned */
-    char *owned_words;         /* texts of `words` if it is owned; else NULL */
     struct plan_texts options; /* files of options */
     char
         options_files[PLAN_PATH_BYTES]; /* "FILE HASH, ..." of those that were read, for run.json */

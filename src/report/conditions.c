@@ -11,15 +11,24 @@
 #define FOR " for "
 #define LEAST_MAX_NS (24 * 3600 * MONO_NS_PER_S)
 
-/* The columns of intervals.csv that are numbers, for messages and short names. */
+/* Adds the columns of intervals.csv that are numbers, and that a run with these operations can
+ * have. */
 static void add_columns(struct figure_columns *columns, const struct operation_list *operations)
 {
-    static const struct interval nothing;
+    struct interval full = {.end_ns = MONO_NS_PER_S};
     struct report_row row = {.operations = operations};
-    report_intervals.fill(&row, &nothing);
+    for (size_t i = 0; i < RECORDER_COUNTERS; i++) {
+        full.counters[i] = 1;
+    }
+    for (size_t i = 0; i < OPERATIONS; i++) {
+        full.latencies[i].count = operation_is_used(operations, i) ? 1 : 0;
+    }
+    report_intervals.fill(&row, &full);
     for (size_t i = 0; i < row.count; i++) {
-        if (figure_is_number(row.cells[i].unit)) {
-            figure_columns_add(columns, row.cells[i].key);
+        const struct report_cell *cell = &row.cells[i];
+        const bool is_time = cell->unit == FIGURE_UNIT_S; /* when the interval was */
+        if (figure_is_number(cell->unit) && !is_time && cell->value.is_known) {
+            figure_columns_add(columns, cell->key);
         }
     }
 }
@@ -51,10 +60,11 @@ static enum status parse_one(struct condition *condition, const char *text,
     add_columns(&columns, operations);
     if (figure_find(&columns, condition->bound.name, &choice, error) != STATUS_OK) {
         error_clear(error);
-        error_set(error, ERROR_USAGE, 0, NULL,
-                  "condition '%s': '%s' is not a figure of an interval: use a column of "
-                  "intervals.csv, such as append.p99, errors, error_percent or rows_per_s",
-                  text, condition->bound.name);
+        error_set(
+            error, ERROR_USAGE, 0, NULL,
+            "condition '%s': '%s' is not a figure of an interval of this run: use a column of "
+            "intervals.csv, such as append.p99, errors, error_percent or rows_per_s",
+            text, condition->bound.name);
         return STATUS_REJECTED;
     }
     snprintf(condition->column, sizeof condition->column, "%s", choice.names[0]);
@@ -117,7 +127,9 @@ bool conditions_check(struct conditions *conditions, const struct interval *inte
         }
         condition->since_ns = condition->since_ns < 0 ? interval->start_ns : condition->since_ns;
         if (interval->end_ns - condition->since_ns >= condition->least_ns) {
-            snprintf(text, CONDITION_TEXT_BYTES, "%s: %.6g%s", condition->text, value,
+            char number[FIGURE_TEXT_BYTES];
+            snprintf(text, CONDITION_TEXT_BYTES, "%s: %.40s%s", condition->text,
+                     figure_format(cell->unit, &cell->value, number),
                      figure_unit(condition->column));
             return true;
         }

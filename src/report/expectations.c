@@ -56,12 +56,15 @@ static enum status add_operation(struct figure_columns *columns, const struct bo
         return STATUS_OK;
     }
     const bool lacks_script = is_prefixed && operations->count == OPERATIONS;
-    error_set(error, ERROR_USAGE, 0, NULL, "bound '%s': %s%s%s%s%s%s", bound->text,
+    error_set(error, ERROR_USAGE, 0, NULL, "bound '%s': %s%s%s", bound->text,
               lacks_script ? "operation. needs a script with operations: give --workload NAME"
                            : "no operation is called '",
-              lacks_script ? "" : name, lacks_script ? "" : "'",
-              nearest.name == NULL ? "" : ": did you mean '",
-              nearest.name == NULL ? "" : nearest.name, nearest.name == NULL ? "" : "'?");
+              lacks_script ? "" : name, lacks_script ? "" : "'");
+    if (nearest.name != NULL) {
+        const size_t used = strlen(error->text);
+        snprintf(error->text + used, sizeof error->text - used, ": did you mean '%s%s'?",
+                 is_prefixed ? OPERATION_PREFIX : "", nearest.name);
+    }
     return STATUS_REJECTED;
 }
 
@@ -101,7 +104,14 @@ enum status expectations_add(struct expectations *expectations, const char *text
         if (expectations->count == EXPECTATIONS_MAX) {
             why = "a run takes at most 32 bounds";
         } else if (figure_find(&columns, new.bound.name, &new.choice, error) != STATUS_OK) {
-            return STATUS_REJECTED;
+            struct figure_point point;
+            if (operations->points.count < FIGURE_POINTS_MAX ||
+                !bound_percentile(&new.bound, &point)) {
+                return STATUS_REJECTED;
+            }
+            error_clear(error);
+            why = "the run has too many percentiles already: name fewer in --percentiles and "
+                  "--expect";
         } else if (strcmp(new.choice.names[0], "exit_code") == 0) {
             why = "the exit code itself depends on the expectations";
         } else if (!has_script && needs_script(new.choice.names[new.choice.count - 1])) {

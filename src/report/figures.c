@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/param.h>
 
 #include "base/mono.h"
 #include "base/text.h"
@@ -20,6 +21,19 @@ int64_t figures_point_ns(const struct histogram *histogram, const struct figure_
     }
     return point->quantile >= 1 ? histogram->max_ns
                                 : histogram_quantile_ns(histogram, point->quantile);
+}
+
+double figures_error_percent(const uint64_t counters[RECORDER_COUNTERS], bool has_script)
+{
+    uint64_t failed = counters[RECORDER_APPENDS_FAILED] + counters[RECORDER_READS_FAILED];
+    uint64_t all = counters[RECORDER_APPENDS] + counters[RECORDER_READS] +
+                   counters[RECORDER_READS_FAILED] + counters[RECORDER_CONNECTIONS_LOST];
+    if (has_script) {
+        failed = counters[RECORDER_TRANSACTIONS_FAILED] + counters[RECORDER_TRANSACTIONS_IN_DOUBT];
+        all = failed + counters[RECORDER_TRANSACTIONS_COMMITTED] +
+              counters[RECORDER_TRANSACTIONS_ROLLED_BACK];
+    }
+    return all == 0 ? -1 : MIN(100 * (double)failed / (double)all, 100);
 }
 
 uint64_t figures_errors(const uint64_t counters[RECORDER_COUNTERS])

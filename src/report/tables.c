@@ -336,11 +336,8 @@ static void fill_interval(struct report_row *row, const void *record)
              seconds);
     add_count(row, "appends", counters[RECORDER_APPENDS]);
     add_count(row, "reads", counters[RECORDER_READS]);
-    const uint64_t errors = figures_errors(counters);
-    const uint64_t calls = errors + counters[RECORDER_APPENDS] + counters[RECORDER_READS] +
-                           counters[RECORDER_TRANSACTIONS_COMMITTED];
-    add_count(row, "errors", errors);
-    add_percent(row, "error_percent", calls > 0 ? 100 * (double)errors / (double)calls : -1);
+    add_count(row, "errors", figures_errors(counters));
+    add_percent(row, "error_percent", figures_error_percent(counters, has_script));
     add_count(row, "rows_rejected", counters[RECORDER_ROWS_REJECTED]);
     add_count(row, "rows_in_doubt", counters[RECORDER_ROWS_IN_DOUBT]);
     add_count(row, "sessions_connected", counters[RECORDER_SESSIONS_CONNECTED]);

@@ -128,17 +128,15 @@ class StopWhen(harness.Case):
     def test_a_slow_phase(self):
         script = self.folder / "slow.lua"
         script.write_text("local n = 0\ntransaction('t', function()\nn = n + 1\n"
-                          "think(n > 100 and 0.05 or 0.01)\nend)\n")
-        ended, run = self.run_append(2, "null:", "--workload", script, "--duration", "100s", "--stop-when",
-                                     "transactions_per_s<70 for 2s", code=5)
-        self.assertRegex(ended.reason, r"stopped by --stop-when: transactions_per_s<70 for 2s: [\d.]+ /s$")
+                          "think(n > 300 and 30 or 0.001)\nend)\n")
+        ended, run = self.run_append(2, "null:", "--workload", script, "--duration", "1000s", "--stop-when",
+                                     "transactions_per_s<=0 for 2s", code=5)
+        self.assertRegex(ended.reason, r"stopped by --stop-when: transactions_per_s<=0 for 2s: 0.0 /s$")
         outcome = run.json["outcome"]
         self.assertEqual((outcome["stop_reason"], outcome["verdict"]), ("condition", "DEGRADED"))
         self.assertEqual(run.sessions["stopped"], 2)
         self.assertIn("Ended         a condition of --stop-when held\n", ended.out)
-        slow = [float(row["transactions_per_s"]) for row in run.table("intervals.csv")][-4:]
-        self.assertLess(min(slow), 70)
-        self.assertGreater(run.json["transactions"]["committed"], 200)
+        self.assertEqual(run.json["transactions"]["committed"], 600)
 
     def test_rows_that_were_not_sent(self):
         ended, run = self.run_append(2, 1_000_000, "null:", "--rate", 1000, "--stop-when",
@@ -147,16 +145,17 @@ class StopWhen(harness.Case):
         self.assertGreater(run.rows["not_sent"], 900_000)
 
     def test_a_run_that_ends_by_itself(self):
-        for case in ((20, "null:", "--duration", "2s"), (20, 1000, "null:", "--rate", "500")):
+        for case, reason in (((20, "null:", "--duration", "2s"), "duration"),
+                             ((20, 1000, "null:", "--rate", "500"), "completed")):
             with self.subTest(case):
                 ended, run = self.run_append(*case, "--stop-when", "throughput<1, errors>0", "--batch", 5,
                                              code=None)
                 self.assertIn(ended.code, (0, 6), ended)
-                self.assertIn(run.json["outcome"]["stop_reason"], ("duration", "completed"))
+                self.assertEqual(run.json["outcome"]["stop_reason"], reason)
 
     def test_wrong(self):
         self.refused(2, 1000, "null:", "--stop-when", "append.p77>1s", code=2,
-                     pattern="'append_p77' is not a figure of an interval: use a column of intervals.csv")
+                     pattern="'append_p77' is not a figure of an interval of this run: use a column of intervals.csv")
         self.refused("find-max", "null:", "--stop-when", "errors>1", code=2,
                      pattern="--stop-when is not an option of")
 

@@ -124,7 +124,7 @@ class Plan(harness.Case):
         self.assertRegex(ended.out, r"(?m)^quotas: 50\+50$")
 
     def test_it_checks_the_plan(self):
-        self.refused("100", "7", "null:", "--plan", code=2, pattern=r"sessions|rows|records")
+        self.refused("100", "7", "null:", "--plan", code=2, pattern="RECORDS 7 is less than SESSIONS 100")
 
     def test_the_password_is_not_shown(self):
         self.append("1", "1", "postgresql://u:append%20secret@127.0.0.1:1/x", "--plan")

@@ -1,5 +1,7 @@
 """--options FILE and --print-options."""
 
+import os
+
 import harness
 
 
@@ -53,8 +55,30 @@ class Files(harness.Case):
                          self.append(3, "10k", "null:", *words, "--plan").out)
 
     def test_no_password_is_printed(self):
-        ended = self.append(1, 10, f"postgresql://me:{harness.SECRET}@127.0.0.1/db", "--print-options")
-        self.assertNotIn(harness.SECRET, ended.out + ended.err)
+        url = f"postgresql://me:{harness.SECRET}@127.0.0.1/db"
+        for words, name in (((1, 10, url), "target"), ((1, 10, "null:", "--database", url), "database")):
+            ended = self.append(*words, "--print-options")
+            self.assertIn(f"# {name} has a password, and is left out: give it on the command line\n", ended.out)
+            self.assertNotIn(harness.SECRET, ended.out + ended.err)
+        for line in (f"target {url}", f"target: {url}", url, f"{url} = x"):
+            self.refused(1, 10, "null:", "--options", self.write(line + "\n"), code=2, pattern="write NAME = VALUE")
+
+    def test_a_password_from_a_pipe(self):
+        """Each option is stored once, so a pipe is read once."""
+        file = self.write("batch = 5\n")
+        reader, writer = os.pipe()
+        os.write(writer, b"secret\n")
+        os.close(writer)
+        ended = self.append(1, 10, "null:", "--options", file, "--password-file", f"/dev/fd/{reader}", "--plan",
+                            pass_fds=(reader,))
+        os.close(reader)
+        self.assertIn("batch: 5 rows", ended.out)
+
+    def test_what_a_file_cannot_hold(self):
+        for value in ("select 1\nfrom t", " a=1", "a=1 "):
+            self.refused(1, 10, "null:", "--read", value, "--print-options", code=2,
+                         pattern="--read has a line break, or a blank at an end")
+        self.assertNotIn("sessions", self.append("prepare", "--workload", "oltp", "null:", "--print-options").out)
 
     def test_one_file_for_all_commands(self):
         file = self.write(f"workload = select-insert\nset = rows=50\ntransactions = 20\nsessions = 2\n"
@@ -64,6 +88,23 @@ class Files(harness.Case):
         self.assertEqual(run.json["transactions"]["committed"], 20)
         self.assertIn("dropped", self.append("cleanup", "--options", file).out)
 
+    def test_sweep_and_search(self):
+        file = self.write("sessions = 1,2\nrecords = 10,20\ntarget = null:\nbatch = 5\n")
+        out = self.out()
+        self.append("sweep", "--options", file, "--out", out)
+        self.assertEqual(len(list(out.glob("*/run.json"))), 4)
+        file.unlink()  # the sweep has its options
+        self.append("sweep", "--resume", out)
+        file = self.write("max-sessions = 3\nhold = 100ms\ntarget = null:\nbatch = 5\n")
+        ended = self.append("find-max", "--options", file, "--out", self.out(), code=None)
+        self.assertIn("3 sessions", ended.out)
+
+    def test_words_that_look_like_options(self):
+        file = self.write("target = --help\nrecords = 5\nsessions = 1\n")
+        self.refused("--options", file, code=2, pattern="target '--help' is not a port")
+        self.assertIn("SESSIONS", self.append("--options", "missing.conf", "--help").out)
+        self.assertIn("batch: 7", self.append("--opti", self.write("\ufeffbatch = 7\n"), 1, 10, "null:", "--plan").out)
+
     def test_wrong(self):
         self.write("durration = 5\n", "included.conf")
         for text, pattern in (
@@ -72,14 +113,16 @@ class Files(harness.Case):
                 ("include load.conf\n", "line 1: include load.conf: files include each other"),
                 ("include nothing.conf\n", "nothing.conf cannot be read: No such file"),
                 ("batch = x\n", "line 1: --batch 'x' is not a whole number from 1"),
-                ("batch 5\n", "line 1: 'batch 5' has no = after its name: write NAME = VALUE"),
+                ("batch 5\n", "line 1: 'batch' has no = after it: write NAME = VALUE"),
                 ("batch\n", "line 1: 'batch' needs a value: write batch = VALUE"),
+                ("include\n", "line 1: 'include' needs the path of a file"),
+                ("records = x\n", "line 1: RECORDS 'x' is not a whole number"),
                 ("quiet = yes\n", "line 1: 'quiet' takes no value"),
                 ("target\n", "line 1: 'target' needs a value"),
                 ("options = other.conf\n", "line 1: 'options' is for the command line only: write include FILE"),
                 ("quiet\0\n", "line 1: the line has a NUL character")):
             with self.subTest(text):
-                self.refused(1, 10, "null:", "--options", self.write(text), code=2, pattern=pattern)
+                self.refused("-c", 1, "null:", "--options", self.write(text), code=2, pattern=pattern)
         self.refused(1, 10, "null:", "--options", self.folder, code=2, pattern="cannot be read: Is a directory")
         self.refused(1, 10, "null:", "--options", code=2, pattern="--options needs a value")
 

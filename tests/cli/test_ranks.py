@@ -264,7 +264,7 @@ class Sweeps(Ranks, Sweeping):
         self.assertEqual(process.returncode, 3)
         self.assertEqual([run["state"] for run in Sweep(out).runs], ["failed"] + ["done"] * 3)
         for rank in (1, 2):
-            self.assertIn(f"its files stay in {out / NAMES[0]}.rank{rank}", err)
+            self.assertIn(f"whose files stay in {out / NAMES[0]}.rank{rank}", err)
         self.resume(out, "--retry-failed")
 
     def test_no_program_outlives_its_rank(self):

@@ -237,7 +237,7 @@ class Variants(harness.Case, Sweeping):
         path = sweep.folder / "sweep.json"
         text = path.read_text()
         path.write_text(text.replace("table=compressed", "table=partitioned"))
-        self.refused("sweep", "--resume", sweep.folder, code=2, pattern="other runs than its opt")
+        self.refused("sweep", "--resume", sweep.folder, code=2, pattern="lists runs that do not match its opt")
         path.write_text(text.replace('"table=compressed"', '"../x"', 1))
         self.refused("sweep", "--resume", sweep.folder, code=2, pattern="no lists of sessions")
 

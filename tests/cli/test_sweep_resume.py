@@ -226,7 +226,7 @@ class Resumed(harness.Case, Sweeping):
                 (text[:100], "sweep.json"),
                 (text.replace('"append_version": "', '"append_version": "9'), "resume it with that version"),
                 (text.replace("1x3000", "../3000"), "its runs do not match"),
-                (text.replace("--sessions=1,2", "--sessions=1,3"), "other runs than its options"),
+                (text.replace("--sessions=1,2", "--sessions=1,3"), "lists runs that do not match its options"),
                 (text.replace('"--records=1k,3k"', "5"), "has an option that is not a text"),
                 (text.replace('"working_folder"', '"elsewhere"'), "lacks the sweep's options"),
                 (text.replace(str(self.folder), "/nowhere"), "started in folder '/nowhere'")):

@@ -188,11 +188,13 @@ TEST_BETWEEN(test_values_left_out, set_up, tear_down)
 TEST_BETWEEN(test_operations, set_up, tear_down)
 {
     static const char *const wrong[][2] = {
-        {"operation.insrt.p99<=5ms", "did you mean 'insert'"},
+        {"operation.insrt.p99<=5ms", "did you mean 'operation.insert'"},
         {"operation.insert.begun==0", "no figure is called"},
         {"operation.insert.p99<=5", "a time with"},
         {"operation.insert==1", "no figure is called"},
         {"insrt.p99<=5ms", "no operation is called 'insrt': did you mean 'insert'?"},
+        {"append.p100<=1h", "no figure is called"},
+        {"append.p250<=1h", "no figure is called"},
         {"insert.begun==0", "no figure is called"},
         {"append.refused==0", "no figure is called"},
         {"append.p0<1s", "no figure is called"},

@@ -569,9 +569,17 @@ TEST(test_random_arrivals)
 {
     struct result *r = make_good();
     struct judge_context rated = {.is_local = true, .rate_rows_per_s = 115, .arrivals_per_s = 100};
+    r->stop_reason = STOP_DURATION;
     expect(r, &rated, VERDICT_VALID, EXIT_CODE_OK, "every row"); /* 87 % of the rate */
     rated.rate_rows_per_s = 125;
     expect(r, &rated, VERDICT_DEGRADED, EXIT_CODE_OK, "only 80 % of the requested rate");
+    /* of a number of rows: the last batch was due after 6 or 9.7 of the 10 s */
+    rated.rate_rows_per_s = 200;
+    r->last_due_ns = INT64_C(9700000000);
+    r->stop_reason = STOP_COMPLETED;
+    expect(r, &rated, VERDICT_VALID, EXIT_CODE_OK, "every row");
+    r->last_due_ns = INT64_C(6000000000);
+    expect(r, &rated, VERDICT_DEGRADED, EXIT_CODE_OK, "only 60 % of the requested rate");
     rated = (struct judge_context){.is_local = true, .rate_rows_per_s = 115};
     expect(r, &rated, VERDICT_DEGRADED, EXIT_CODE_OK, "only 87 % of the requested rate");
     free(r);
@@ -589,6 +597,17 @@ TEST(test_stopped_by_a_condition)
     r->rows.not_sent = 100;
     expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_EXPECTATION,
            "stopped by --stop-when: errors>5: 7");
+    struct judge_context refused = local;
+    r->sessions.refused = 1;
+    r->sessions.connected -= 1;
+    r->sessions.finished -= 1;
+    expect(r, &refused, VERDICT_DEGRADED, EXIT_CODE_SERVER, "stopped by --stop-when: errors>5: 7");
+    r->sessions.refused = 0;
+    r->sessions.connected += 1;
+    r->sessions.finished += 1;
+    r->resources.suspended_ns = INT64_C(2900000000);
+    expect(r, &local, VERDICT_INVALID, EXIT_CODE_INVALID, "stopped by --stop-when: errors>5: 7");
+    r->resources.suspended_ns = 0;
     r->verification = (struct verification){.state = VERIFICATION_DONE, .lost_at_most = 3};
     expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SHORT, "lost");
     free(r);
