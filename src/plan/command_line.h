@@ -8,8 +8,8 @@
  * run and cleanup.
  *
  * What the command line has wins: an option that it has replaces that of the files, but options
- * that may be given several times are added to those of the files. A single operand of the command
- * line is the target; two or more replace all operands of the files.
+ * that may be given several times are added to those of the files. When a file has SESSIONS, a
+ * single operand of the command line is the target; two or more replace all operands of the files.
  */
 #ifndef PLAN_COMMAND_LINE_H
 #define PLAN_COMMAND_LINE_H

@@ -27,12 +27,12 @@ int64_t figures_point_ns(const struct histogram *histogram, const struct figure_
 /* Returns the number of failed connects, reconnects, appends, reads and transactions: of the run,
  * or of one of several hosts. */
 uint64_t figures_errors(const uint64_t counters[RECORDER_COUNTERS]);
+uint64_t figures_host_errors(const uint64_t counters[RECORDER_COUNTERS]);
 
 /* Returns the failed appends and reads as a percentage of all, or with a script the transactions
- * that failed or are in doubt as a percentage of those that ended; -1: there were none. A lost
+ * that failed or are in doubt as a percentage of those that ended; -1 if nothing ended. A lost
  * connection counts as one more call. */
 double figures_error_percent(const uint64_t counters[RECORDER_COUNTERS], bool has_script);
-uint64_t figures_host_errors(const uint64_t counters[RECORDER_COUNTERS]);
 
 double figures_seconds(int64_t ns);
 double figures_ms(int64_t ns);
