@@ -565,8 +565,9 @@ const struct option_entry option_table[] = {
      .store = store_password, OF(PLACE),
      .details = "FILE may be a pipe, as in `--password-file <(pass show db)`."},
     {ALL, "database", "NAME", "database to connect to", TEXT(target.database),
-     .default_text = "client library's default", .key = "target.database", OF_SERVER,
-     .letter = 'd'},
+     .default_text = "set by the adapter", .key = "target.database", OF_SERVER, .letter = 'd',
+     .details = "The default is the client library's; with MariaDB, MySQL and InfluxDB it is "
+                "`append`, with ArangoDB `_system`."},
     {TABLES, "schema", "NAME", "schema of the table", TEXT(target.schema),
      .default_text = "user's search path", SHOWN("target.schema", "Schema"), OF_SERVER},
     {ALL, "client-lib", "FILE|DIR", "machbase: client library", TEXT(target.client_lib),
@@ -697,8 +698,8 @@ const struct option_entry option_table[] = {
      .page = "databases/README.md#several-hosts"},
     {RUN, "timeout", "T", "cut off a call that takes longer", TIME(timeout_ns, 100 * MS, DAY_NS),
      .default_text = "no limit", SHOWN("timeout_s", "Timeout of a call, s"),
-     .details = "A call is an append, a read or a verification. The connection then counts as "
-                "lost, and `--on-drop` applies.",
+     .details = "A call is an append, a read, a script's statement (also BEGIN and COMMIT) or a "
+                "verification. The connection then counts as lost, and `--on-drop` applies.",
      .page = "faults.md#a-time-limit-for-calls"},
     {RUN, "verify", "count|rows", "check rows by count(*), or also row by row",
      CHOICE(verify_mode, verify_words), SHOWN("verify", "Verified"),
