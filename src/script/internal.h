@@ -247,6 +247,9 @@ void declare_hash(struct script *script);
 
 void run_open(lua_State *lua);
 
+/* Says how many lines of print were left out since the last message about them. */
+void script_print_end(void);
+
 /* Functions of state.c. */
 
 /* Creates a state into which no script is loaded yet. While script_load declares the script,

@@ -1,10 +1,18 @@
 #include "script/internal.h"
 
+#include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/mono.h"
+#include "base/process.h"
+#include "base/text.h"
+
 enum {
     ANSWER_BYTES_MAX = 4 << 20, /* bytes of the longest answer that :all may read */
+    PRINT_LINES_MAX = 100,      /* lines of print in a second, of all sessions */
+    PRINT_BYTES = 1000,         /* of a line; the rest is cut */
 };
 
 /* A number that the current transaction took from a counter. */
@@ -307,6 +315,78 @@ static int call_fnv(lua_State *lua)
     return 1;
 }
 
+/* Lines of print in the current second, of all sessions. */
+static struct {
+    pthread_mutex_t lock;
+    int64_t second;
+    unsigned lines;
+    uint64_t left_out; /* lines since the last message that counts them */
+} printed = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Returns whether a line may be printed now. If *left_out is not 0, so many lines before it were
+ * not printed. */
+static bool may_print(uint64_t *left_out)
+{
+    const int64_t second = mono_now_ns() / MONO_NS_PER_S;
+    pthread_mutex_lock(&printed.lock);
+    printed.lines = second == printed.second ? printed.lines : 0;
+    printed.second = second;
+    const bool may = printed.lines < PRINT_LINES_MAX;
+    *left_out = may ? printed.left_out : 0;
+    printed.left_out = may ? 0 : printed.left_out + 1;
+    printed.lines += may ? 1 : 0;
+    pthread_mutex_unlock(&printed.lock);
+    return may;
+}
+
+static void say_left_out(uint64_t left_out)
+{
+    if (left_out > 0) {
+        notice_print("append: %" PRIu64 " %s of print left out: at most %d a second are shown",
+                     left_out, units_plural(left_out, "line", "lines"), PRINT_LINES_MAX);
+    }
+}
+
+void script_print_end(void)
+{
+    pthread_mutex_lock(&printed.lock);
+    const uint64_t left_out = printed.left_out;
+    printed.left_out = 0;
+    pthread_mutex_unlock(&printed.lock);
+    say_left_out(left_out);
+}
+
+/* print(...): writes its arguments to standard error, with the script's line and the session. */
+static int call_print(lua_State *lua)
+{
+    const struct script_state *state = state_of(lua);
+    const int count = lua_gettop(lua);
+    uint64_t left_out;
+    if (!may_print(&left_out)) {
+        return 0;
+    }
+    say_left_out(left_out);
+    luaL_Buffer buffer;
+    luaL_buffinit(lua, &buffer);
+    for (int i = 1; i <= count; i++) {
+        luaL_addstring(&buffer, i == 1 ? "" : " ");
+        luaL_tolstring(lua, i, NULL);
+        luaL_addvalue(&buffer);
+    }
+    luaL_pushresult(&buffer);
+    luaL_where(lua, 1);
+    char text[PRINT_BYTES];
+    snprintf(text, sizeof text, "%s", lua_tostring(lua, -2));
+    for (char *at = text; *at != '\0'; at++) { /* a line stays one line, and a terminal as it is */
+        *at = (unsigned char)*at < ' ' || *at == 0x7F ? ' ' : *at;
+    }
+    const char *place = lua_tostring(lua, -1); /* "folder/x.lua:3: " */
+    const char *slash = strrchr(place, '/');
+    notice_print("append: %.200ssession %u: %s", slash == NULL ? place : slash + 1,
+                 state->place.session, text);
+    return 0;
+}
+
 void run_open(lua_State *lua)
 {
     static const luaL_Reg dataset_methods[] = {
@@ -318,10 +398,9 @@ void run_open(lua_State *lua)
                                                  {"try", statement_try},
                                                  {NULL, NULL}};
     static const luaL_Reg functions[] = {
-        {"check", call_check}, {"found", call_found},
-        {"think", call_think}, {"rollback", call_rollback},
-        {"list", call_list},   {"fnv", call_fnv},
-        {NULL, NULL},
+        {"check", call_check},       {"found", call_found}, {"think", call_think},
+        {"rollback", call_rollback}, {"list", call_list},   {"fnv", call_fnv},
+        {"print", call_print},       {NULL, NULL},
     };
     sandbox_add(lua, functions);
     object_class(lua, OBJECT_DATASET, dataset_methods, NULL);

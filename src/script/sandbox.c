@@ -520,12 +520,18 @@ static int open_libraries(lua_State *lua)
      * hook). */
     static const struct {
         const char *library, *name;
-    } removed[] = {
-        {LUA_GNAME, "load"},           {LUA_GNAME, "loadfile"},     {LUA_GNAME, "dofile"},
-        {LUA_GNAME, "collectgarbage"}, {LUA_GNAME, "print"},        {LUA_GNAME, "next"},
-        {LUA_GNAME, "rawset"},         {LUA_GNAME, "warn"},         {LUA_GNAME, "xpcall"},
-        {LUA_STRLIBNAME, "dump"},      {LUA_MATHLIBNAME, "random"}, {LUA_MATHLIBNAME, "randomseed"},
-        {LUA_GNAME, LUA_GNAME}};
+    } removed[] = {{LUA_GNAME, "load"},
+                   {LUA_GNAME, "loadfile"},
+                   {LUA_GNAME, "dofile"},
+                   {LUA_GNAME, "collectgarbage"},
+                   {LUA_GNAME, "next"},
+                   {LUA_GNAME, "rawset"},
+                   {LUA_GNAME, "warn"},
+                   {LUA_GNAME, "xpcall"},
+                   {LUA_STRLIBNAME, "dump"},
+                   {LUA_MATHLIBNAME, "random"},
+                   {LUA_MATHLIBNAME, "randomseed"},
+                   {LUA_GNAME, LUA_GNAME}};
     static const luaL_Reg functions[] = {
         {"pairs", call_pairs}, {"pcall", call_pcall}, {NULL, NULL}};
     for (size_t i = 0; i < COUNT_OF(libraries); i++) {
@@ -604,7 +610,6 @@ static const char *hint_for_error(const char *text)
     } hints[] = {
         {"'random')", ": use uniform or keys"},
         {"'randomseed')", ": use --seed"},
-        {"'print')", ": use error(text) or check(false, text)"},
         {"'next')", ": use pairs"},
         {"'io')", ": a script reaches only the database"},
         {"'os')", ": a script reaches only the database"},

@@ -348,6 +348,7 @@ void script_destroy(struct script *script)
         return;
     }
     struct script_source *source = script->source;
+    script_print_end();
     script_state_destroy(source->main);
     for (size_t i = 0; i < script->dataset_count; i++) {
         table_fini(&script->datasets[i].table);

@@ -239,7 +239,7 @@ class Variants(harness.Case, Sweeping):
         path.write_text(text.replace("table=compressed", "table=partitioned"))
         self.refused("sweep", "--resume", sweep.folder, code=2, pattern="lists runs that do not match its opt")
         path.write_text(text.replace('"table=compressed"', '"../x"', 1))
-        self.refused("sweep", "--resume", sweep.folder, code=2, pattern="no lists of sessions")
+        self.refused("sweep", "--resume", sweep.folder, code=2, pattern="its lists of sessions, records and variants are missing or wrong")
 
     def test_tables_of_the_script(self):
         """Tables are dropped only when the sweep made them, or on request."""

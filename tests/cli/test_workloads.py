@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import re
 import sqlite3
 import time
 
@@ -21,6 +22,19 @@ class Workloads(harness.Case):
         path = self.folder / name
         path.write_text(text)
         return path
+
+    def test_print(self):
+        """The lines have their place and the session; what is beyond 100 lines a second is counted."""
+        text = ("transaction('t', function()\n   print('a\\tb', 7, nil, true)\nend)\n")
+        ended, _ = self.run_script(text, "--transactions", 4, sessions="2")
+        for session in (0, 1):
+            self.assertEqual(ended.err.count(f"append: own.lua:2: session {session}: a b 7 nil true\n"), 2)
+        ended, _ = self.run_script("transaction('t', function()\n   for i = 1, 1000 do print(i) end\nend)\n",
+                                   "--transactions", 3, sessions="1")
+        lines = ended.err.count("append: own.lua:2: session 0: ")
+        left_out = sum(map(int, re.findall(r"append: (\d+) lines? of print left out", ended.err)))
+        self.assertEqual(lines + left_out, 3000)
+        self.assertGreater(left_out, 0)
 
     def run_script(self, text, *arguments, code=0, sessions="4", **options):
         ended, run = self.run_append(sessions, f"sqlite:{self.database}", "--workload",
