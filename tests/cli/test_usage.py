@@ -117,7 +117,7 @@ class Usage(harness.Case):
             script.write_text("\n" + text)
             self.bad("2", "null:", "--duration", "1s", "--workload", script,
                      pattern=r"mine\.lua:2: ")
-        self.bad("2", "null:", "--workload", "oltp", pattern=r"--duration T, --transactions N")
+        self.bad("2", "null:", "--workload", "oltp", pattern=r"--duration T or --transactions N")
         self.bad("2", "3306", "--workload", "oltp", pattern=r"3306 may be a port or RECORDS")
         self.bad("2", "4", "null:", "x", "--workload", "oltp", pattern=r"too many operands")
         self.bad("prepare", "2", "--workload", "oltp", pattern=r"which database")
