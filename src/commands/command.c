@@ -461,11 +461,6 @@ bool command_is_done(const struct plan *plan, enum exit_code *code, const struct
     }
     if (plan->is_help) {
         *code = print_help(find_entry(plan->command));
-    } else if (plan->is_print_options) {
-        struct error why = {0};
-        *code = command_line_print(plan, stdout, &why);
-        *code = *code == EXIT_CODE_OK ? command_finish_output()
-                                      : command_refuse(plan->is_json, *code, &why);
     } else if (plan->is_version) {
         printf("append %s\n", APPEND_VERSION);
         for (const struct adapter *const *a = registry_adapters; *a != NULL; a++) {
@@ -476,6 +471,11 @@ bool command_is_done(const struct plan *plan, enum exit_code *code, const struct
             printf("  %-12s %s\n", (*a)->name, version);
         }
         *code = command_finish_output();
+    } else if (plan->is_print_options) {
+        struct error why = {0};
+        *code = command_line_print(plan, stdout, &why);
+        *code = *code == EXIT_CODE_OK ? command_finish_output()
+                                      : command_refuse(plan->is_json, *code, &why);
     }
     return plan->is_help || plan->is_version || plan->is_print_options;
 }

@@ -14,7 +14,7 @@
 #include "plan/options.h"
 
 enum {
-    FIXED_TEXTS = 4 /* texts before the words of the command line, see rank_exchange_send_plan */
+    FIXED_TEXTS = 7 /* texts before the words of the command line, see rank_exchange_send_plan */
 };
 
 void rank_exchange_fini(struct rank_exchange *exchange)
@@ -86,31 +86,16 @@ static void add_text(struct buffer *text, const char *word)
     buffer_add(text, word, strlen(word) + 1);
 }
 
-/* Adds the words of a command line that makes the same plan, without files of options. */
-static void add_command_line(struct buffer *text, const struct plan *plan)
+/* Adds the words of the options, those of files included. */
+static void add_options(struct buffer *text, const struct plan *plan)
 {
-    char number[UNITS_TEXT_BYTES];
-    bool has_sessions = plan->command != COMMAND_RUN;
     add_text(text, "append");
     for (size_t i = 0; i < plan->given_count; i++) {
         const struct given_option *given = &plan->given[i];
-        has_sessions = has_sessions || strcmp(given->entry->name, "sessions") == 0;
         if (strcmp(given->entry->name, "options") != 0) {
             buffer_add_format(text, "--%s%s", given->entry->name, given->value == NULL ? "" : "=");
             add_text(text, given->value == NULL ? "" : given->value);
         }
-    }
-    if (!has_sessions) {
-        buffer_add_format(text, "--sessions=%u", plan->sessions);
-        add_text(text, "");
-    }
-    add_text(text, "--");
-    if (plan->records > 0) {
-        snprintf(number, sizeof number, "%" PRIu64, plan->records);
-        add_text(text, number);
-    }
-    if (plan->target_given != NULL) {
-        add_text(text, plan->target_given);
     }
 }
 
@@ -131,7 +116,13 @@ enum exit_code rank_exchange_send_plan(struct ranks *ranks, const struct plan *p
      * themselves */
     add_text(&text, plan->target.url == NULL ? plan->adapter->name : "");
     add_text(&text, has_file ? script_text(plan->script) : "");
-    add_command_line(&text, plan);
+    char number[UNITS_TEXT_BYTES];
+    snprintf(number, sizeof number, "%u", plan->sessions);
+    add_text(&text, number);
+    snprintf(number, sizeof number, "%" PRIu64, plan->records);
+    add_text(&text, number);
+    add_text(&text, plan->target_given == NULL ? "" : plan->target_given);
+    add_options(&text, plan);
     const bool is_whole = !buffer_failed(&text) && ranks_give_text(ranks, &text);
     buffer_fini(&text);
     if (!is_whole) {
@@ -192,6 +183,9 @@ enum exit_code rank_exchange_receive_plan(struct rank_exchange *exchange, struct
     *lead = (struct plan_lead){.count = (int)(count - FIXED_TEXTS),
                                .words = fixed + FIXED_TEXTS,
                                .seed = strtoull(fixed[1], NULL, 10),
+                               .sessions = (unsigned)strtoul(fixed[4], NULL, 10),
+                               .records = strtoull(fixed[5], NULL, 10),
+                               .target = fixed[6][0] == '\0' ? NULL : fixed[6],
                                .adapter_name = fixed[2][0] == '\0' ? NULL : fixed[2],
                                .workload = has_script ? exchange->script_path : NULL,
                                .out = exchange->out};

@@ -83,37 +83,48 @@ enum status bound_parse(struct bound *bound, const char **rest, struct error *er
     return STATUS_OK;
 }
 
-bool bound_percentile(const struct bound *bound, struct figure_point *point)
+/* Returns the p of the percentile at the end of a name, "append_p97" or "try_p999_ms", and fills
+ * *point. NULL: the name does not end with a percentile. */
+static char *find_percentile(char *name, struct figure_point *point)
 {
     char number[BOUND_NAME_BYTES];
-    const char *at = bound->name + strlen(bound->name) - strlen(figure_suffix(bound->name));
+    const char *suffix = figure_suffix(name);
+    char *at = name + strlen(name) - strlen(suffix);
     size_t digits = 0;
-    while (at > bound->name && (at[-1] == '.' || (at[-1] >= '0' && at[-1] <= '9'))) {
+    while (at > name && (at[-1] == '.' || (at[-1] >= '0' && at[-1] <= '9'))) {
         at--;
         digits++;
     }
-    if (at - bound->name < 2 || at[-1] != 'p' || (at[-2] != '_' && at[-2] != '.') || digits == 0) {
-        return false;
+    if ((suffix[0] != '\0' && strcmp(suffix, "_ms") != 0) || at - name < 2 || digits == 0 ||
+        at[-1] != 'p' || (at[-2] != '_' && at[-2] != '.')) {
+        return NULL;
     }
     /* the key of 99.9 is p999 */
     const bool is_key = digits > 2 && memchr(at, '.', digits) == NULL;
     if (is_key && at[digits - 1] == '0') {
-        return false; /* p100 is not p10.0 */
+        return NULL; /* p100 is not p10.0 */
     }
     snprintf(number, sizeof number, "%.*s%s%.*s", is_key ? 2 : (int)digits, at, is_key ? "." : "",
              is_key ? (int)digits - 2 : 0, at + 2);
-    return figure_point_parse(number, point) > 0;
+    return figure_point_parse(number, point) > 0 ? at - 1 : NULL;
+}
+
+bool bound_percentile(const struct bound *bound, struct figure_point *point)
+{
+    char name[sizeof bound->name];
+    memcpy(name, bound->name, sizeof name);
+    return find_percentile(name, point) != NULL;
 }
 
 bool bound_name_column(struct bound *bound, const struct operation_list *operations)
 {
     struct figure_point point;
     const bool is_prefixed = strncmp(bound->name, OPERATION_PREFIX, strlen(OPERATION_PREFIX)) == 0;
-    if (bound_percentile(bound, &point)) { /* the key is without the decimal point */
-        char *end = bound->name + strlen(bound->name), *at = strrchr(bound->name, 'p');
-        char suffix[BOUND_NAME_BYTES];
+    char *at = find_percentile(bound->name, &point);
+    if (at != NULL) { /* the key is without the decimal point */
+        char suffix[8];
         snprintf(suffix, sizeof suffix, "%s", figure_suffix(bound->name));
-        snprintf(at, (size_t)(end - at) + 1, "%s%s", point.key, suffix);
+        snprintf(at, sizeof bound->name - (size_t)(at - bound->name), "%s%s", point.key, suffix);
     }
     const size_t length = strcspn(bound->name, ".");
     for (size_t i = 0; i < operations->count && bound->name[length] == '.' && !is_prefixed; i++) {

@@ -21,5 +21,5 @@ int64_t arrivals_at_ns(struct arrivals *arrivals, uint64_t number)
         arrivals->last_ns += -log1p(-draw) * arrivals->mean_gap_ns;
         arrivals->count++;
     }
-    return llround(arrivals->last_ns);
+    return llround(fmin(arrivals->last_ns, ARRIVALS_LATEST_NS));
 }

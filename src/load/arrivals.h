@@ -11,6 +11,9 @@
 
 #include <stdint.h>
 
+/* Later moments, some 70 years after the gate opened, count as this one. */
+#define ARRIVALS_LATEST_NS ((double)(INT64_MAX / 4))
+
 /* Goes through a session's arrivals in order. A copy goes on by itself. */
 struct arrivals {
     uint64_t seed;

@@ -274,9 +274,7 @@ void session_account(struct session *session, const struct append *append, enum 
     session_add(session, RECORDER_ROWS_IN_DOUBT, in_doubt);
     session->sum.rows.rejected += rejected;
     session_add(session, RECORDER_ROWS_REJECTED, rejected);
-    if (status != STATUS_LOST) {
-        session_add(session, RECORDER_APPENDS, 1);
-    }
+    session_add(session, status == STATUS_LOST ? RECORDER_APPENDS_LOST : RECORDER_APPENDS, 1);
     if (status != STATUS_OK || unanswered > 0) {
         session_add(session, RECORDER_APPENDS_FAILED, 1);
         struct row_exception rest = {append->first_row, append->rows, append->accepted,

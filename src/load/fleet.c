@@ -64,7 +64,8 @@ static void sum_up(struct fleet *fleet)
         rows->not_sent = rows->planned - (rows->acknowledged + rows->rejected + rows->in_doubt);
         ledger_add(&result->rows, rows, sizeof *rows);
         add_transactions(fleet, session, end_ns);
-        result->last_due_ns = MAX(result->last_due_ns, (int64_t)session->arrivals.last_ns);
+        result->last_due_ns =
+            MAX(result->last_due_ns, (int64_t)fmin(session->arrivals.last_ns, ARRIVALS_LATEST_NS));
         if (session->worst_lag > result->worst_lag_rows) {
             result->worst_lag_rows = session->worst_lag;
         }

@@ -1,5 +1,6 @@
 #include "load/session.h"
 
+#include <math.h>
 #include <sys/param.h>
 
 #include "base/ask.h"
@@ -152,7 +153,8 @@ static int64_t intended_start_ns(const struct session *session, struct arrivals 
     const double before = (double)begun * plan->sessions +
                           (double)session->index * (double)batch_rows_after(session, begun);
     const double seconds = before / (double)plan->rate_rows_per_s;
-    return session->load->gate.go_ns + (int64_t)(seconds * (double)MONO_NS_PER_S);
+    return session->load->gate.go_ns +
+           (int64_t)fmin(seconds * (double)MONO_NS_PER_S, ARRIVALS_LATEST_NS);
 }
 
 uint64_t session_count_unsent(struct session *session, int64_t from_ns, int64_t end_ns,
@@ -175,8 +177,15 @@ uint64_t session_count_unsent(struct session *session, int64_t from_ns, int64_t 
         if (due_ns >= end_ns) {
             break;
         }
-        if (due_ns < from_ns) {
-            begun++;
+        if (is_random && arrivals.count - session->arrivals.count >= RANDOM_UNSENT_MAX) {
+            /* after so many arrivals the rest may as well come at the mean gap */
+            is_random = false;
+            pivot = begun;
+            pivot_ns = due_ns;
+        }
+        if (due_ns < from_ns) { /* of the warm-up */
+            const double skipped = is_random ? 1 : (double)(from_ns - due_ns) / step_ns;
+            begun += skipped < 2 ? 1 : (uint64_t)fmin(skipped, (double)(share - begun));
             continue;
         }
         /* Counts at once as many full batches as certainly fall into the same bucket of the
@@ -188,12 +197,6 @@ uint64_t session_count_unsent(struct session *session, int64_t from_ns, int64_t 
                                       : HISTOGRAM_LIMIT_NS;
         const int64_t left_ns = end_ns - due_ns;
         const int64_t room_ns = waited_ns - lowest_ns < left_ns ? waited_ns - lowest_ns : left_ns;
-        if (is_random && arrivals.count - session->arrivals.count >= RANDOM_UNSENT_MAX) {
-            /* after so many arrivals the rest may as well come at the mean gap */
-            is_random = false;
-            pivot = begun;
-            pivot_ns = due_ns;
-        }
         const double alike = is_random ? 0 : (double)room_ns / step_ns - 1;
         const uint64_t full = (share - begun) / batch;
         uint64_t count = 1;

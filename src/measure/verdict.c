@@ -756,9 +756,10 @@ static void judge_measurement(struct judge *judge, const struct client_machine *
            UNITS_COUNT(counters[RECORDER_READS_FAILED]),
            units_plural(counters[RECORDER_READS_FAILED], "read", "reads"));
     /* the number of random arrivals in a time has a standard deviation of its square root */
+    const int64_t judged_ns = judge->context->has_script ? result->measured_ns : result->append_ns;
     const double arrivals = result->stop_reason == STOP_COMPLETED
                                 ? 0
-                                : judge->context->arrivals_per_s * (double)result->append_ns / 1e9;
+                                : judge->context->arrivals_per_s * (double)judged_ns / 1e9;
     const double chance = arrivals > 0 ? 3 * 100 / sqrt(arrivals) : 0;
     DEGRADED_IF(judge,
                 result->rate_achieved_percent >= 0 &&

@@ -9,7 +9,10 @@
 #include "plan/plan.h"
 
 enum {
-    DEPTH_MAX = 8
+    DEPTH_MAX = 8,
+    FILES_MAX = 100,
+    FILE_BYTES_MAX = 1 << 20,
+    PATH_SHOWN_BYTES = 80
 };
 
 /* Files of options that are being read, for a command line that was read before. */
@@ -17,8 +20,10 @@ struct reading {
     struct plan *plan;
     const struct command_form *form;
     const struct given_list *line; /* options of the command line */
-    bool has_operands;             /* the command line's operands replace all of the files */
-    bool is_placed;                /* the error names a file and a line */
+    const char *first_operand;     /* of the command line; NULL: it has no operands */
+    int operands;
+    size_t files;   /* read so far */
+    bool is_placed; /* the error names a file and a line */
 };
 
 /* Returns a copy of a text that is kept until the program ends. NULL: out of memory. */
@@ -56,6 +61,12 @@ static bool is_given(const struct reading *reading, const struct option_entry *e
     return false;
 }
 
+static bool is_named(const struct reading *reading, const char *name)
+{
+    const struct option_entry *entry = option_find(name, reading->form->command);
+    return entry != NULL && is_given(reading, entry);
+}
+
 /* Takes a line whose name is not an option of this command. */
 static enum exit_code take_other(struct reading *reading, const char *name, const char *value,
                                  struct error *error)
@@ -65,11 +76,10 @@ static enum exit_code take_other(struct reading *reading, const char *name, cons
         if (value == NULL || value[0] == '\0') {
             return usage_refuse(error, "'%s' needs a value: write %s = VALUE", name, name);
         }
-        if (reading->has_operands || (!is_target && reading->form->command != COMMAND_RUN)) {
-            return EXIT_CODE_OK;
-        }
         if (!is_target) {
-            return options_read_records(reading->plan, value, error);
+            return reading->form->command == COMMAND_RUN
+                       ? options_read_records(reading->plan, value, error)
+                       : EXIT_CODE_OK;
         }
         reading->plan->target_given = keep(value);
         return reading->plan->target_given == NULL ? out_of_memory(error) : EXIT_CODE_OK;
@@ -106,10 +116,19 @@ static enum exit_code take(struct reading *reading, const char *name, const char
         return usage_refuse(error, "'%s' needs a value: write %s = VALUE", name, name);
     }
     const bool adds_up = entry->type == OPTION_TEXTS;
-    const bool is_operand =
-        strcmp(name, "sessions") == 0 && reading->form->command != COMMAND_SWEEP;
-    if ((is_given(reading, entry) && !adds_up) || (is_operand && reading->has_operands)) {
+    const bool is_resumed = strcmp(name, "out") == 0 && is_named(reading, "resume");
+    if ((is_given(reading, entry) && !adds_up) || is_resumed) {
         return EXIT_CODE_OK;
+    }
+    if (strcmp(name, "sessions") == 0 && reading->form->command != COMMAND_SWEEP &&
+        reading->first_operand != NULL && !option_is_target(reading->first_operand)) {
+        /* the operand is SESSIONS, and replaces that of the file */
+        return reading->operands > 1
+                   ? EXIT_CODE_OK
+                   : usage_refuse(error,
+                                  "this file has SESSIONS, so '%.40s' on the command line may be "
+                                  "SESSIONS or a port: write -c N or localhost:PORT",
+                                  reading->first_operand);
     }
     const char *kept = value == NULL ? NULL : keep(value);
     return value != NULL && kept == NULL ? out_of_memory(error)
@@ -155,7 +174,10 @@ static enum exit_code take_line(struct reading *reading, char *line, const char 
         return usage_refuse(error, "the line does not begin with the name of an option: write "
                                    "NAME = VALUE");
     }
-    if (length == strlen("include") && strncmp(line, "include", length) == 0 && *value != '=') {
+    if (length == strlen("include") && strncmp(line, "include", length) == 0) {
+        if (*value == '=') {
+            return usage_refuse(error, "'include' takes no =: write include FILE");
+        }
         return include(reading, value, path, depth, error);
     }
     if (*value != '\0' && *value != '=') {
@@ -180,65 +202,116 @@ static void note_file(struct plan *plan, const char *path, uint64_t hash)
     }
 }
 
-static enum exit_code read_file(struct reading *reading, const char *path, int depth,
-                                struct error *error)
+/* Reads the bytes of a file into *text, which the caller frees. Returns 0 or errno. */
+static int load(const char *path, struct buffer *text)
+{
+    FILE *file = fopen(path, "re");
+    char bytes[4096];
+    size_t length;
+    if (file == NULL) {
+        return errno;
+    }
+    errno = 0;
+    while (text->length <= FILE_BYTES_MAX && (length = fread(bytes, 1, sizeof bytes, file)) > 0) {
+        buffer_add(text, bytes, length);
+    }
+    int number = ferror(file) ? errno : 0;
+    number = text->length > FILE_BYTES_MAX ? EFBIG : number;
+    fclose(file);
+    return buffer_failed(text) ? ENOMEM : number;
+}
+
+static uint64_t hash_of(const struct buffer *text)
+{
+    uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a, 64 bits */
+    for (size_t i = 0; i < text->length; i++) {
+        hash = (hash ^ (unsigned char)text->bytes[i]) * UINT64_C(1099511628211);
+    }
+    return hash;
+}
+
+/* Returns the end of a path that fits into a message. */
+static const char *shown(const char *path)
+{
+    const size_t length = strlen(path);
+    return length > PATH_SHOWN_BYTES ? path + length - PATH_SHOWN_BYTES : path;
+}
+
+/* Takes the lines of a file. */
+static enum exit_code take_lines(struct reading *reading, const char *path, char *text,
+                                 size_t length, int depth, struct error *error)
 {
     static const char byte_order_mark[] = "\xEF\xBB\xBF";
     enum exit_code code = EXIT_CODE_OK;
-    FILE *file = fopen(path, "re");
-    char *line = NULL;
-    size_t room = 0, number = 0;
-    ssize_t length = -1;
-    uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a, 64 bits */
-    errno = file == NULL ? errno : 0;
-    while (file != NULL && code == EXIT_CODE_OK && (length = getline(&line, &room, file)) >= 0) {
+    size_t number = 0;
+    char *next = text;
+    if (length >= strlen(byte_order_mark) &&
+        memcmp(text, byte_order_mark, strlen(byte_order_mark)) == 0) {
+        next += strlen(byte_order_mark);
+    }
+    while (code == EXIT_CODE_OK && next < text + length) {
         struct error why = {0};
-        for (ssize_t i = 0; i < length; i++) {
-            hash = (hash ^ (unsigned char)line[i]) * UINT64_C(1099511628211);
-        }
+        char *line = next, *end = memchr(line, '\n', (size_t)(text + length - line));
+        end = end == NULL ? text + length : end;
+        next = end + 1;
         number++;
-        if (strlen(line) != (size_t)length) {
+        if (memchr(line, '\0', (size_t)(end - line)) != NULL) {
             code = usage_refuse(&why, "the line has a NUL character");
         }
-        while (length > 0 && strchr(" \t\r\n", line[length - 1]) != NULL) {
-            line[--length] = '\0';
+        while (end > line && strchr(" \t\r", end[-1]) != NULL) {
+            end--;
         }
-        char *begin = line;
-        if (number == 1 && strncmp(line, byte_order_mark, strlen(byte_order_mark)) == 0) {
-            begin += strlen(byte_order_mark);
-        }
-        begin += strspn(begin, " \t");
-        if (code == EXIT_CODE_OK && *begin != '\0' && *begin != '#') {
-            code = take_line(reading, begin, path, depth, &why);
+        *end = '\0';
+        line += strspn(line, " \t");
+        if (code == EXIT_CODE_OK && *line != '\0' && *line != '#') {
+            code = take_line(reading, line, path, depth, &why);
         }
         if (code != EXIT_CODE_OK && reading->is_placed) { /* in an included file */
             *error = why;
         } else if (code != EXIT_CODE_OK) {
-            error_set(error, why.kind, 0, NULL, "%.200s: line %zu: %s", path, number, why.text);
+            error_set(error, why.kind, 0, NULL, "%s: line %zu: %s", shown(path), number, why.text);
             reading->is_placed = true;
         }
-        errno = 0;
     }
-    const int failure = file == NULL || (code == EXIT_CODE_OK && !feof(file)) ? errno : 0;
-    if (code == EXIT_CODE_OK && failure != 0) {
+    return code;
+}
+
+static enum exit_code read_file(struct reading *reading, const char *path, int depth,
+                                struct error *error)
+{
+    struct buffer text = {0};
+    if (reading->files++ == FILES_MAX) {
+        return usage_refuse(error, "more than %d files of options are read", FILES_MAX);
+    }
+    const int failure = load(path, &text);
+    enum exit_code code = EXIT_CODE_OK;
+    buffer_add(&text, "", 1);
+    if (failure != 0 || buffer_failed(&text)) {
         code = EXIT_CODE_USAGE;
-        error_set(error, ERROR_USAGE, failure, NULL,
-                  "the file of options %.200s cannot be read: %s", path, strerror(failure));
+        error_set(error, ERROR_USAGE, failure, NULL, "the file of options %s %s", shown(path),
+                  failure == EFBIG ? "is larger than 1 MiB" : "cannot be read");
+        const size_t used = strlen(error->text);
+        snprintf(error->text + used, sizeof error->text - used, "%s%s",
+                 failure == EFBIG ? "" : ": ", failure == EFBIG ? "" : strerror(failure));
+    } else {
+        text.length--; /* the NUL is only the end of the last line */
+        note_file(reading->plan, path, hash_of(&text));
+        code = take_lines(reading, path, text.bytes, text.length, depth, error);
     }
-    if (file != NULL) {
-        fclose(file);
-    }
-    free(line);
-    note_file(reading->plan, path, hash);
+    buffer_fini(&text);
     return code;
 }
 
 /* Reads the files of options that the command line names. */
 static enum exit_code read_files(struct plan *plan, const struct command_form *form,
-                                 const struct given_list *line, int operands, struct error *error)
+                                 const struct given_list *line, const struct words *operands,
+                                 struct error *error)
 {
-    struct reading reading = {
-        .plan = plan, .form = form, .line = line, .has_operands = operands > 1};
+    struct reading reading = {.plan = plan,
+                              .form = form,
+                              .line = line,
+                              .first_operand = operands->count > 0 ? operands->at[0] : NULL,
+                              .operands = operands->count};
     enum exit_code code = EXIT_CODE_OK;
     for (size_t i = 0; i < line->count && code == EXIT_CODE_OK; i++) {
         if (strcmp(line->entries[i].entry->name, "options") == 0) {
@@ -259,7 +332,7 @@ enum exit_code command_line_read(struct plan *plan, const struct command_form *f
     plan->is_help = line.is_help;
     plan->is_version = line.is_version;
     if (code == EXIT_CODE_OK && wants_run) {
-        code = read_files(plan, form, &line, operands.count, error);
+        code = read_files(plan, form, &line, &operands, error);
     }
     for (size_t i = 0; i < line.count && code == EXIT_CODE_OK; i++) {
         code = option_take(plan, line.entries[i].entry, line.entries[i].value, error);
@@ -274,29 +347,59 @@ enum exit_code command_line_read(struct plan *plan, const struct command_form *f
     return code;
 }
 
-/* Returns whether a value, or a target, has a password in it. */
-static bool has_password(const char *value)
+enum exit_code command_line_follow(struct plan *plan, const struct command_form *form,
+                                   const struct plan_lead *lead, struct error *error)
 {
-    if (strpbrk(value, "@;?") == NULL && strcasestr(value, "password") == NULL) {
-        return false; /* without these a text is neither a URL with a password nor a connection
-                         string */
+    struct given_list line;
+    struct words operands;
+    options_init(plan, form->command);
+    enum exit_code code = options_read(form, lead->count, lead->words, &line, &operands, error);
+    for (size_t i = 0; i < line.count && code == EXIT_CODE_OK; i++) {
+        code = option_take(plan, line.entries[i].entry, line.entries[i].value, error);
+    }
+    plan->sessions = lead->sessions;
+    plan->records = lead->records;
+    plan->target_given = lead->target;
+    return code;
+}
+
+/* Returns whether a value has a password in it. Only the target and options that name the database
+ * may be connection strings. */
+static bool has_password(const char *name, const char *value)
+{
+    static const char *const places[] = {"target", "host", "database", "user"};
+    bool may_have = strstr(value, "://") != NULL || strcasestr(value, "password=") != NULL;
+    for (size_t i = 0; i < COUNT_OF(places); i++) {
+        may_have = may_have || strcmp(places[i], name) == 0;
+    }
+    if (!may_have) {
+        return false;
     }
     const size_t bytes = strlen(value) + 1;
-    char *shown = malloc(bytes);
+    char *redacted = malloc(bytes);
     bool has = true; /* out of memory: better too careful */
-    if (shown != NULL) {
-        target_redact(value, shown, bytes);
-        has = strcmp(shown, value) != 0;
+    if (redacted != NULL) {
+        target_redact(value, redacted, bytes);
+        has = strcmp(redacted, value) != 0;
     }
-    free(shown);
+    free(redacted);
     return has;
 }
 
+/* Returns whether a line of a file can hold the value. */
+static bool fits_line(const char *value)
+{
+    const size_t length = strlen(value);
+    return length == 0 || (strpbrk(value, "\r\n") == NULL && strchr(" \t", value[0]) == NULL &&
+                           strchr(" \t", value[length - 1]) == NULL);
+}
+
+/* A value with a password is left out: the line then has to be completed by hand. */
 static void print_value(FILE *stream, const char *name, const char *value)
 {
-    if (value != NULL && has_password(value)) {
-        fprintf(stream, "# %s has a password, and is left out: give it on the command line\n",
-                name);
+    if (value != NULL && has_password(name, value)) {
+        fprintf(stream, "# %s has a password, which is left out: complete the next line\n%s =\n",
+                name, name);
     } else {
         fprintf(stream, value == NULL ? "%s\n" : "%s = %s\n", name, value);
     }
@@ -305,16 +408,20 @@ static void print_value(FILE *stream, const char *name, const char *value)
 enum exit_code command_line_print(const struct plan *plan, FILE *stream, struct error *error)
 {
     static const char *const not_of_files[] = {"print-options", "options"};
-    for (size_t i = 0; i < plan->given_count; i++) {
+    const char *wrong = NULL;
+    for (size_t i = 0; i < plan->given_count && wrong == NULL; i++) {
         const char *value = plan->given[i].value;
-        const size_t length = value == NULL ? 0 : strlen(value);
-        if (length > 0 && (strpbrk(value, "\r\n") != NULL || strchr(" \t", value[0]) != NULL ||
-                           strchr(" \t", value[length - 1]) != NULL)) {
-            return usage_refuse(error,
-                                "--%s has a line break, or a blank at an end, which a file of "
-                                "options cannot hold",
-                                plan->given[i].entry->name);
-        }
+        wrong = value == NULL || fits_line(value) ? NULL : plan->given[i].entry->name;
+    }
+    if (wrong == NULL && plan->target_given != NULL && !fits_line(plan->target_given)) {
+        wrong = "target";
+    }
+    if (wrong != NULL) {
+        return usage_refuse(
+            error,
+            "the value of '%s' has a line break, or a blank at an end, which a file "
+            "of options cannot hold",
+            wrong);
     }
     bool has_sessions = false;
     for (size_t i = 0; i < plan->given_count; i++) {
@@ -328,8 +435,7 @@ enum exit_code command_line_print(const struct plan *plan, FILE *stream, struct 
             print_value(stream, name, plan->given[i].value);
         }
     }
-    /* prepare chooses its sessions for the machine unless they are given */
-    if (!has_sessions && (plan->command == COMMAND_RUN || plan->command == COMMAND_CHECK)) {
+    if (!has_sessions && plan->is_sessions_operand) {
         fprintf(stream, "sessions = %u\n", plan->sessions);
     }
     if (plan->records > 0) {

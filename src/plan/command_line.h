@@ -7,9 +7,10 @@
  * skipped. Options that another command takes are also skipped, so that one file serves prepare,
  * run and cleanup.
  *
- * What the command line has wins: an option that it has replaces that of the files, but options
- * that may be given several times are added to those of the files. When a file has SESSIONS, a
- * single operand of the command line is the target; two or more replace all operands of the files.
+ * What the command line has wins: an option or operand that it has replaces that of the files, but
+ * options that may be given several times are added to those of the files. When a file has
+ * SESSIONS, a single operand of the command line must be a target in full: a number may also be
+ * meant as SESSIONS.
  */
 #ifndef PLAN_COMMAND_LINE_H
 #define PLAN_COMMAND_LINE_H
@@ -25,6 +26,10 @@
  */
 enum exit_code command_line_read(struct plan *plan, const struct command_form *form, int argc,
                                  char **argv, struct error *error);
+
+/* Reads the command line of rank 0 into the plan of another rank. */
+enum exit_code command_line_follow(struct plan *plan, const struct command_form *form,
+                                   const struct plan_lead *lead, struct error *error);
 
 /* Prints the options and operands of a plan as a file of options. Leaves out values with a
  * password, and says so in a comment. On EXIT_CODE_USAGE, *error names a value that a file cannot

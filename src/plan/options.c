@@ -251,7 +251,8 @@ static enum exit_code store_percentiles(const struct option_entry *entry, struct
     if (figure_points_show(&points, value, &wrong)) {
         return store_by_type(entry, plan, value, error);
     }
-    if (points.count == FIGURE_POINTS_MAX) {
+    struct figure_point point;
+    if (points.count == FIGURE_POINTS_MAX && figure_point_parse(wrong, &point) > 0) {
         return usage_refuse(error, "--%s lists more than %zu percentiles", entry->name,
                             FIGURE_POINTS_MAX - usual);
     }
@@ -969,8 +970,7 @@ static enum exit_code parse_count(const char *name, const char *text, uint64_t m
                         name, shown, UNITS_COUNT(max));
 }
 
-/* Returns whether a word can only be a target: a URL, "adapter:...", or HOST:PORT. */
-static bool is_target(const char *word)
+bool option_is_target(const char *word)
 {
     const char *const colon = strrchr(word, ':');
     uint16_t port;
@@ -1074,23 +1074,20 @@ enum exit_code options_read_operands(struct plan *plan, const struct command_for
     }
     const bool has_sessions =
         (is_run || form->command == COMMAND_CHECK || is_prepare) && plan->sessions == 0;
-    if (has_sessions && count > 0 && is_target(operands[0])) {
+    if (has_sessions && count > 0 && option_is_target(operands[0])) {
         return usage_refuse(error, "SESSIONS is missing before the target: %s", form->usage);
     }
     const int first = has_sessions ? 1 : 0;
     const bool is_bounded = plan->duration_ns != 0 || plan->transactions != 0;
-    /* a file of options may have RECORDS */
-    const bool has_own_records = plan->records > 0;
-    const bool can_lack_records =
-        !is_run || is_bounded || plan->workload != NULL || has_own_records;
+    const bool can_lack_records = !is_run || is_bounded || plan->workload != NULL ||
+                                  plan->records > 0; /* from a file of options */
     uint64_t number;
     /* a run with a script that an option ends needs no RECORDS, so a single operand is the target
      */
-    const bool may_be_records = count == first + 1 && !has_own_records &&
+    const bool may_be_records = count == first + 1 &&
                                 units_parse_count(operands[first], UINT64_MAX, &number) &&
                                 (plan->workload == NULL || !is_bounded);
-    const bool has_records =
-        is_run && !has_own_records && (!can_lack_records || count > first + 1 || may_be_records);
+    const bool has_records = is_run && (!can_lack_records || count > first + 1 || may_be_records);
     const int least = first + (can_lack_records ? 0 : 1);
     const int most = first + (has_records ? 1 : 0) + 1;
     if (count < least || count > most) {
@@ -1103,11 +1100,13 @@ enum exit_code options_read_operands(struct plan *plan, const struct command_for
     if (has_sessions) {
         code = parse_count("SESSIONS", operands[0], PLAN_SESSIONS_MAX, &number, error);
         plan->sessions = code == EXIT_CODE_OK ? (unsigned)number : 0;
+        plan->is_sessions_operand = true;
     }
-    if (code == EXIT_CODE_OK && has_records && count < most && plan->target.port == 0) {
+    if (code == EXIT_CODE_OK && has_records && count < most && plan->target.port == 0 &&
+        plan->target_given == NULL) {
         code = refuse_port(plan, operands[first], error);
     }
-    if (code == EXIT_CODE_OK && has_records && is_target(operands[first])) {
+    if (code == EXIT_CODE_OK && has_records && option_is_target(operands[first])) {
         return usage_refuse(error, "RECORDS or --duration is missing: use %s, or %s", form->usage,
                             FORM_OF_DURATION);
     }

@@ -133,6 +133,9 @@ struct given_list {
     bool is_help, is_version; /* one of these was given; the options after it were not read */
 };
 
+/* Returns whether a word can only be a target: a URL, "adapter:...", or HOST:PORT. */
+bool option_is_target(const char *word);
+
 /* Reads the options among a command's words into *given, without storing them. argv[0] is skipped.
  * Moves the operands to the end of argv, where *operands gives them. On EXIT_CODE_USAGE, *error
  * says why. */

@@ -503,7 +503,7 @@ enum exit_code plan_follow(struct plan *plan, struct facts *facts, enum command 
                            const struct plan_lead *lead, struct error *error)
 {
     const struct command_form form = {.command = command, .usage = "append"};
-    const enum exit_code code = command_line_read(plan, &form, lead->count, lead->words, error);
+    const enum exit_code code = command_line_follow(plan, &form, lead, error);
     if (code != EXIT_CODE_OK) {
         return code;
     }

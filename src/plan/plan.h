@@ -176,7 +176,8 @@ struct plan {
     char
         options_files[PLAN_PATH_BYTES]; /* "FILE HASH, ..." of those that were read, for run.json */
     bool is_print_options;
-    char *const *folders; /* operands of report and compare; point into argv */
+    bool is_sessions_operand; /* SESSIONS was given as an operand */
+    char *const *folders;     /* operands of report and compare; point into argv */
     size_t folder_count;
 
     const char *target_given;   /* operand TARGET: port, place or URL; NULL = not given */
@@ -300,7 +301,10 @@ bool plan_waits(struct plan *plan, enum exit_code *code, struct error *error);
 /* What rank 0 sends to the other ranks so that they make the same plan. The texts are borrowed. */
 struct plan_lead {
     int count;
-    char **words;             /* rank 0's command line, from argv[0] on */
+    char **words;      /* rank 0's options, after a first word that is skipped */
+    unsigned sessions; /* the operands of rank 0, or of its files of options */
+    uint64_t records;
+    const char *target;       /* NULL = not given */
     uint64_t seed;            /* seed of rank 0 */
     const char *adapter_name; /* the adapter that rank 0 recognised; NULL if `words` name it */
     const char *workload;     /* file with the script; NULL if `words` name it */

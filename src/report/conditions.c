@@ -40,13 +40,14 @@ static enum status parse_one(struct condition *condition, const char *text,
     struct figure_columns columns = {.count = 0};
     struct figure_choice choice;
     const char *wait = strstr(text, FOR), *rest;
+    const char *time = wait == NULL ? NULL : wait + strlen(FOR);
+    time += time == NULL ? 0 : strspn(time, " ");
     char bound[BOUND_TEXT_BYTES];
     *condition = (struct condition){.since_ns = -1};
     snprintf(condition->text, sizeof condition->text, "%s", text);
     snprintf(bound, sizeof bound, "%.*s",
              (int)(wait == NULL ? strlen(text) : (size_t)(wait - text)), text);
-    if (wait != NULL &&
-        !units_parse_duration(wait + strlen(FOR), LEAST_MAX_NS, &condition->least_ns)) {
+    if (wait != NULL && !units_parse_duration(time, LEAST_MAX_NS, &condition->least_ns)) {
         error_set(error, ERROR_USAGE, 0, NULL,
                   "condition '%s': '%s' is not a time up to 24 h: write append.p99>1s for 10s",
                   text, wait + strlen(FOR));

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/param.h>
 
 #include "base/mono.h"
 #include "base/text.h"
@@ -26,14 +25,14 @@ int64_t figures_point_ns(const struct histogram *histogram, const struct figure_
 double figures_error_percent(const uint64_t counters[RECORDER_COUNTERS], bool has_script)
 {
     uint64_t failed = counters[RECORDER_APPENDS_FAILED] + counters[RECORDER_READS_FAILED];
-    uint64_t all = counters[RECORDER_APPENDS] + counters[RECORDER_READS] +
-                   counters[RECORDER_READS_FAILED] + counters[RECORDER_CONNECTIONS_LOST];
+    uint64_t all = counters[RECORDER_APPENDS] + counters[RECORDER_APPENDS_LOST] +
+                   counters[RECORDER_READS] + counters[RECORDER_READS_FAILED];
     if (has_script) {
         failed = counters[RECORDER_TRANSACTIONS_FAILED] + counters[RECORDER_TRANSACTIONS_IN_DOUBT];
         all = failed + counters[RECORDER_TRANSACTIONS_COMMITTED] +
               counters[RECORDER_TRANSACTIONS_ROLLED_BACK];
     }
-    return all == 0 ? -1 : MIN(100 * (double)failed / (double)all, 100);
+    return all == 0 ? -1 : 100 * (double)failed / (double)all;
 }
 
 uint64_t figures_errors(const uint64_t counters[RECORDER_COUNTERS])

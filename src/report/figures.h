@@ -30,8 +30,7 @@ uint64_t figures_errors(const uint64_t counters[RECORDER_COUNTERS]);
 uint64_t figures_host_errors(const uint64_t counters[RECORDER_COUNTERS]);
 
 /* Returns the failed appends and reads as a percentage of all, or with a script the transactions
- * that failed or are in doubt as a percentage of those that ended; -1 if nothing ended. A lost
- * connection counts as one more call. */
+ * that failed or are in doubt as a percentage of those that ended; -1 if nothing ended. */
 double figures_error_percent(const uint64_t counters[RECORDER_COUNTERS], bool has_script);
 
 double figures_seconds(int64_t ns);

@@ -23,16 +23,19 @@ class Files(harness.Case):
         self.assertEqual(plan["expect"], ["dropped==0", "rows_acknowledged == 3000"])
         files = plan["options_files"].split(", ")
         self.assertEqual([entry.split(" ")[0] for entry in files],
-                         [str(self.folder / "sub/more.conf"), str(file)])
+                         [str(file), str(self.folder / "sub/more.conf")])
         self.assertRegex(files[0], " [0-9a-f]{16}$")
 
     def test_the_command_line_wins(self):
-        """Options that may be given several times are added, and a target alone replaces the target."""
+        """Options and operands are replaced one by one; those that may be given several times are added."""
         file = self.write("sessions = 3\nrecords = 3000\ntarget = null:\nbatch = 10\nexpect = dropped==0\n"
                           "skip-columns = n3\n")
         for words, sessions, records, target in (
                 ((), 3, 3000, "null:"),
                 ((2, 1000, "null:"), 2, 1000, "null:"),
+                ((2, 1000), 2, 1000, "null:"),
+                ((2, "sqlite:" + str(self.folder / "own2.db")), 2, 3000, "sqlite:" + str(self.folder / "own2.db")),
+                (("-c", 2), 2, 3000, "null:"),
                 (("sqlite:" + str(self.folder / "own.db"),), 3, 3000, "sqlite:" + str(self.folder / "own.db"))):
             with self.subTest(words):
                 _, run = self.run_append("--batch", 5, *words, "--options", file, "--expect", "refused==0",
@@ -42,6 +45,14 @@ class Files(harness.Case):
                                  (sessions, records, target))
                 self.assertEqual((plan["batch_rows"], plan["skip_columns"]), (5, "n2"))
                 self.assertEqual(plan["expect"], ["dropped==0", "refused==0"])
+
+    def test_a_number_alone(self):
+        """It may be meant as SESSIONS or as a port."""
+        for text in ("sessions = 3\nrecords = 30\ntarget = null:\n", "sessions = 3\nduration = 1\n"):
+            self.refused("--options", self.write(text), 5432, code=2,
+                         pattern="'5432' on the command line may be SESSIONS or a port: write -c N or localhost:PORT")
+        _, run = self.run_append(2, "--options", self.write("records = 30\ntarget = null:\nbatch = 5\n"))
+        self.assertEqual((run.sessions["requested"], run.rows["acknowledged"]), (2, 30))
 
     def test_printed_and_read(self):
         words = ("--batch", 7, "--out", "there", "--expect", "lost==0, dropped==0", "--read=none", "--seed", 5)
@@ -58,8 +69,11 @@ class Files(harness.Case):
         url = f"postgresql://me:{harness.SECRET}@127.0.0.1/db"
         for words, name in (((1, 10, url), "target"), ((1, 10, "null:", "--database", url), "database")):
             ended = self.append(*words, "--print-options")
-            self.assertIn(f"# {name} has a password, and is left out: give it on the command line\n", ended.out)
+            self.assertIn(f"# {name} has a password, which is left out: complete the next line\n{name} =\n", ended.out)
             self.assertNotIn(harness.SECRET, ended.out + ended.err)
+            self.refused("--options", self.write(ended.out), code=2, pattern=f"'?{name}'? .*(needs a value|empty)")
+        ended = self.append(2, 10, "null:", "--values", "msg=a@b|c@d", "--read", "select a=1;", "--print-options")
+        self.assertIn("values = msg=a@b|c@d\nread = select a=1;\n", ended.out)
         for line in (f"target {url}", f"target: {url}", url, f"{url} = x"):
             self.refused(1, 10, "null:", "--options", self.write(line + "\n"), code=2, pattern="write NAME = VALUE")
 
@@ -77,7 +91,9 @@ class Files(harness.Case):
     def test_what_a_file_cannot_hold(self):
         for value in ("select 1\nfrom t", " a=1", "a=1 "):
             self.refused(1, 10, "null:", "--read", value, "--print-options", code=2,
-                         pattern="--read has a line break, or a blank at an end")
+                         pattern="'read' has a line break, or a blank at an end")
+        self.refused(1, 10, "sqlite:a.db\nbatch = 3", "--print-options", code=2, pattern="'target' has a line break")
+        self.assertIn("sessions = 4\n", self.append("prepare", 4, "null:", "--workload", "oltp", "--print-options").out)
         self.assertNotIn("sessions", self.append("prepare", "--workload", "oltp", "null:", "--print-options").out)
 
     def test_one_file_for_all_commands(self):
@@ -115,6 +131,7 @@ class Files(harness.Case):
                 ("batch = x\n", "line 1: --batch 'x' is not a whole number from 1"),
                 ("batch 5\n", "line 1: 'batch' has no = after it: write NAME = VALUE"),
                 ("batch\n", "line 1: 'batch' needs a value: write batch = VALUE"),
+                ("include = x\n", "line 1: 'include' takes no =: write include FILE"),
                 ("include\n", "line 1: 'include' needs the path of a file"),
                 ("records = x\n", "line 1: RECORDS 'x' is not a whole number"),
                 ("quiet = yes\n", "line 1: 'quiet' takes no value"),
@@ -124,6 +141,10 @@ class Files(harness.Case):
             with self.subTest(text):
                 self.refused("-c", 1, "null:", "--options", self.write(text), code=2, pattern=pattern)
         self.refused(1, 10, "null:", "--options", self.folder, code=2, pattern="cannot be read: Is a directory")
+        self.refused(1, 10, "null:", "--options", "/dev/zero", code=2, pattern="is larger than 1 MiB")
+        self.write("include last.conf\n" * 60, "many.conf"), self.write("", "last.conf")
+        self.refused(1, "--options", self.write("include many.conf\n" * 2), code=2,
+                     pattern="more than 100 files of options are read")
         self.refused(1, 10, "null:", "--options", code=2, pattern="--options needs a value")
 
 

@@ -52,6 +52,19 @@ TEST(test_repeatable)
     assert_int_equal(arrivals_at_ns(&a, 1000), next_ns);
 }
 
+/* Arrivals beyond all time do not wrap around. */
+TEST(test_never)
+{
+    struct arrivals arrivals = arrivals_begin(7, 0, 1e18);
+    int64_t before_ns = 0;
+    for (uint64_t i = 0; i < 100; i++) {
+        const int64_t at_ns = arrivals_at_ns(&arrivals, i);
+        assert_true(at_ns >= before_ns);
+        before_ns = at_ns;
+    }
+    assert_true(before_ns <= INT64_MAX / 2);
+}
+
 /* The arrivals of many sessions in a second have the variance of a Poisson distribution, which is
  * its mean. */
 TEST(test_sessions_together)

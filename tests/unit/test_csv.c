@@ -242,6 +242,7 @@ TEST(test_interval_row)
     interval.counters[RECORDER_CHURNS] = 8;
     interval.counters[RECORDER_ROWS_ACKNOWLEDGED] = 500;
     interval.counters[RECORDER_APPENDS] = 6;
+    interval.counters[RECORDER_APPENDS_LOST] = 1;
     interval.counters[RECORDER_APPENDS_FAILED] = 1;
     interval.counters[RECORDER_READS_FAILED] = 2;
     interval.counters[RECORDER_SESSIONS_FAILED] = 4;
@@ -260,7 +261,7 @@ TEST(test_interval_row)
                   "refusals,sessions_without_progress,sessions_reading,transactions,"
                   "transactions_per_s,transactions_failed,transactions_in_doubt,retries,writes,"
                   "others,rows_held\r\n"
-                  "1.000,1.500,9,500,1000.0,6,0,17,23.08,0,0,0,0,0,1.000000,2.500000,2.500001,"
+                  "1.000,1.500,9,500,1000.0,6,0,17,33.33,0,0,0,0,0,1.000000,2.500000,2.500001,"
                   ",,,,,,5,3,10,8,0,21,22,,,,,,,,23\r\n");
     interval.counters[RECORDER_TRANSACTIONS_COMMITTED] = 31;
     interval.counters[RECORDER_TRANSACTIONS_FAILED] = 32;

@@ -195,6 +195,8 @@ TEST_BETWEEN(test_operations, set_up, tear_down)
         {"insrt.p99<=5ms", "no operation is called 'insrt': did you mean 'insert'?"},
         {"append.p100<=1h", "no figure is called"},
         {"append.p250<=1h", "no figure is called"},
+        {"append.p99_percent<5", "no figure is called 'append_p99_percent'"},
+        {"append.p97_rows_per_s<5", "no figure is called 'append_p97_rows_per_s'"},
         {"insert.begun==0", "no figure is called"},
         {"append.refused==0", "no figure is called"},
         {"append.p0<1s", "no figure is called"},

@@ -585,6 +585,24 @@ TEST(test_random_arrivals)
     free(r);
 }
 
+/* With a script the rate is that after the warm-up, and so is the number of arrivals. */
+TEST(test_random_arrivals_after_the_warm_up)
+{
+    struct scripted_run run;
+    make_scripted(&run);
+    struct judge_context paced = scripted;
+    const double done = (double)run.result->totals.counters[RECORDER_TRANSACTIONS_COMMITTED];
+    run.result->stop_reason = STOP_DURATION;
+    run.result->measured_ns = INT64_C(2000000000);
+    paced.rate_rows_per_s = done / 2 / 0.7; /* 70 % of the rate */
+    paced.arrivals_per_s = 25;              /* 50 +- 7 arrivals */
+    expect(run.result, &paced, VERDICT_VALID, EXIT_CODE_OK, "every transaction was committed");
+    run.result->measured_ns = INT64_C(10000000000); /* now 250 +- 16 arrivals */
+    paced.rate_rows_per_s = done / 10 / 0.7;
+    expect(run.result, &paced, VERDICT_DEGRADED, EXIT_CODE_OK, "only 70 % of the requested rate");
+    end_scripted(&run);
+}
+
 /* Lost rows weigh more than a condition, and sessions that it stopped weigh less. */
 TEST(test_stopped_by_a_condition)
 {
