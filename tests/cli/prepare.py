@@ -414,7 +414,7 @@ class Prepare(Others):
 
     def test_time_of_a_script_is_not_the_server_s(self):
         """Between two calls no call can be overdue."""
-        self.refused_run("--workload", self.script(LATE_SCRIPT), "--timeout", "1", "--quiet",
+        self.refused_run("--workload", self.script(LATE_SCRIPT), "--timeout", harness.SLOW, "--quiet",
                          pattern=r"there is no row 240")
 
     def test_two_tables_without_columns(self):
