@@ -408,15 +408,14 @@ static void print_value(FILE *stream, const char *name, const char *value)
 enum exit_code command_line_print(const struct plan *plan, FILE *stream, struct error *error)
 {
     static const char *const not_of_files[] = {"print-options", "options"};
-    const char *wrong = NULL;
-    for (size_t i = 0; i < plan->given_count && wrong == NULL; i++) {
+    const char *wrong = "target";
+    bool is_wrong = plan->target_given != NULL && !fits_line(plan->target_given);
+    for (size_t i = 0; i < plan->given_count && !is_wrong; i++) {
         const char *value = plan->given[i].value;
-        wrong = value == NULL || fits_line(value) ? NULL : plan->given[i].entry->name;
+        is_wrong = value != NULL && !fits_line(value);
+        wrong = plan->given[i].entry->name;
     }
-    if (wrong == NULL && plan->target_given != NULL && !fits_line(plan->target_given)) {
-        wrong = "target";
-    }
-    if (wrong != NULL) {
+    if (is_wrong) {
         return usage_refuse(
             error,
             "the value of '%s' has a line break, or a blank at an end, which a file "

@@ -378,7 +378,9 @@ static int call_print(lua_State *lua)
     char text[PRINT_BYTES];
     snprintf(text, sizeof text, "%s", lua_tostring(lua, -2));
     for (char *at = text; *at != '\0'; at++) { /* a line stays one line, and a terminal as it is */
-        *at = (unsigned char)*at < ' ' || *at == 0x7F ? ' ' : *at;
+        if ((unsigned char)*at < ' ' || *at == 0x7F) {
+            *at = ' ';
+        }
     }
     const char *place = lua_tostring(lua, -1); /* "folder/x.lua:3: " */
     const char *slash = strrchr(place, '/');

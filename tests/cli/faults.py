@@ -84,7 +84,7 @@ class Faults:
     def test_a_server_that_is_read_only_for_a_time(self):
         server = self.SERVER(self)
         process, out = self.begin(server, "--on-drop", "reconnect:1000", "--verify", "rows",
-                                  rows=harness.fewer(32_000))
+                                  rows=harness.fewer(64_000))
         for is_on in (True, False):
             for statement in self.read_only(is_on):
                 self.ask(server.superuser_url, statement)
