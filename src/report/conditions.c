@@ -40,8 +40,8 @@ static enum status parse_one(struct condition *condition, const char *text,
     struct figure_columns columns = {.count = 0};
     struct figure_choice choice;
     const char *wait = strstr(text, FOR), *rest;
-    const char *time = wait == NULL ? NULL : wait + strlen(FOR);
-    time += time == NULL ? 0 : strspn(time, " ");
+    const char *time = wait == NULL ? "" : wait + strlen(FOR);
+    time += strspn(time, " ");
     char bound[BOUND_TEXT_BYTES];
     *condition = (struct condition){.since_ns = -1};
     snprintf(condition->text, sizeof condition->text, "%s", text);
