@@ -1,5 +1,6 @@
 #include "figures/bound.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -163,6 +164,21 @@ bool bound_holds(enum bound_relation relation, double value, double limit)
     return false;
 }
 
+const char *bound_format(const struct bound *bound, double limit, double value,
+                         char text[UNITS_TEXT_BYTES])
+{
+    const bool is_met = bound_holds(bound->relation, value, limit);
+    int digits = fabs(value) < 100 ? 2 : (int)log10(fabs(value));
+    double shown;
+    do {
+        digits++;
+        snprintf(text, UNITS_TEXT_BYTES, "%.*g", digits, value);
+        shown = strtod(text, NULL);
+    } while (digits < DBL_DECIMAL_DIG && bound_holds(bound->relation, shown, limit) != is_met);
+    const bool is_whole = shown >= 0 && shown < (double)INT64_MAX && shown == floor(shown);
+    return is_whole ? units_format_count((uint64_t)shown, text) : text;
+}
+
 /* The valid numbers of each unit. */
 static const char *const forms[FIGURE_UNITS] = {
     [FIGURE_UNIT_COUNT] = "a count, with an optional k, M or G (0, 10k)",
@@ -227,7 +243,7 @@ static const char *const aliases[][2] = {
     /* with a script, "in_doubt" means transactions, which the script's rows in doubt belong to */
     {"in_doubt", "transactions_in_doubt"},
     {"in_doubt", "rows_in_doubt"},
-    {"throughput", "rows_per_s"}, /* of an interval */
+    {"throughput", "rows_per_s"}, /* in intervals.csv */
     {"failed", "transactions_failed"},
     {"committed", "transactions_committed"},
     {"rolled_back", "transactions_rolled_back"},

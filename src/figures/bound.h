@@ -15,6 +15,7 @@
 #include <stddef.h>
 
 #include "append/error.h"
+#include "base/text.h"
 #include "figures/figures.h"
 
 enum {
@@ -64,6 +65,11 @@ bool bound_name_column(struct bound *bound, const struct operation_list *operati
 
 /* Returns whether `value` meets the bound `limit`; false for a NaN. */
 bool bound_holds(enum bound_relation relation, double value, double limit);
+
+/* Writes a value with three digits, or with as many as show whether it meets the bound `limit`.
+ * Returns a text: `text` or another. */
+const char *bound_format(const struct bound *bound, double limit, double value,
+                         char text[UNITS_TEXT_BYTES]);
 
 extern const char *const bound_relation_texts[]; /* "<=" */
 

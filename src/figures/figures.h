@@ -240,7 +240,7 @@ enum figure_better {
     C(APPENDS, COLUMN, "appends", "append_batches_total", "Batches that were answered.") \
     C(APPENDS_FAILED, COLUMN, "appends_failed", "append_batches_failed_total", \
       "Batches that were rejected or lost.") \
-    C(APPENDS_LOST, MEMBER, "appends_lost", NULL) /* without an answer; they failed, too */ \
+    C(APPENDS_LOST, MEMBER, "appends_lost", NULL) /* appends without an answer; APPENDS_FAILED includes them */ \
     C(READS, COLUMN, "reads", "append_reads_total", "Reads that succeeded.") \
     C(READS_FAILED, COLUMN, "reads_failed", "append_reads_failed_total", "Reads that failed.") \
     C(BUSY_RETRIES, COLUMN, "busy_retries", "append_busy_retries_total", \

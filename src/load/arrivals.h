@@ -14,12 +14,13 @@
 /* Later moments, some 70 years after the gate opened, count as this one. */
 #define ARRIVALS_LATEST_NS ((double)(INT64_MAX / 4))
 
-/* Goes through a session's arrivals in order. A copy goes on by itself. */
+/* Goes through a session's arrivals in order. A copy continues independently of the original. */
 struct arrivals {
     uint64_t seed;
     double mean_gap_ns;
-    uint64_t count; /* arrivals taken so far */
-    double last_ns; /* moment of the last of them, since the gate opened */
+    uint64_t count; /* arrivals drawn so far */
+    uint64_t most;  /* arrivals to draw; later arrivals follow each other at the mean gap */
+    double last_ns; /* moment of the last arrival that was drawn, since the gate opened */
 };
 
 struct arrivals arrivals_begin(uint64_t seed, unsigned session, double mean_gap_ns);

@@ -95,8 +95,8 @@ static const char *short_name(const struct script *script)
     return slash == NULL ? script->name : slash + 1;
 }
 
-/* Returns the place of the mark of a script's table. The place borrows `what`, which receives the
- * part of the mark for people: the script's name and parameters. */
+/* Returns where the mark of a script's table is kept. The result borrows `what`, into which this
+ * function writes the part of the mark for people: the script's name and parameters. */
 static struct table_mark_place mark_place(const struct plan *plan, const struct setup *setup,
                                           struct adapter_conn *conn, const char *table_name,
                                           struct buffer *what)

@@ -165,25 +165,16 @@ uint64_t session_count_unsent(struct session *session, int64_t from_ns, int64_t 
     const uint64_t share = share_of(session), batch = most_at_once(plan);
     const double step_ns = session_step_ns(plan);
     struct arrivals arrivals = session->arrivals; /* the session may still need its own */
-    bool is_random = plan->arrival_mode == ARRIVALS_POISSON;
-    const bool is_fixed = !is_random;
-    uint64_t unsent = 0, pivot = 0; /* pivot: the first work whose random arrival is not drawn */
-    int64_t pivot_ns = 0;
+    arrivals.most = arrivals.count + RANDOM_UNSENT_MAX;
+    uint64_t unsent = 0;
     for (uint64_t begun = begun_by(session); begun < share;) {
-        const int64_t due_ns =
-            is_fixed || is_random
-                ? intended_start_ns(session, &arrivals, begun)
-                : pivot_ns + (int64_t)((double)(begun - pivot) / (double)batch * step_ns);
+        const int64_t due_ns = intended_start_ns(session, &arrivals, begun);
+        const bool is_random =
+            plan->arrival_mode == ARRIVALS_POISSON && arrivals.count < arrivals.most;
         if (due_ns >= end_ns) {
             break;
         }
-        if (is_random && arrivals.count - session->arrivals.count >= RANDOM_UNSENT_MAX) {
-            /* after so many arrivals the rest may as well come at the mean gap */
-            is_random = false;
-            pivot = begun;
-            pivot_ns = due_ns;
-        }
-        if (due_ns < from_ns) { /* of the warm-up */
+        if (due_ns < from_ns) { /* the warm-up is not counted */
             const double skipped = is_random ? 1 : (double)(from_ns - due_ns) / step_ns;
             begun += skipped < 2 ? 1 : (uint64_t)fmin(skipped, (double)(share - begun));
             continue;

@@ -152,14 +152,15 @@ struct rank_result {
     char machine[64];
     bool is_known; /* false: the rank was lost, its counts are as last reported */
     RESULT_PARTS(RESULT_AS_MEMBER)
-    uint64_t counters[RECORDER_COUNTERS], warm_up[RECORDER_COUNTERS]; /* of the rank's totals */
-    int64_t start_mono_ns;                                            /* on the rank's own clock */
-    int64_t gate_late_ns;         /* from the agreed moment until the rank's gate opened */
-    int64_t clock_offset_ns;      /* the rank's clock against the clock of rank 0, at the end */
-    int64_t clock_error_ns;       /* the largest error of clock_offset_ns */
-    int64_t clock_drift_ns;       /* change of clock_offset_ns since the start */
-    int64_t clock_drift_error_ns; /* the largest error of clock_drift_ns */
-    unsigned hosts_here;          /* servers whose processes the rank measured on its machine */
+    uint64_t counters[RECORDER_COUNTERS],
+        warm_up[RECORDER_COUNTERS]; /* sums over the rank's sessions */
+    int64_t start_mono_ns;          /* on the rank's own clock */
+    int64_t gate_late_ns;           /* from the agreed moment until the rank's gate opened */
+    int64_t clock_offset_ns;        /* the rank's clock against the clock of rank 0, at the end */
+    int64_t clock_error_ns;         /* the largest error of clock_offset_ns */
+    int64_t clock_drift_ns;         /* change of clock_offset_ns since the start */
+    int64_t clock_drift_error_ns;   /* the largest error of clock_drift_ns */
+    unsigned hosts_here;            /* servers whose processes the rank measured on its machine */
     struct resource_summary resources;
     struct trace_sum *trace; /* owned; times are on rank 0's clock; NULL if nothing was traced */
     enum verdict verdict;    /* verdict on the rank's own sessions and machine */

@@ -20,7 +20,7 @@ struct reading {
     struct plan *plan;
     const struct command_form *form;
     const struct given_list *line; /* options of the command line */
-    const char *first_operand;     /* of the command line; NULL: it has no operands */
+    const char *first_operand;     /* first operand of the command line; NULL if there is none */
     int operands;
     size_t files;   /* read so far */
     bool is_placed; /* the error names a file and a line */
@@ -87,7 +87,7 @@ static enum exit_code take_other(struct reading *reading, const char *name, cons
     struct nearest nearest = {.word = name};
     for (const struct option_entry *entry = option_table; entry->name != NULL; entry++) {
         if (strcmp(entry->name, name) == 0) {
-            return EXIT_CODE_OK; /* of another command */
+            return EXIT_CODE_OK; /* another command takes this option */
         }
         nearest_offer(&nearest, entry->name);
     }
@@ -321,6 +321,17 @@ static enum exit_code read_files(struct plan *plan, const struct command_form *f
     return code;
 }
 
+/* Stores the options of the command line. */
+static enum exit_code take_all(struct plan *plan, const struct given_list *line,
+                               struct error *error)
+{
+    enum exit_code code = EXIT_CODE_OK;
+    for (size_t i = 0; i < line->count && code == EXIT_CODE_OK; i++) {
+        code = option_take(plan, line->entries[i].entry, line->entries[i].value, error);
+    }
+    return code;
+}
+
 enum exit_code command_line_read(struct plan *plan, const struct command_form *form, int argc,
                                  char **argv, struct error *error)
 {
@@ -334,9 +345,7 @@ enum exit_code command_line_read(struct plan *plan, const struct command_form *f
     if (code == EXIT_CODE_OK && wants_run) {
         code = read_files(plan, form, &line, &operands, error);
     }
-    for (size_t i = 0; i < line.count && code == EXIT_CODE_OK; i++) {
-        code = option_take(plan, line.entries[i].entry, line.entries[i].value, error);
-    }
+    code = code == EXIT_CODE_OK ? take_all(plan, &line, error) : code;
     if (code == EXIT_CODE_OK && wants_run) {
         code = options_read_operands(plan, form, &operands, error);
     }
@@ -354,9 +363,7 @@ enum exit_code command_line_follow(struct plan *plan, const struct command_form 
     struct words operands;
     options_init(plan, form->command);
     enum exit_code code = options_read(form, lead->count, lead->words, &line, &operands, error);
-    for (size_t i = 0; i < line.count && code == EXIT_CODE_OK; i++) {
-        code = option_take(plan, line.entries[i].entry, line.entries[i].value, error);
-    }
+    code = code == EXIT_CODE_OK ? take_all(plan, &line, error) : code;
     plan->sessions = lead->sessions;
     plan->records = lead->records;
     plan->target_given = lead->target;

@@ -128,9 +128,9 @@ bool conditions_check(struct conditions *conditions, const struct interval *inte
         }
         condition->since_ns = condition->since_ns < 0 ? interval->start_ns : condition->since_ns;
         if (interval->end_ns - condition->since_ns >= condition->least_ns) {
-            char number[FIGURE_TEXT_BYTES];
-            snprintf(text, CONDITION_TEXT_BYTES, "%s: %.40s%s", condition->text,
-                     figure_format(cell->unit, &cell->value, number),
+            char number[UNITS_TEXT_BYTES];
+            snprintf(text, CONDITION_TEXT_BYTES, "%s: %s%s", condition->text,
+                     bound_format(&condition->bound, condition->limit, value, number),
                      figure_unit(condition->column));
             return true;
         }

@@ -26,7 +26,7 @@ enum {
 struct condition {
     struct bound bound;
     char text[BOUND_TEXT_BYTES];   /* as written: "append.p99>1s for 10s" */
-    char column[FIGURE_KEY_BYTES]; /* of intervals.csv */
+    char column[FIGURE_KEY_BYTES]; /* name of the column in intervals.csv */
     double limit;                  /* in the column's unit */
     int64_t least_ns;              /* how long it has to hold; 0: one interval */
     int64_t
@@ -34,7 +34,7 @@ struct condition {
 };
 
 struct conditions {
-    struct operation_list operations; /* of the plan */
+    struct operation_list operations; /* operations that the plan has */
     size_t count;
     struct condition entries[CONDITIONS_MAX];
 };

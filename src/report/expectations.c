@@ -1,6 +1,5 @@
 #include "report/expectations.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -154,22 +153,6 @@ size_t expectations_count_missed(const struct expectations *expectations)
     return missed;
 }
 
-/* Writes the value with three digits, or with as many as show whether it meets the bound. */
-static const char *format_value(const struct expectation *expectation, char text[UNITS_TEXT_BYTES])
-{
-    const double value = expectation->value;
-    int digits = fabs(value) < 100 ? 2 : (int)log10(fabs(value));
-    double shown;
-    do {
-        digits++;
-        snprintf(text, UNITS_TEXT_BYTES, "%.*g", digits, value);
-        shown = strtod(text, NULL);
-    } while (digits < DBL_DECIMAL_DIG && bound_holds(expectation->bound.relation, shown,
-                                                     expectation->limit) != expectation->is_met);
-    const bool is_whole = shown >= 0 && shown < (double)INT64_MAX && shown == floor(shown);
-    return is_whole ? units_format_count((uint64_t)shown, text) : text;
-}
-
 const char *expectations_describe(const struct expectation *expectation,
                                   char text[EXPECTATIONS_TEXT_BYTES])
 {
@@ -180,7 +163,8 @@ const char *expectations_describe(const struct expectation *expectation,
     } else if (expectation->is_known) {
         char value[UNITS_TEXT_BYTES];
         snprintf(text, EXPECTATIONS_TEXT_BYTES, "%s: %s%s", expectation->bound.text,
-                 format_value(expectation, value), figure_unit(column));
+                 bound_format(&expectation->bound, expectation->limit, expectation->value, value),
+                 figure_unit(column));
     } else {
         snprintf(text, EXPECTATIONS_TEXT_BYTES, "%s: not known", expectation->bound.text);
     }

@@ -12,7 +12,7 @@
 enum {
     ANSWER_BYTES_MAX = 4 << 20, /* bytes of the longest answer that :all may read */
     PRINT_LINES_MAX = 100,      /* lines of print in a second, of all sessions */
-    PRINT_BYTES = 1000,         /* of a line; the rest is cut */
+    PRINT_BYTES = 1000,         /* longest text of a line; the rest is cut off */
 };
 
 /* A number that the current transaction took from a counter. */

@@ -218,7 +218,7 @@ enum status script_resolve(const struct script *script, size_t number,
                            const struct script_place *place, struct statement *statement,
                            char **sql, struct error *error);
 
-/* How a call of a script's function ended. */
+/* The ways in which a call of a function in the script can end. */
 enum script_end {
     SCRIPT_DONE,
     SCRIPT_ROLLBACK, /* the script called rollback; *error has its text */

@@ -131,7 +131,7 @@ class StopWhen(harness.Case):
                           "think(n > 300 and 30 or 0.001)\nend)\n")
         ended, run = self.run_append(2, "null:", "--workload", script, "--duration", "1000s", "--stop-when",
                                      "transactions_per_s<=0 for 2s", code=5)
-        self.assertRegex(ended.reason, r"stopped by --stop-when: transactions_per_s<=0 for 2s: 0.0 /s$")
+        self.assertRegex(ended.reason, r"stopped by --stop-when: transactions_per_s<=0 for 2s: 0 /s$")
         outcome = run.json["outcome"]
         self.assertEqual((outcome["stop_reason"], outcome["verdict"]), ("condition", "DEGRADED"))
         self.assertEqual(run.sessions["stopped"], 2)

@@ -52,6 +52,18 @@ TEST(test_repeatable)
     assert_int_equal(arrivals_at_ns(&a, 1000), next_ns);
 }
 
+/* After the arrivals to draw, the others follow at the mean gap. */
+TEST(test_most)
+{
+    struct arrivals arrivals = arrivals_begin(3, 0, 1e6);
+    arrivals.most = 10;
+    const int64_t last_ns = arrivals_at_ns(&arrivals, 9);
+    assert_int_equal(arrivals_at_ns(&arrivals, 10), last_ns + 1000000);
+    assert_int_equal(arrivals_at_ns(&arrivals, 1009), last_ns + 1000 * INT64_C(1000000));
+    struct arrivals drawn = arrivals_begin(3, 0, 1e6);
+    assert_int_equal(arrivals_at_ns(&drawn, 9), last_ns);
+}
+
 /* Arrivals beyond all time do not wrap around. */
 TEST(test_never)
 {
