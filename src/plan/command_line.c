@@ -20,7 +20,7 @@ struct reading {
     struct plan *plan;
     const struct command_form *form;
     const struct given_list *line; /* options of the command line */
-    const char *first_operand;     /* first operand of the command line; NULL if there is none */
+    const char *first_operand;     /* the command line's first operand, or NULL */
     int operands;
     size_t files;   /* read so far */
     bool is_placed; /* the error names a file and a line */
